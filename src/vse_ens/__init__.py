@@ -1,0 +1,47 @@
+"""Learn which labels belong to which image from nothing but (image, label) pairs.
+
+    from vse_ens import Annotations
+
+    data = Annotations.read("pairs.csv")
+    train, test = data.leave_one_out(seed=0)
+
+Names are resolved on first use, so that ``import vse_ens`` stays fast and pulls in neither numba nor polars.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vse_ens.data.annotations import Annotations as Annotations
+    from vse_ens.data.vocabulary import Vocabulary as Vocabulary
+    from vse_ens.errors import ConfigError as ConfigError
+    from vse_ens.errors import DataError as DataError
+    from vse_ens.errors import UnknownIdError as UnknownIdError
+    from vse_ens.errors import VseError as VseError
+    from vse_ens.streams import Streams as Streams
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Annotations": "vse_ens.data.annotations",
+    "Vocabulary": "vse_ens.data.vocabulary",
+    "Streams": "vse_ens.streams",
+    "VseError": "vse_ens.errors",
+    "ConfigError": "vse_ens.errors",
+    "DataError": "vse_ens.errors",
+    "UnknownIdError": "vse_ens.errors",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'vse_ens' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

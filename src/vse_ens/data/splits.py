@@ -1,0 +1,71 @@
+"""What is held out. Every choice is made by number, and numbers follow the sorted ids: row order cannot matter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.data.annotations import Annotations, NewImagesSplit, Split
+from vse_ens.errors import ConfigError, DataError
+from vse_ens.streams import Streams
+
+
+def leave_one_out(data: Annotations, seed: int = 0) -> Split:
+    """Hold out one label, chosen uniformly, of every image that has two or more (the paper, section 4.1)."""
+    counts = data.labels_per_image
+    several = counts >= 2
+    if not several.any():
+        raise DataError("leave-one-out needs images with two or more labels, and no image has that many")
+    picks = Streams(seed).child("split", "leave-one-out").below(np.maximum(counts, 1))
+    held = np.zeros(data.pairs, dtype=bool)
+    held[(data.indptr[:-1] + picks)[several]] = True
+    return Split(data.with_pairs(~held), data.with_pairs(held))
+
+
+def random(data: Annotations, share: float = 0.2, seed: int = 0) -> Split:
+    """Hold out ``share`` of all pairs, rounded to whole pairs, whichever image they belong to."""
+    _check_share("share", share)
+    held = _choose(Streams(seed).child("split", "random"), data.pairs, share)
+    return Split(data.with_pairs(~held), data.with_pairs(held))
+
+
+def new_images(data: Annotations, share: float = 0.1, reveal: float = 0.5, seed: int = 0) -> NewImagesSplit:
+    """Hold out ``share`` of the images that have two or more labels, and reveal a ``reveal`` part of their labels.
+
+    Of n labels, ``round(reveal * n)`` are revealed, but at least one, and at least one stays hidden. The vocabulary of
+    images is the same in all three parts; a held-out image has no pair in ``train``.
+    """
+    _check_share("share", share)
+    _check_share("reveal", reveal)
+    streams = Streams(seed).child("split", "new-images")
+    counts = data.labels_per_image
+    several = np.flatnonzero(counts >= 2)
+    if not len(several):
+        raise DataError("new-images needs images with two or more labels, and no image has that many")
+    chosen = np.zeros(len(data.images), dtype=bool)
+    chosen[several] = _choose(streams.child("images"), len(several), share)
+
+    pair_image = data.image_numbers()
+    outside = chosen[pair_image]
+    revealed_count = np.clip(np.rint(reveal * counts).astype(np.int64), 1, np.maximum(counts - 1, 1))
+    # Shuffle the labels inside every image: the first `revealed_count` of them are revealed.
+    order = np.lexsort((streams.child("labels").words(data.pairs), pair_image))
+    place = np.empty(data.pairs, dtype=np.int64)
+    place[order] = np.arange(data.pairs) - np.repeat(data.indptr[:-1], counts)
+    shown = place < revealed_count[pair_image]
+    return NewImagesSplit(
+        data.with_pairs(~outside), data.with_pairs(outside & shown), data.with_pairs(outside & ~shown)
+    )
+
+
+def _choose(stream: Streams, count: int, share: float) -> NDArray[np.bool_]:
+    """A random subset of round(share * count) places, at least one."""
+    chosen = np.zeros(count, dtype=bool)
+    wanted = min(max(1, round(share * count)), count)
+    chosen[np.argsort(stream.words(count), kind="stable")[:wanted]] = True
+    return chosen
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0.0 < share < 1.0:
+        raise ConfigError(f"{name} must lie between 0 and 1, got {share}")

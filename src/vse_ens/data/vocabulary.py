@@ -1,0 +1,146 @@
+"""Ids to numbers and back."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from vse_ens.errors import DataError, UnknownIdError
+
+# Building a hash table of the whole vocabulary pays off only when a fair share of it is looked up.
+_HASH_SHARE = 64
+# Comparing spellings one by one is for vocabularies a person could read; past this only neighbours in order are named.
+_SPELLING_LIMIT = 50_000
+
+
+class Vocabulary:
+    """Immutable, sorted, distinct ids; the number of an id is its place in that order.
+
+    Since numbers follow the sorted order of ids, the order of input rows never matters. The ids live in one Arrow array
+    (their bytes plus 8 bytes each) and are found by binary search: there is no Python object per id.
+
+    >>> labels = Vocabulary.from_ids(["sea", "beach", "sea", "007"])
+    >>> len(labels), labels.number("sea"), labels.id(0)
+    (3, 2, '007')
+    """
+
+    __slots__ = ("_ids", "kind")
+
+    def __init__(self, ids: pa.LargeStringArray, kind: str = "id") -> None:
+        if ids.null_count or not bool(pc.all(pc.less(ids[:-1], ids[1:])).as_py() or len(ids) < 2):
+            raise DataError(f"the {kind} ids of a vocabulary must be sorted, distinct and not null")
+        self._ids = ids
+        self.kind = kind
+
+    @classmethod
+    def from_ids(cls, ids: Iterable[str], kind: str = "id") -> Vocabulary:
+        """The vocabulary of any ids, in any order, repeated or not."""
+        listed = list(ids)
+        for one in listed:
+            if not isinstance(one, str) or not one.strip():
+                raise DataError(f"a {kind} id must be text that is not blank, got {one!r}")
+        try:
+            unsorted = pa.array(listed, pa.large_string()).unique()
+        except UnicodeEncodeError as error:
+            raise DataError(f"the {kind} id {error.object!r} is not valid unicode") from None
+        return cls(unsorted.take(pc.sort_indices(unsorted)), kind)
+
+    @property
+    def arrow(self) -> pa.LargeStringArray:
+        """The ids in order, as Arrow holds them."""
+        return self._ids
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return int(self._ids.nbytes)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), 65_536):
+            yield from self._ids[start : start + 65_536].to_pylist()
+
+    def __contains__(self, one: object) -> bool:
+        return isinstance(one, str) and self._find(one) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self._ids.equals(other._ids)
+
+    def __hash__(self) -> int:
+        return hash((len(self), *(self.id(n) for n in {0, len(self) - 1} if len(self))))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(one) for one in self._ids[:3].to_pylist())
+        return f"Vocabulary({len(self):,} {self.kind}s: {shown}{', ...' if len(self) > 3 else ''})"
+
+    @overload
+    def number(self, one: str, missing: Literal["error"] = "error") -> int: ...
+    @overload
+    def number(self, one: str, missing: None) -> int | None: ...
+    def number(self, one: str, missing: Literal["error"] | None = "error") -> int | None:
+        """The number of an id; of an unknown one an `UnknownIdError`, or None where ``missing`` is None."""
+        found = self._find(one)
+        if found >= 0:
+            return found
+        if missing is None:
+            return None
+        raise UnknownIdError(one, self.kind, self.nearest(one))
+
+    def numbers(
+        self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error"
+    ) -> NDArray[np.int64]:
+        """The numbers of many ids; unknown ones raise, or become -1 where ``missing`` is "minus-one"."""
+        if len(ids) * _HASH_SHARE < len(self):
+            found = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))
+        else:
+            places = pc.index_in(pa.array(ids, pa.large_string()), value_set=self._ids)
+            found = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if missing == "error" and len(found) and found.min() < 0:
+            unknown = ids[int(np.argmax(found < 0))]
+            raise UnknownIdError(unknown, self.kind, self.nearest(unknown))
+        return found
+
+    def id(self, number: int) -> str:
+        """The id of a number."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"{self.kind} numbers run from 0 to {len(self) - 1}, got {number}")
+        return str(self._ids[int(number)].as_py())
+
+    def ids(self, numbers: NDArray[np.integer] | Sequence[int]) -> list[str]:
+        """The ids of many numbers."""
+        found: list[str] = self._ids.take(pa.array(np.asarray(numbers, dtype=np.int64))).to_pylist()
+        return found
+
+    def nearest(self, one: str, count: int = 3) -> list[str]:
+        """Known ids that look like ``one``: by spelling, or in a large vocabulary by their place in the order."""
+        if len(self) <= _SPELLING_LIMIT:
+            by_fold: dict[str, str] = {}
+            for known in self:
+                by_fold.setdefault(known.casefold(), known)
+            close = difflib.get_close_matches(one.casefold(), by_fold, n=count, cutoff=0.6)
+            return [by_fold[fold] for fold in close]
+        place = self._place(one)
+        return list(self._ids[max(0, place - 1) : place + count - 1].to_pylist())
+
+    def _place(self, one: str) -> int:
+        """How many ids sort before ``one``: Python compares by code point, which is the order of UTF-8 bytes."""
+        low, high = 0, len(self._ids)
+        while low < high:
+            middle = (low + high) // 2
+            if self._ids[middle].as_py() < one:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _find(self, one: str) -> int:
+        place = self._place(one)
+        return place if place < len(self._ids) and self._ids[place].as_py() == one else -1

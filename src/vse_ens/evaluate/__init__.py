@@ -1,0 +1,1 @@
+"""Read a model, measure it, change nothing."""

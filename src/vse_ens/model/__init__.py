@@ -1,0 +1,1 @@
+"""Hold, score, save and load embeddings. Does not train."""
