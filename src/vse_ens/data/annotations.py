@@ -44,12 +44,7 @@ class Annotations:
         indptr, indices = self.indptr, self.indices
         if indptr.dtype != np.int64 or indices.dtype != np.int32:
             raise DataError(f"indptr must be int64 and indices int32, got {indptr.dtype} and {indices.dtype}")
-        if (
-            len(indptr) != images + 1
-            or indptr[0] != 0
-            or indptr[-1] != len(indices)
-            or np.any(np.diff(indptr) < 0)
-        ):
+        if len(indptr) != images + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
             raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
         if len(indices):
             if indices.min() < 0 or indices.max() >= labels:
@@ -60,9 +55,7 @@ class Annotations:
             if not rising.all():
                 raise DataError("the labels of every image must be sorted and distinct")
         if self.features is not None and (self.features.ndim != 2 or self.features.shape[0] != images):
-            raise DataError(
-                f"features must have one row for each of {images} images, got {self.features.shape}"
-            )
+            raise DataError(f"features must have one row for each of {images} images, got {self.features.shape}")
 
     # --- making -------------------------------------------------------------------------------------------------
 

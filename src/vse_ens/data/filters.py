@@ -13,9 +13,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 
 
-def keep_frequent(
-    data: Annotations, min_images_per_label: int = 1, min_labels_per_image: int = 1
-) -> Annotations:
+def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:
     """Drop rare labels and images with few labels, in turn until neither is left; what went is told in the notes."""
     for name, least in (
         ("min_images_per_label", min_images_per_label),

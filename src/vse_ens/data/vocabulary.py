@@ -94,9 +94,7 @@ class Vocabulary:
             return None
         raise UnknownIdError(one, self.kind, self.nearest(one))
 
-    def numbers(
-        self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error"
-    ) -> NDArray[np.int64]:
+    def numbers(self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error") -> NDArray[np.int64]:
         """The numbers of many ids; unknown ones raise, or become -1 where ``missing`` is "minus-one"."""
         if len(ids) * _HASH_SHARE < len(self):
             found = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))

@@ -1,0 +1,1 @@
+"""Every claim about speed, memory and accuracy, as code that measures it."""
