@@ -62,7 +62,7 @@ class Streams:
 
     def uniforms(self, count: int) -> NDArray[np.float64]:
         """``count`` numbers in [0, 1), 53 bits each."""
-        return (self.words(count) >> np.uint64(11)) * 2.0**-53
+        return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def below(self, bounds: NDArray[np.integer]) -> NDArray[np.int64]:
         """One whole number in [0, bound) for each bound."""
