@@ -1,0 +1,179 @@
+"""What a model is made of: every number and name that, with the data and the seed, decides its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from vse_ens.errors import ConfigError
+
+SAMPLERS = ("uniform", "popularity", "warp", "vse-ens", "naive", "dns")
+LOSSES = ("hinge", "warp", "logistic", "softmax")
+TOWERS = ("id", "features", "id+features")
+RANK_DISTRIBUTIONS = ("exponential", "geometric", "linear")
+RANK_WEIGHTS = ("harmonic", "mean", "top-n")
+METRICS = ("recall@5", "recall@10", "map", "auc")
+
+
+@dataclass(frozen=True)
+class Config:
+    """One model's settings. Workers are not among them: they never change the result."""
+
+    sampler: str = "vse-ens"
+    """Where negatives come from."""
+    loss: str = "hinge"
+    """What a violated order costs."""
+    tower: str = "id"
+    """How an image becomes a vector."""
+    dimensions: int = 100
+    """k, the length of a vector."""
+    epochs: int = 100
+    """How often every pair is visited."""
+    learning_rate: float = 0.05
+    learning_rate_decay: float = 1.0
+    """The learning rate is multiplied by this after every epoch."""
+    regularization: float = 0.01
+    """L2 on vectors and biases, applied on every draw, also where the margin holds."""
+    init_scale: float = 0.003
+    """Vectors start as N(0, init_scale squared)."""
+    label_bias: bool = True
+    """A number a label, held as one more factor whose image side is 1: the sampler sees it."""
+    margin: float = 1.0
+    """By how much a label the image has must outrank one it has not (hinge, warp)."""
+    rank_distribution: str = "exponential"
+    """How ranks are drawn (vse-ens, naive)."""
+    rank_scale: float = 0.1
+    """lambda in eq. 8, as a share of the label count: small means negatives from the very top (vse-ens, naive)."""
+    negatives: int = 32
+    """Negatives against one positive (softmax)."""
+    candidates: int = 8
+    """Uniform draws of which the best is taken (dns)."""
+    popularity_power: float = 1.0
+    """p(a) ~ (images of a) ** power (popularity)."""
+    rank_weight: str = "harmonic"
+    """L(.) of the warp loss: sum of 1/j, the rank itself, or 1/j up to ``top_n``."""
+    top_n: int = 10
+    refresh: float = 1.0
+    """Rankings are made anew every ``refresh`` x |A| ln |A| draws (vse-ens)."""
+    slices: int = 0
+    """Slices of a round that start from one snapshot and may run side by side; 0: chosen from the data."""
+    batch: int = 0
+    """Positives that are computed from one snapshot (softmax); 0: chosen from the data."""
+    validate: bool = False
+    """Hold out one label of some images, measure ``metric`` on them after every epoch, keep the best epoch."""
+    metric: str = "recall@10"
+    patience: int = 10
+    """Epochs without improvement before training stops (with ``validate``)."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("sampler", SAMPLERS),
+            ("loss", LOSSES),
+            ("tower", TOWERS),
+            ("rank_distribution", RANK_DISTRIBUTIONS),
+            ("rank_weight", RANK_WEIGHTS),
+            ("metric", METRICS),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
+        for name, least in (
+            ("dimensions", 1),
+            ("epochs", 1),
+            ("negatives", 1),
+            ("candidates", 1),
+            ("top_n", 1),
+            ("patience", 1),
+            ("slices", 0),
+            ("batch", 0),
+            ("seed", 0),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        for name, low, high in (
+            ("learning_rate", 0.0, 10.0),
+            ("learning_rate_decay", 0.0, 1.0),
+            ("init_scale", 0.0, 10.0),
+            ("margin", 0.0, 1e6),
+            ("rank_scale", 0.0, 1e6),
+            ("refresh", 0.0, 1e6),
+        ):
+            value = getattr(self, name)
+            if not _is_number(value) or not low < value <= high:
+                raise ConfigError(f"{name} must be a number above {low:g} and up to {high:g}, got {value!r}")
+        for name in ("regularization", "popularity_power"):
+            value = getattr(self, name)
+            if not _is_number(value) or not 0.0 <= value <= 10.0:
+                raise ConfigError(f"{name} must be a number from 0 to 10, got {value!r}")
+        self._check_pair()
+
+    def _check_pair(self) -> None:
+        if self.loss == "warp" and self.sampler != "warp":
+            raise ConfigError(
+                "loss warp weighs a step by the rank that sampler warp estimates from its tries; "
+                f"with sampler {self.sampler} use hinge, logistic or softmax"
+            )
+        if self.loss == "softmax" and self.sampler in ("warp", "naive"):
+            raise ConfigError(
+                f"loss softmax compares one label with several negatives at once, which sampler {self.sampler} "
+                "does not give; use uniform, popularity, vse-ens or dns"
+            )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Config:
+        """From a mapping such as `to_dict` gives; an unknown name is an error."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise ConfigError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings as JSON can hold them."""
+        return asdict(self)
+
+    def override(self, **values: Any) -> Config:
+        """The same with other values where they are not None."""
+        given = {name: value for name, value in values.items() if value is not None}
+        unknown = sorted(set(given) - {field.name for field in fields(self)})
+        if unknown:
+            raise ConfigError(f"unknown setting {unknown[0]!r}")
+        return replace(self, **given)
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether every image has a free vector."""
+        return "id" in self.tower.split("+")
+
+    @property
+    def has_features(self) -> bool:
+        """Whether image features are mapped into the space."""
+        return "features" in self.tower.split("+")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+_PAPER = Config(
+    learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100
+)
+
+PRESETS: dict[str, Config] = {
+    "vse-ens": Config(sampler="vse-ens", loss="hinge"),
+    "warp": Config(sampler="warp", loss="warp"),
+    "opt-auc": Config(sampler="uniform", loss="logistic"),
+    # The settings of the paper's section 4: k = 100, rate and regularisation 0.01, N(0, 0.01) start, no bias.
+    "paper-vse-ens": replace(_PAPER, sampler="vse-ens", loss="hinge"),
+    "paper-warp": replace(_PAPER, sampler="warp", loss="warp"),
+    "paper-opt-auc": replace(_PAPER, sampler="uniform", loss="logistic"),
+}
+
+
+def preset(name: str) -> Config:
+    """The settings of a named preset."""
+    if name not in PRESETS:
+        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
+    return PRESETS[name]

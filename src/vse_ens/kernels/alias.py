@@ -1,0 +1,36 @@
+"""Alias tables (Walker 1977, Vose 1991): a draw from any finite distribution for one random word and one look."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels.jit import kernel
+
+
+@kernel
+def fill_alias(weights: NDArray[np.float64], threshold: NDArray[np.float32], alias: NDArray[np.int32]) -> None:
+    """Fill ``threshold`` and ``alias``; ``weights`` must sum to their number and are used up."""
+    cells = weights.shape[0]
+    small = np.empty(cells, np.int32)
+    large = np.empty(cells, np.int32)
+    smalls, larges = 0, 0
+    for cell in range(cells):
+        threshold[cell] = 1.0
+        alias[cell] = cell
+        if weights[cell] < 1.0:
+            small[smalls] = cell
+            smalls += 1
+        else:
+            large[larges] = cell
+            larges += 1
+    while smalls and larges:
+        smalls -= 1
+        poor, rich = small[smalls], large[larges - 1]
+        threshold[poor] = weights[poor]
+        alias[poor] = rich
+        weights[rich] -= 1.0 - weights[poor]
+        if weights[rich] < 1.0:
+            larges -= 1
+            small[smalls] = rich
+            smalls += 1

@@ -1,0 +1,184 @@
+"""Two-phase batches for the softmax loss: one positive against several negatives.
+
+From one snapshot of the label tables, the first phase computes what every positive of a batch wants to change; each worker has
+its images. The second applies the changes in the order of the batch, each worker only to the label rows it owns. No copies, no
+races, and the same sums in the same order whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels import samplers
+from vse_ens.kernels.jit import kernel, prefetch_row, source_version
+from vse_ens.kernels.slices import SliceScratch, add_features
+from vse_ens.kernels.tables import (
+    DRAWS,
+    GIVEN_UP,
+    VIOLATIONS,
+    Features,
+    Floats,
+    Pairs,
+    Sampling,
+    Shared,
+    Step,
+)
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+
+
+class Changes(NamedTuple):
+    """What the positives of a batch want: row ``d`` adds ``slopes[d, j] * vectors[d]`` to label ``rows[d, j]``."""
+
+    rows: NDArray[np.int32]  # draws x (negatives + 1): the positive first; -1 where no negative was found
+    slopes: Floats  # draws x (negatives + 1)
+    vectors: Floats  # draws x k: v_i as it was
+
+    @classmethod
+    def sized(cls, draws: int, negatives: int, dimensions: int) -> Changes:
+        """Buffers for a batch of so many draws."""
+        return cls(
+            np.empty((draws, negatives + 1), np.int32),
+            np.empty((draws, negatives + 1), np.float32),
+            np.empty((draws, dimensions), np.float32),
+        )
+
+
+@cache
+def compute_kernel(
+    dimensions: int, sampler: int, has_ids: bool, has_features: bool
+) -> Callable[..., float]:
+    """The first phase for one combination, all constants to the compiler."""
+    version = source_version()
+
+    @kernel
+    def compute_changes(
+        image_vectors: Floats,
+        tables: Shared,
+        features: Features,
+        pairs: Pairs,
+        images: NDArray[np.int64],
+        first_draw: int,
+        changes: Changes,
+        moves: Floats,
+        sampling: Sampling,
+        step: Step,
+        scratch: SliceScratch,
+        state: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+    ) -> float:
+        version  # noqa: B018  # part of the cache key, see source_version
+        vector, labels, bias = scratch.vector, tables.labels, tables.bias
+        negatives = changes.rows.shape[1] - 1
+        rate = step.learning_rate
+        shrink = _ONE - rate * step.regularization
+        draw = first_draw
+        total_loss = 0.0
+        for visit in range(images.shape[0]):
+            image = images[visit]
+            if has_ids:
+                for f in range(dimensions):
+                    vector[f] = image_vectors[image, f]
+            else:
+                vector[:] = _ZERO
+            if has_features:
+                add_features(features, tables, image, vector)
+                scratch.start[:] = vector
+            owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+            if sampler == samplers.VSE_ENS:
+                samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+            for place in range(owned.shape[0]):
+                positive = owned[place]
+                rows, slopes = changes.rows[draw], changes.slopes[draw]
+                rows[0] = positive
+                found = 0
+                for j in range(1, negatives + 1):
+                    if sampler == samplers.VSE_ENS:
+                        label = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, owned, state, counts)
+                    elif sampler == samplers.UNIFORM:
+                        label = samplers.draw_uniform(tables, sampling, owned, state, counts)
+                    elif sampler == samplers.POPULARITY:
+                        label = samplers.draw_popularity(sampling, owned, state, counts)
+                    else:
+                        label = samplers.draw_dns(vector, tables, sampling, owned, state, counts)
+                    rows[j] = label
+                    prefetch_row(labels, max(label, 0))
+                    found += label >= 0
+                counts[DRAWS] += 1
+                counts[GIVEN_UP] += found == 0
+
+                highest = np.float32(-np.inf)
+                for j in range(negatives + 1):
+                    label = rows[j]
+                    if label < 0:
+                        slopes[j] = np.float32(-np.inf)
+                        continue
+                    total = bias[label]
+                    for f in range(dimensions):
+                        total += vector[f] * labels[label, f]
+                    slopes[j] = total
+                    highest = max(highest, total)
+                counts[VIOLATIONS] += highest > slopes[0]
+                total = _ZERO
+                own = slopes[0] - highest
+                for j in range(negatives + 1):
+                    slopes[j] = np.exp(slopes[j] - highest)
+                    total += slopes[j]
+                total_loss += np.log(total) - own
+                for j in range(negatives + 1):
+                    slopes[j] = -slopes[j] / total
+                slopes[0] += _ONE
+
+                for f in range(dimensions):
+                    changes.vectors[draw, f] = vector[f]
+                    vector[f] *= shrink
+                for j in range(negatives + 1):
+                    label = rows[j]
+                    if label >= 0:
+                        reach = rate * slopes[j]
+                        for f in range(dimensions):
+                            vector[f] += reach * labels[label, f]
+                draw += 1
+            if has_ids:
+                for f in range(dimensions):
+                    image_vectors[image, f] = vector[f]
+            if has_features:
+                for f in range(dimensions):
+                    moves[visit, f] = vector[f] - scratch.start[f]
+        return total_loss
+
+    return compute_changes
+
+
+@kernel
+def apply_changes(tables: Shared, changes: Changes, draws: int, step: Step, first: int, last: int) -> None:
+    """The second phase for label rows ``first`` to ``last - 1``: the batch's changes in order, decay on every touch."""
+    labels, bias = tables.labels, tables.bias
+    shrink = _ONE - step.learning_rate * step.regularization
+    shrink_bias = _ONE - step.bias_rate * step.regularization
+    for draw in range(draws):
+        for j in range(changes.rows.shape[1]):
+            label = changes.rows[draw, j]
+            if first <= label < last:
+                reach = step.learning_rate * changes.slopes[draw, j]
+                for f in range(labels.shape[1]):
+                    labels[label, f] = shrink * labels[label, f] + reach * changes.vectors[draw, f]
+                bias[label] = shrink_bias * bias[label] + step.bias_rate * changes.slopes[draw, j]
+
+
+@kernel
+def apply_moves(
+    tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int
+) -> None:
+    """F += x_i (v_i' - v_i) for the images of a batch, feature rows ``first`` to ``last - 1`` only."""
+    for visit in range(images.shape[0]):
+        for place in range(features.indptr[images[visit]], features.indptr[images[visit] + 1]):
+            row, value = features.indices[place], features.values[place]
+            if first <= row < last:
+                for f in range(moves.shape[1]):
+                    tables.feature_map[row, f] += value * moves[visit, f]

@@ -1,0 +1,82 @@
+"""How kernels are compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Sums may be reordered and multiplications fused, which lets loops use the vector unit. Nothing may assume that NaN and
+# infinity do not happen: the trainer looks for them.
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def kernel(function: Function) -> Function:
+    """Compile a kernel: without the GIL, cached on disk."""
+    return cast(Function, numba.njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")(function))
+
+
+def part(function: Function) -> Function:
+    """Compile a piece of a kernel, placed inside every kernel that calls it."""
+    return cast(Function, numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
+
+
+@cache
+def source_version() -> int:
+    """A number that changes with any file of this room.
+
+    Numba's disk cache looks at the file of the kernel only. A kernel made by a factory closes over this number, so that
+    a change in a piece it calls is noticed too.
+    """
+    digest = hashlib.blake2b(digest_size=6)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return int.from_bytes(digest.digest(), "little")
+
+
+if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
+
+    def prefetch_row(table: Any, row: int) -> None:
+        """Nothing to fetch ahead of the interpreter."""
+
+else:
+
+    @intrinsic
+    def prefetch_row(_typing: Any, table: Any, row: Any) -> Any:
+        """Ask for the cache lines of ``table[row]`` before they are needed."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            table_type, _ = signature.args
+            array = context.make_array(table_type)(context, builder, arguments[0])
+            strides = cgutils.unpack_tuple(builder, array.strides)
+            shape = cgutils.unpack_tuple(builder, array.shape)
+            byte = ir.IntType(8).as_pointer()
+            start = builder.gep(
+                builder.bitcast(array.data, byte), [builder.mul(arguments[1], strides[0])], inbounds=False
+            )
+            length = builder.mul(shape[1], strides[1])
+            declared = cgutils.get_or_insert_function(
+                builder.module,
+                ir.FunctionType(ir.VoidType(), [byte, ir.IntType(32), ir.IntType(32), ir.IntType(32)]),
+                "llvm.prefetch.p0i8",
+            )
+            constant = ir.IntType(32)
+            with cgutils.for_range_slice(
+                builder, ir.Constant(length.type, 0), length, ir.Constant(length.type, 64), inc=True
+            ) as (offset, _count):
+                line = builder.gep(start, [offset], inbounds=False)
+                # read, keep close, data cache
+                builder.call(declared, [line, constant(0), constant(3), constant(1)])
+            return context.get_dummy_value()
+
+        return types.void(table, types.intp), generate

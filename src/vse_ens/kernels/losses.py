@@ -1,0 +1,28 @@
+"""How far a step goes: the slope of each loss in the difference x = s_i(p) - s_i(n)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vse_ens.kernels.jit import part
+
+HINGE, WARP, LOGISTIC, SOFTMAX = range(4)
+CODES = {"hinge": HINGE, "warp": WARP, "logistic": LOGISTIC, "softmax": SOFTMAX}
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+
+
+@part
+def hinge(difference: np.float32, margin: np.float32) -> tuple[np.float32, np.float32]:
+    """max(0, margin - x), and minus its slope: 1 where the margin is violated, else 0 (eq. 3)."""
+    shortfall = margin - difference
+    return (shortfall, _ONE) if shortfall > _ZERO else (_ZERO, _ZERO)
+
+
+@part
+def logistic(difference: np.float32) -> tuple[np.float32, np.float32]:
+    """ln(1 + exp(-x)), and minus its slope 1 / (1 + exp(x)); neither overflows."""
+    decay = np.exp(-abs(difference))
+    value = np.log1p(decay) + max(-difference, _ZERO)
+    slope = decay / (_ONE + decay) if difference > _ZERO else _ONE / (_ONE + decay)
+    return value, slope

@@ -1,0 +1,244 @@
+"""Where negatives come from: one label the image does not have, drawn for an image and one of its labels.
+
+Every sampler writes to ``counts`` how many labels it looked at (tries) and how many of these the image has (rejected), and
+returns -1 when it gives up. ``owned`` are the image's labels, ``vector`` is v_i, ``own`` a scratch buffer of the worker.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels.jit import part
+from vse_ens.kernels.random import next_below, next_uniform, next_word
+from vse_ens.kernels.tables import REJECTED, TRIES, Floats, Sampling, Shared
+
+UNIFORM, POPULARITY, WARP, VSE_ENS, NAIVE, DNS = range(6)
+CODES = {"uniform": UNIFORM, "popularity": POPULARITY, "warp": WARP, "vse-ens": VSE_ENS, "naive": NAIVE, "dns": DNS}
+
+_S32 = np.uint64(32)
+_S8 = np.uint64(8)
+_LOW_24 = np.uint64(0xFFFFFF)
+_UNIT_24 = np.float32(2.0**-24)
+
+
+@part
+def is_owned(owned: NDArray[np.int32], label: int) -> bool:
+    """Whether the image has the label; no early exit, so that the loop is a few vector instructions."""
+    found = False
+    for place in range(owned.shape[0]):
+        found |= owned[place] == label
+    return found
+
+
+@part
+def score(vector: Floats, tables: Shared, label: int) -> np.float32:
+    """s_i(a) = v_i . v_a + b_a."""
+    total = tables.bias[label]
+    for f in range(vector.shape[0]):
+        total += vector[f] * tables.labels[label, f]
+    return total
+
+
+@part
+def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
+    """One draw from the distribution of the alias table: one cell, kept or exchanged for its alias."""
+    word = next_word(state)
+    cell = np.int64(((word >> _S32) * np.uint64(sampling.alias.shape[0])) >> _S32)
+    keep = np.float32((word >> _S8) & _LOW_24) * _UNIT_24 < sampling.threshold[cell]
+    return cell if keep else np.int64(sampling.alias[cell])
+
+
+@part
+def draw_uniform(
+    tables: Shared, sampling: Sampling, owned: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> int:
+    """`uniform`: p(a) = 1 / |A| over the labels the image does not have."""
+    for _ in range(sampling.max_redraws):
+        counts[TRIES] += 1
+        label = next_below(state, tables.bias.shape[0])
+        if not is_owned(owned, label):
+            return label
+        counts[REJECTED] += 1
+    return -1
+
+
+@part
+def draw_popularity(
+    sampling: Sampling, owned: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> int:
+    """`popularity`: p(a) ~ (images of a) ^ power over the labels the image does not have."""
+    for _ in range(sampling.max_redraws):
+        counts[TRIES] += 1
+        label = draw_alias(sampling, state)
+        if not is_owned(owned, label):
+            return label
+        counts[REJECTED] += 1
+    return -1
+
+
+@part
+def draw_dns(
+    vector: Floats,
+    tables: Shared,
+    sampling: Sampling,
+    owned: NDArray[np.int32],
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> int:
+    """`dns`: of m uniform draws the one with the highest score s_i(a)."""
+    best, best_score = -1, np.float32(-np.inf)
+    for _ in range(sampling.candidates):
+        label = draw_uniform(tables, sampling, owned, state, counts)
+        if label < 0:
+            return best
+        its_score = score(vector, tables, label)
+        if best < 0 or its_score > best_score:
+            best, best_score = label, its_score
+    return best
+
+
+@part
+def draw_warp(
+    vector: Floats,
+    positive_score: np.float32,
+    margin: np.float32,
+    tables: Shared,
+    sampling: Sampling,
+    owned: NDArray[np.int32],
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> tuple[int, int]:
+    """`warp`: uniform draws until margin + s_i(n) > s_i(p); also N, the number of labels tried for it.
+
+    Up to |A| - 1 tries, as published; (-1, N) when none of them violated.
+    """
+    for tried in range(1, sampling.candidates + 1):
+        label = draw_uniform(tables, sampling, owned, state, counts)
+        if label < 0:
+            return -1, tried
+        if margin + score(vector, tables, label) > positive_score:
+            return label, tried
+    return -1, sampling.candidates
+
+
+@part
+def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -> None:
+    """Running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
+
+    Done once a visit: all labels of the image draw from these.
+    """
+    factors = vector.shape[0]
+    quarter = factors // 4
+    # Four chains of additions side by side instead of one long one: first the sums before each, then all of them.
+    for f in range(factors):
+        cumulative[f] = abs(vector[f]) * sampling.spread[f]
+    sums_0, sums_1, sums_2 = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    for f in range(quarter):
+        sums_0 += cumulative[f]
+        sums_1 += cumulative[quarter + f]
+        sums_2 += cumulative[2 * quarter + f]
+    chain_0, chain_1 = np.float32(0.0), sums_0
+    chain_2, chain_3 = sums_0 + sums_1, sums_0 + sums_1 + sums_2
+    for f in range(quarter):
+        chain_0 += cumulative[f]
+        chain_1 += cumulative[quarter + f]
+        chain_2 += cumulative[2 * quarter + f]
+        chain_3 += cumulative[3 * quarter + f]
+        cumulative[f] = chain_0
+        cumulative[quarter + f] = chain_1
+        cumulative[2 * quarter + f] = chain_2
+        cumulative[3 * quarter + f] = chain_3
+    for f in range(4 * quarter, factors):
+        chain_3 += cumulative[f]
+        cumulative[f] = chain_3
+    cumulative[factors] = chain_3 + sampling.spread[factors]
+
+
+@part
+def draw_vse_ens(
+    vector: Floats,
+    cumulative: Floats,
+    sampling: Sampling,
+    owned: NDArray[np.int32],
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> int:
+    """`vse-ens`: rank r ~ p(r) (eq. 8), factor f ~ |v_if| sigma_f (eq. 7), then the label at place r of factor f.
+
+    From the top where v_if > 0, from the bottom otherwise; O(k) a draw. A label the image has is drawn again.
+    """
+    factors = vector.shape[0]
+    last = sampling.rankings.shape[1] - 1
+    for _ in range(sampling.max_redraws):
+        counts[TRIES] += 1
+        rank = draw_alias(sampling, state)
+        point = next_uniform(state) * cumulative[factors]
+        # Counting is branch-free and vectorises: faster than any search at these sizes.
+        factor = np.int32(0)
+        for f in range(factors):
+            factor += np.int32(cumulative[f] <= point)
+        from_top = factor == factors or vector[factor] > np.float32(0.0)
+        label = np.int64(sampling.rankings[factor, rank if from_top else last - rank])
+        if not is_owned(owned, label):
+            return label
+        counts[REJECTED] += 1
+    return -1
+
+
+@part
+def draw_naive(
+    vector: Floats,
+    tables: Shared,
+    sampling: Sampling,
+    owned: NDArray[np.int32],
+    scores: Floats,
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> int:
+    """`naive`: rank r ~ p(r) (eq. 8) on the exact ranking by s_i: the oracle, O(|A| k) a draw.
+
+    The label at rank r is selected, not sorted for. A label the image has is drawn again.
+    """
+    labels = tables.bias.shape[0]
+    for label in range(labels):
+        scores[label] = score(vector, tables, label)
+    for _ in range(sampling.max_redraws):
+        counts[TRIES] += 1
+        label = label_at_rank(scores, draw_alias(sampling, state))
+        if not is_owned(owned, label):
+            return label
+        counts[REJECTED] += 1
+    return -1
+
+
+@part
+def label_at_rank(scores: Floats, rank: int) -> int:
+    """The label that `rank` labels beat, equal scores in the order of numbers; by bisecting the value, no copy made."""
+    labels = scores.shape[0]
+    low, high = scores.min(), scores.max()
+    # The answer's score is the largest value with more than `rank` scores at or above it.
+    while True:
+        middle = low + (high - low) * np.float32(0.5)
+        if middle <= low or middle >= high:
+            break
+        above = 0
+        for label in range(labels):
+            above += scores[label] >= middle
+        if above > rank:
+            low = middle
+        else:
+            high = middle
+    above = 0
+    for label in range(labels):
+        above += scores[label] >= high
+    value = high if above > rank else low
+    place = 0
+    for label in range(labels):
+        place += scores[label] > value
+    for label in range(labels):
+        if scores[label] == value:
+            if place == rank:
+                return label
+            place += 1
+    return -1  # only where a score is not a number: the draw is given up

@@ -1,0 +1,182 @@
+"""One slice: images one after another, each label of an image against one negative (losses hinge, warp, logistic)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.jit import kernel, part, prefetch_row, source_version
+from vse_ens.kernels.tables import DRAWS, GIVEN_UP, VIOLATIONS, Features, Floats, Pairs, Sampling, Shared, Step
+
+_ONE = np.float32(1.0)
+
+
+class SliceScratch(NamedTuple):
+    """Buffers of one worker for a slice kernel."""
+
+    vector: Floats  # k: the image's vector while its labels are trained
+    start: Floats  # k: the vector before, for the feature map
+    cumulative: Floats  # k + 1: running sums of p(f|i)
+    negatives: NDArray[np.int32]  # as many as an image has labels: drawn ahead
+    scores: Floats  # |A| for `naive`, else empty
+
+    @classmethod
+    def sized(cls, dimensions: int, visit: int, scores: int = 0) -> SliceScratch:
+        """Buffers for so many dimensions, labels of one image, and scores."""
+        return cls(
+            np.empty(dimensions, np.float32),
+            np.empty(dimensions, np.float32),
+            np.empty(dimensions + 1, np.float32),
+            np.empty(visit, np.int32),
+            np.empty(scores, np.float32),
+        )
+
+
+SliceKernel = Callable[..., float]
+
+
+@part
+def add_features(features: Features, tables: Shared, image: int, vector: Floats) -> None:
+    """v_i += x_i F."""
+    for place in range(features.indptr[image], features.indptr[image + 1]):
+        row, value = features.indices[place], features.values[place]
+        for f in range(vector.shape[0]):
+            vector[f] += value * tables.feature_map[row, f]
+
+
+@part
+def move_features(features: Features, tables: Shared, image: int, start: Floats, vector: Floats) -> None:
+    """F += x_i (v_i' - v_i): the chain rule on what the visit did to the image's vector."""
+    for place in range(features.indptr[image], features.indptr[image + 1]):
+        row, value = features.indices[place], features.values[place]
+        for f in range(vector.shape[0]):
+            tables.feature_map[row, f] += value * (vector[f] - start[f])
+
+
+@cache
+def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_features: bool) -> SliceKernel:
+    """The kernel of one combination. All five are constants to the compiler: a run-time k is a quarter slower."""
+    version = source_version()
+    draws_ahead = sampler in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
+
+    @kernel
+    def train_slice(
+        image_vectors: Floats,
+        tables: Shared,
+        features: Features,
+        pairs: Pairs,
+        images: NDArray[np.int64],
+        sampling: Sampling,
+        step: Step,
+        scratch: SliceScratch,
+        state: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+    ) -> float:
+        version  # noqa: B018  # part of the cache key, see source_version
+        vector = scratch.vector
+        labels, bias = tables.labels, tables.bias
+        rate = step.learning_rate
+        shrink = _ONE - rate * step.regularization
+        shrink_bias = _ONE - step.bias_rate * step.regularization
+        total_loss = 0.0
+        for visit in range(images.shape[0]):
+            image = images[visit]
+            if has_ids:
+                if visit + 1 < images.shape[0]:
+                    prefetch_row(image_vectors, images[visit + 1])
+                for f in range(dimensions):
+                    vector[f] = image_vectors[image, f]
+            else:
+                vector[:] = 0.0
+            if has_features:
+                add_features(features, tables, image, vector)
+                scratch.start[:] = vector
+            owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+            if draws_ahead:
+                # What does not depend on the steps in between is drawn for all labels of the visit, and its rows asked for.
+                if sampler == samplers.VSE_ENS:
+                    samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+                for place in range(owned.shape[0]):
+                    if sampler == samplers.VSE_ENS:
+                        negative = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, owned, state, counts)
+                    elif sampler == samplers.UNIFORM:
+                        negative = samplers.draw_uniform(tables, sampling, owned, state, counts)
+                    else:
+                        negative = samplers.draw_popularity(sampling, owned, state, counts)
+                    scratch.negatives[place] = negative
+                    prefetch_row(labels, max(negative, 0))
+
+            for place in range(owned.shape[0]):
+                positive = owned[place]
+                counts[DRAWS] += 1
+                weight = _ONE
+                if draws_ahead:
+                    negative = np.int64(scratch.negatives[place])
+                elif sampler == samplers.WARP:
+                    own_score = samplers.score(vector, tables, positive)
+                    negative, tried = samplers.draw_warp(
+                        vector, own_score, step.margin, tables, sampling, owned, state, counts
+                    )
+                    if loss == losses.WARP and negative >= 0:
+                        # rank estimate floor((|A| - 1) / N), weighted by L(.)
+                        weight = step.rank_weight[(labels.shape[0] - 1) // tried]
+                elif sampler == samplers.DNS:
+                    negative = samplers.draw_dns(vector, tables, sampling, owned, state, counts)
+                else:
+                    negative = samplers.draw_naive(vector, tables, sampling, owned, scratch.scores, state, counts)
+                if negative < 0:
+                    counts[GIVEN_UP] += 1
+                    # No step without a negative, but the regularisation holds on every draw.
+                    for f in range(dimensions):
+                        vector[f] *= shrink
+                        labels[positive, f] *= shrink
+                    bias[positive] *= shrink_bias
+                    continue
+
+                difference = bias[positive] - bias[negative]
+                for f in range(dimensions):
+                    difference += vector[f] * (labels[positive, f] - labels[negative, f])
+                if loss == losses.LOGISTIC:
+                    value, slope = losses.logistic(difference)
+                else:
+                    value, slope = losses.hinge(difference, step.margin)
+                counts[VIOLATIONS] += difference < step.margin
+                total_loss += weight * value
+                reach = rate * weight * slope
+                reach_bias = step.bias_rate * weight * slope
+                for f in range(dimensions):
+                    image_f, positive_f, negative_f = vector[f], labels[positive, f], labels[negative, f]
+                    vector[f] = shrink * image_f + reach * (positive_f - negative_f)
+                    labels[positive, f] = shrink * positive_f + reach * image_f
+                    labels[negative, f] = shrink * negative_f - reach * image_f
+                bias[positive] = shrink_bias * bias[positive] + reach_bias
+                bias[negative] = shrink_bias * bias[negative] - reach_bias
+
+            if has_ids:
+                for f in range(dimensions):
+                    image_vectors[image, f] = vector[f]
+            if has_features:
+                move_features(features, tables, image, scratch.start, vector)
+        return total_loss
+
+    return train_slice
+
+
+@kernel
+def merge_slices(table: Floats, copies: Floats, first: int, last: int) -> None:
+    """Rows ``first`` to ``last - 1``: what every slice changed is added, in slice order, and all copies start anew."""
+    slices, _, width = copies.shape
+    for row in range(first, last):
+        for f in range(width):
+            base = table[row, f]
+            total = base
+            for s in range(slices):
+                total += copies[s, row, f] - base
+            table[row, f] = total
+            for s in range(slices):
+                copies[s, row, f] = total

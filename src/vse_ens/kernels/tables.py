@@ -1,0 +1,66 @@
+"""What kernels are handed: named groups of arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+class Pairs(NamedTuple):
+    """The known pairs in CSR form; the labels of an image are sorted."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+
+class Shared(NamedTuple):
+    """The tables that all images train: label vectors, label biases, and the map from features to vectors."""
+
+    labels: Floats  # |A| x k
+    bias: Floats  # |A|
+    feature_map: Floats  # features x k; no rows where the tower has no features
+
+
+class Features(NamedTuple):
+    """Image features in CSR form; no rows where the tower has none."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Floats
+
+
+class Sampling(NamedTuple):
+    """What the samplers look things up in; arrays a sampler does not use have no entries."""
+
+    rankings: NDArray[np.uint16] | NDArray[np.int32]
+    """(k + 1) x |A|: labels by falling value of each factor; the last row is the bias."""
+    spread: Floats
+    """k + 1: sigma_f, the standard deviation of each factor over labels."""
+    threshold: Floats
+    """Alias table of the rank (vse-ens, naive) or label (popularity) distribution: keep the cell when u < threshold."""
+    alias: NDArray[np.int32]
+    candidates: int
+    """How many labels `dns` compares, at most how many `warp` tries."""
+    max_redraws: int
+    """How often a label the image has is drawn again before the draw is given up."""
+
+
+class Step(NamedTuple):
+    """The numbers of one training step."""
+
+    learning_rate: np.float32
+    regularization: np.float32
+    bias_rate: np.float32
+    """The learning rate of label biases: 0 where the model has none."""
+    margin: np.float32
+    rank_weight: Floats
+    """`warp` only: L(rank) at index rank."""
+
+
+# What kernels count, and where in the array of counts.
+DRAWS, VIOLATIONS, TRIES, REJECTED, GIVEN_UP = range(5)
+COUNTS = 5

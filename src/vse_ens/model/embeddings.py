@@ -1,0 +1,52 @@
+"""The trained vectors, and the scores they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """One space for images and labels: s_i(a) = v_i . v_a + b_a."""
+
+    label_vectors: Floats  # |A| x k
+    label_bias: Floats  # |A|
+    image_vectors: Floats  # images x k; no rows where the tower has no ids
+    feature_map: Floats  # features x k; no rows where the tower has no features
+
+    @property
+    def dimensions(self) -> int:
+        """k."""
+        return self.label_vectors.shape[1]
+
+    def arrays(self) -> dict[str, Floats]:
+        """The arrays by name, as they are saved."""
+        return {
+            "feature_map": self.feature_map,
+            "image_vectors": self.image_vectors,
+            "label_bias": self.label_bias,
+            "label_vectors": self.label_vectors,
+        }
+
+    def copy(self) -> Embeddings:
+        """The same numbers in memory of their own."""
+        return Embeddings(**{name: array.copy() for name, array in self.arrays().items()})
+
+    def vectors(self, images: NDArray[np.integer], features: Any = None) -> Floats:
+        """v_i of some images: the free vector, the mapped features, or their sum."""
+        if not len(self.feature_map):
+            return self.image_vectors[images]
+        mapped = np.asarray(features[images] @ self.feature_map, dtype=np.float32)
+        return mapped + self.image_vectors[images] if len(self.image_vectors) else mapped
+
+    def scores(self, vectors: Floats) -> Floats:
+        """Scores of all labels, one row a vector."""
+        scores = vectors @ self.label_vectors.T
+        scores += self.label_bias
+        return scores

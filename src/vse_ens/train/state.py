@@ -1,0 +1,63 @@
+"""The tables under training, shared by both engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ConfigError, DataError
+from vse_ens.kernels.tables import Features, Pairs, Shared
+from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.streams import Streams
+
+
+def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
+    """N(0, init_scale^2) from named streams; biases start at 0."""
+    streams = Streams(config.seed).child("init")
+
+    def normal(name: str, rows: int) -> Floats:
+        numbers = streams.child(name).normals(rows * config.dimensions)
+        return (numbers * config.init_scale).astype(np.float32).reshape(rows, config.dimensions)
+
+    columns = 0
+    if config.has_features:
+        if data.features is None:
+            raise ConfigError(f"tower {config.tower} needs image features: Annotations.with_features(matrix)")
+        columns = data.features.shape[1]
+    return Embeddings(
+        label_vectors=normal("labels", len(data.labels)),
+        label_bias=np.zeros(len(data.labels), np.float32),
+        image_vectors=normal("images", len(data.images) if config.has_ids else 0),
+        feature_map=normal("features", columns),
+    )
+
+
+def shared_tables(embeddings: Embeddings) -> Shared:
+    """The tables that all images train, as kernels take them."""
+    return Shared(embeddings.label_vectors, embeddings.label_bias, embeddings.feature_map)
+
+
+def pairs_of(data: Annotations) -> Pairs:
+    """The known pairs, as kernels take them."""
+    return Pairs(data.indptr, data.indices)
+
+
+def features_of(config: Config, data: Annotations) -> Features:
+    """Image features in CSR form, as kernels take them; dense ones become sparse ones without zeros."""
+    if not config.has_features:
+        return Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    matrix: Any = data.features
+    if isinstance(matrix, np.ndarray):
+        rows, columns = np.nonzero(matrix)
+        indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))
+        values = matrix[rows, columns]
+    else:
+        matrix = matrix.tocsr()
+        indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
+    features = Features(indptr.astype(np.int64), columns.astype(np.int32), values.astype(np.float32))
+    if not np.isfinite(features.values).all():
+        raise DataError("the image features hold numbers that are not finite; replace them before training")
+    return features
