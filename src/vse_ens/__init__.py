@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vse_ens.data.vocabulary import Vocabulary as Vocabulary
     from vse_ens.errors import ConfigError as ConfigError
     from vse_ens.errors import DataError as DataError
+    from vse_ens.errors import ModelError as ModelError
     from vse_ens.errors import UnknownIdError as UnknownIdError
     from vse_ens.errors import VseError as VseError
     from vse_ens.streams import Streams as Streams
@@ -29,6 +30,7 @@ _HOME = {
     "VseError": "vse_ens.errors",
     "ConfigError": "vse_ens.errors",
     "DataError": "vse_ens.errors",
+    "ModelError": "vse_ens.errors",
     "UnknownIdError": "vse_ens.errors",
 }
 

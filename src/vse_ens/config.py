@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from vse_ens.errors import ConfigError
 
@@ -34,7 +34,9 @@ class Config:
     learning_rate_decay: float = 1.0
     """The learning rate is multiplied by this after every epoch."""
     regularization: float = 0.01
-    """L2 on vectors and biases, applied on every draw, also where the margin holds."""
+    """L2 on vectors, applied on every draw, also where the margin holds."""
+    bias_regularization: float = 0.003
+    """L2 on label biases, likewise."""
     init_scale: float = 0.003
     """Vectors start as N(0, init_scale squared)."""
     label_bias: bool = True
@@ -103,7 +105,7 @@ class Config:
             value = getattr(self, name)
             if not _is_number(value) or not low < value <= high:
                 raise ConfigError(f"{name} must be a number above {low:g} and up to {high:g}, got {value!r}")
-        for name in ("regularization", "popularity_power"):
+        for name in ("regularization", "bias_regularization", "popularity_power"):
             value = getattr(self, name)
             if not _is_number(value) or not 0.0 <= value <= 10.0:
                 raise ConfigError(f"{name} must be a number from 0 to 10, got {value!r}")
@@ -153,13 +155,41 @@ class Config:
         return "features" in self.tower.split("+")
 
 
+class Settings(TypedDict, total=False):
+    """The fields of `Config` as keyword arguments; a test keeps the two alike."""
+
+    sampler: str
+    loss: str
+    tower: str
+    dimensions: int
+    epochs: int
+    learning_rate: float
+    learning_rate_decay: float
+    regularization: float
+    bias_regularization: float
+    init_scale: float
+    label_bias: bool
+    margin: float
+    rank_distribution: str
+    rank_scale: float
+    negatives: int
+    candidates: int
+    popularity_power: float
+    rank_weight: str
+    top_n: int
+    refresh: float
+    slices: int
+    batch: int
+    validate: bool
+    metric: str
+    patience: int
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
-_PAPER = Config(
-    learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100
-)
+_PAPER = Config(learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100)
 
 PRESETS: dict[str, Config] = {
     "vse-ens": Config(sampler="vse-ens", loss="hinge"),

@@ -19,6 +19,14 @@ class DataError(VseError, ValueError):
     """A file, frame or matrix does not hold what was expected of it."""
 
 
+class ModelError(DataError):
+    """A model or checkpoint directory is missing, damaged, of another format, or cannot be written."""
+
+
+class TrainingError(VseError):
+    """Training went wrong: the numbers are no longer finite."""
+
+
 class MissingPartError(VseError, ImportError):
     """An optional part is not installed; the message says how to get it."""
 

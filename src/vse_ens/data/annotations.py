@@ -17,6 +17,12 @@ from vse_ens.errors import ConfigError, DataError
 if TYPE_CHECKING:
     import polars as pl
 
+    from vse_ens.data.formats import FormatName
+    from vse_ens.data.wide import Layout
+
+# How many keys are worked on at a time, where a copy of all of them would double the memory needed.
+_CHUNK = 1 << 20
+
 
 @dataclass(frozen=True)
 class Annotations:
@@ -40,24 +46,43 @@ class Annotations:
     """What reading did that a user should know: duplicates merged, rows filtered, how a header was found."""
 
     def __post_init__(self) -> None:
-        images, labels = len(self.images), len(self.labels)
-        indptr, indices = self.indptr, self.indices
-        if indptr.dtype != np.int64 or indices.dtype != np.int32:
-            raise DataError(f"indptr must be int64 and indices int32, got {indptr.dtype} and {indices.dtype}")
-        if len(indptr) != images + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
+        self._check_ends()
+        images, labels, indptr, indices = len(self.images), len(self.labels), self.indptr, self.indices
+        if np.any(np.diff(indptr) < 0):
             raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
         if len(indices):
             if indices.min() < 0 or indices.max() >= labels:
                 raise DataError(f"indices must lie in 0..{labels - 1}, got {indices.min()}..{indices.max()}")
-            rising = np.diff(indices) > 0
-            starts = self.indptr[1:-1]
+            rising = indices[1:] > indices[:-1]
+            starts = indptr[1:-1]
             rising[starts[(starts > 0) & (starts < len(indices))] - 1] = True
             if not rising.all():
                 raise DataError("the labels of every image must be sorted and distinct")
         if self.features is not None and (self.features.ndim != 2 or self.features.shape[0] != images):
             raise DataError(f"features must have one row for each of {images} images, got {self.features.shape}")
 
+    def _check_ends(self) -> None:
+        """What can be checked without touching every pair."""
+        images, indptr, indices = len(self.images), self.indptr, self.indices
+        if indptr.dtype != np.int64 or indices.dtype != np.int32:
+            raise DataError(f"indptr must be int64 and indices int32, got {indptr.dtype} and {indices.dtype}")
+        if len(indptr) != images + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
+            raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
+
     # --- making -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def trusted(
+        cls, images: Vocabulary, labels: Vocabulary, indptr: NDArray[np.int64], indices: NDArray[np.int32]
+    ) -> Annotations:
+        """From arrays that were checked when they were written: no pair is touched, so a memory map stays unread."""
+        data = object.__new__(cls)
+        for name, value in (("images", images), ("labels", labels), ("indptr", indptr), ("indices", indices)):
+            object.__setattr__(data, name, value)
+        object.__setattr__(data, "features", None)
+        object.__setattr__(data, "notes", ())
+        data._check_ends()
+        return data
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]]) -> Annotations:
@@ -91,32 +116,71 @@ class Annotations:
     def from_keys(
         cls, images: Vocabulary, labels: Vocabulary, keys: NDArray[np.uint64], notes: tuple[str, ...] = ()
     ) -> Annotations:
-        """From ``image << 32 | label`` keys, which are sorted in place: the form that needs least memory."""
+        """From ``image << 32 | label`` keys, whose memory becomes that of ``indices``: do not use them afterwards."""
         keys.sort()
-        distinct = np.ones(len(keys), dtype=bool)
-        np.not_equal(keys[1:], keys[:-1], out=distinct[1:])
-        if not distinct.all():
-            keys = keys[distinct]
-        del distinct
+        pairs = _squeeze(keys)
         # The key of (image, label 0) is the first that image could have: its place is the row's start.
         firsts = np.arange(len(images) + 1, dtype=np.uint64) << np.uint64(32)
-        indptr = np.searchsorted(keys, firsts).astype(np.int64)
-        indices = keys.astype(np.uint32).view(np.int32)  # the low half
-        return cls(images, labels, indptr, indices, notes=notes)
+        indptr = np.searchsorted(keys[:pairs], firsts).astype(np.int64, copy=False)
+        return cls(images, labels, indptr, _low_halves(keys, pairs), notes=notes)
 
     @classmethod
-    def read(cls, path: str | Path, **options: Any) -> Annotations:
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        image: str | int | None = None,
+        label: str | int | None = None,
+        header: bool | None = None,
+        separator: str | None = None,
+        quote: str | None = '"',
+        format: FormatName | None = None,  # noqa: A002  # the word users know
+        layout: Layout | None = None,
+        label_separator: str | None = None,
+        min_images_per_label: int = 1,
+        min_labels_per_image: int = 1,
+    ) -> Annotations:
         """Read a CSV, TSV, JSON Lines or Parquet file, gzipped or not; see `vse_ens.data.readers.read`."""
         from vse_ens.data.readers import read
 
-        return read(path, **options)
+        return read(
+            path,
+            image=image,
+            label=label,
+            header=header,
+            separator=separator,
+            quote=quote,
+            format=format,
+            layout=layout,
+            label_separator=label_separator,
+            min_images_per_label=min_images_per_label,
+            min_labels_per_image=min_labels_per_image,
+        )
 
     @classmethod
-    def from_frame(cls, frame: Any, **options: Any) -> Annotations:
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        image: str | None = None,
+        label: str | None = None,
+        layout: Layout | None = None,
+        label_separator: str | None = None,
+        min_images_per_label: int = 1,
+        min_labels_per_image: int = 1,
+    ) -> Annotations:
         """From a pandas, Polars or Arrow frame; see `vse_ens.data.frames.from_frame`."""
         from vse_ens.data.frames import from_frame
 
-        return from_frame(frame, **options)
+        return from_frame(
+            frame,
+            image=image,
+            label=label,
+            layout=layout,
+            label_separator=label_separator,
+            min_images_per_label=min_images_per_label,
+            min_labels_per_image=min_labels_per_image,
+        )
 
     @classmethod
     def from_matrix(
@@ -227,6 +291,32 @@ class Annotations:
     def summary(self) -> Summary:
         """Counts a person looks at first."""
         return Summary.of(self)
+
+
+def _squeeze(keys: NDArray[np.uint64]) -> int:
+    """Move the distinct ones of sorted keys to the front, in place; how many they are."""
+    kept, previous = 0, None
+    for start in range(0, len(keys), _CHUNK):
+        chunk = keys[start : start + _CHUNK]
+        distinct = np.empty(len(chunk), dtype=bool)
+        distinct[0] = chunk[0] != previous if start else True
+        np.not_equal(chunk[1:], chunk[:-1], out=distinct[1:])
+        previous = chunk[-1].copy()
+        found = chunk[distinct]
+        keys[kept : kept + len(found)] = found
+        kept += len(found)
+    return kept
+
+
+def _low_halves(keys: NDArray[np.uint64], count: int) -> NDArray[np.int32]:
+    """The low 32 bits of the first ``count`` keys, in the memory of the keys, of which the rest is given back."""
+    for start in range(0, count, _CHUNK):
+        stop = min(start + _CHUNK, count)
+        keys.view(np.int32)[start:stop] = keys[start:stop].astype(np.uint32).view(np.int32)
+    if not keys.flags.owndata:
+        return keys.view(np.int32)[:count].copy()
+    keys.resize((count + 1) // 2, refcheck=False)
+    return keys.view(np.int32)[:count]
 
 
 class Split(NamedTuple):

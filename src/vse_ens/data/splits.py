@@ -10,13 +10,21 @@ from vse_ens.errors import ConfigError, DataError
 from vse_ens.streams import Streams
 
 
-def leave_one_out(data: Annotations, seed: int = 0) -> Split:
-    """Hold out one label, chosen uniformly, of every image that has two or more (the paper, section 4.1)."""
+def leave_one_out(
+    data: Annotations, seed: int = 0, *, name: str = "leave-one-out", most_images: int | None = None
+) -> Split:
+    """Hold out one label, chosen uniformly, of every image that has two or more (the paper, section 4.1).
+
+    With ``most_images``, of so many images at most, chosen at random; ``name`` names the random stream.
+    """
+    streams = Streams(seed).child("split", name)
     counts = data.labels_per_image
-    several = counts >= 2
-    if not several.any():
+    several = np.flatnonzero(counts >= 2)
+    if not len(several):
         raise DataError("leave-one-out needs images with two or more labels, and no image has that many")
-    picks = Streams(seed).child("split", "leave-one-out").below(np.maximum(counts, 1))
+    picks = streams.below(np.maximum(counts, 1))
+    if most_images is not None and most_images < len(several):
+        several = np.sort(several[np.argsort(streams.child("images").words(len(several)))[:most_images]])
     held = np.zeros(data.pairs, dtype=bool)
     held[(data.indptr[:-1] + picks)[several]] = True
     return Split(data.with_pairs(~held), data.with_pairs(held))
@@ -26,6 +34,7 @@ def random(data: Annotations, share: float = 0.2, seed: int = 0) -> Split:
     """Hold out ``share`` of all pairs, rounded to whole pairs, whichever image they belong to."""
     _check_share("share", share)
     held = _choose(Streams(seed).child("split", "random"), data.pairs, share)
+    _check_rest("random", held, share)
     return Split(data.with_pairs(~held), data.with_pairs(held))
 
 
@@ -47,6 +56,7 @@ def new_images(data: Annotations, share: float = 0.1, reveal: float = 0.5, seed:
 
     pair_image = data.image_numbers()
     outside = chosen[pair_image]
+    _check_rest("new-images", outside, share)
     revealed_count = np.clip(np.rint(reveal * counts).astype(np.int64), 1, np.maximum(counts - 1, 1))
     # Shuffle the labels inside every image: the first `revealed_count` of them are revealed.
     order = np.lexsort((streams.child("labels").words(data.pairs), pair_image))
@@ -69,3 +79,10 @@ def _choose(stream: Streams, count: int, share: float) -> NDArray[np.bool_]:
 def _check_share(name: str, share: float) -> None:
     if not 0.0 < share < 1.0:
         raise ConfigError(f"{name} must lie between 0 and 1, got {share}")
+
+
+def _check_rest(protocol: str, held: NDArray[np.bool_], share: float) -> None:
+    if held.all():
+        raise DataError(
+            f"{protocol} with a share of {share} of {len(held)} pairs leaves none to learn from; ask for less"
+        )

@@ -1,8 +1,8 @@
 """Two-phase batches for the softmax loss: one positive against several negatives.
 
-From one snapshot of the label tables, the first phase computes what every positive of a batch wants to change; each worker has
-its images. The second applies the changes in the order of the batch, each worker only to the label rows it owns. No copies, no
-races, and the same sums in the same order whatever the number of workers.
+From one snapshot of the label tables, the first phase computes what every positive of a batch wants to change; each
+worker has its images. The second applies the changes in the order of the batch, each worker only to the label rows it
+owns. No copies, no races, and the same sums in the same order whatever the number of workers.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ class Changes(NamedTuple):
 
 
 @cache
-def compute_kernel(
-    dimensions: int, sampler: int, has_ids: bool, has_features: bool
-) -> Callable[..., float]:
+def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: bool) -> Callable[..., float]:
     """The first phase for one combination, all constants to the compiler."""
     version = source_version()
 
@@ -160,7 +158,7 @@ def apply_changes(tables: Shared, changes: Changes, draws: int, step: Step, firs
     """The second phase for label rows ``first`` to ``last - 1``: the batch's changes in order, decay on every touch."""
     labels, bias = tables.labels, tables.bias
     shrink = _ONE - step.learning_rate * step.regularization
-    shrink_bias = _ONE - step.bias_rate * step.regularization
+    shrink_bias = _ONE - step.bias_rate * step.bias_regularization
     for draw in range(draws):
         for j in range(changes.rows.shape[1]):
             label = changes.rows[draw, j]

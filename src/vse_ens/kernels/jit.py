@@ -23,12 +23,12 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 def kernel(function: Function) -> Function:
     """Compile a kernel: without the GIL, cached on disk."""
-    return cast(Function, numba.njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")(function))
+    return cast("Function", numba.njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")(function))
 
 
 def part(function: Function) -> Function:
     """Compile a piece of a kernel, placed inside every kernel that calls it."""
-    return cast(Function, numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
+    return cast("Function", numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
 
 
 @cache
@@ -52,7 +52,7 @@ if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
 else:
 
     @intrinsic
-    def prefetch_row(_typing: Any, table: Any, row: Any) -> Any:
+    def prefetch_row(_typing: Any, table: Any, _row: Any) -> Any:
         """Ask for the cache lines of ``table[row]`` before they are needed."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

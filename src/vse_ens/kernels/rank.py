@@ -12,9 +12,9 @@ from vse_ens.kernels.tables import Floats, Sampling, Shared
 
 # Factors are taken out of the row-major table sixteen at a time: one cache line of every row.
 BLOCK = 16
-# A factor's range is cut into equal steps, several a label up to this many. Labels inside one step keep the order of their
-# numbers: at the ends of the range, where ranks are drawn from most, steps hold one label or none. The counters of the steps
-# stay in the first-level cache.
+# A factor's range is cut into equal steps, several a label up to this many. Labels inside one step keep the order of
+# their numbers: at the ends of the range, where ranks are drawn from most, steps hold one label or none. The counters
+# of the steps stay in the first-level cache.
 MOST_STEPS = 4096
 _SIGN_PLACE = np.int32(31)
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)

@@ -1,7 +1,7 @@
 """Where negatives come from: one label the image does not have, drawn for an image and one of its labels.
 
-Every sampler writes to ``counts`` how many labels it looked at (tries) and how many of these the image has (rejected), and
-returns -1 when it gives up. ``owned`` are the image's labels, ``vector`` is v_i, ``own`` a scratch buffer of the worker.
+Every sampler adds to ``counts`` how many labels it looked at (tries) and how many of these the image has (rejected),
+and returns -1 when it gives up. ``owned`` are the image's labels, ``vector`` is v_i.
 """
 
 from __future__ import annotations

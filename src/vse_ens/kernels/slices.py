@@ -82,7 +82,7 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
         labels, bias = tables.labels, tables.bias
         rate = step.learning_rate
         shrink = _ONE - rate * step.regularization
-        shrink_bias = _ONE - step.bias_rate * step.regularization
+        shrink_bias = _ONE - step.bias_rate * step.bias_regularization
         total_loss = 0.0
         for visit in range(images.shape[0]):
             image = images[visit]
@@ -98,7 +98,7 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                 scratch.start[:] = vector
             owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             if draws_ahead:
-                # What does not depend on the steps in between is drawn for all labels of the visit, and its rows asked for.
+                # What the steps in between do not change is drawn for all labels of the visit, and its rows asked for.
                 if sampler == samplers.VSE_ENS:
                     samplers.accumulate_factors(vector, sampling, scratch.cumulative)
                 for place in range(owned.shape[0]):

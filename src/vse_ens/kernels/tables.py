@@ -56,6 +56,7 @@ class Step(NamedTuple):
     regularization: np.float32
     bias_rate: np.float32
     """The learning rate of label biases: 0 where the model has none."""
+    bias_regularization: np.float32
     margin: np.float32
     rank_weight: Floats
     """`warp` only: L(rank) at index rank."""

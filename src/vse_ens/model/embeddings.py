@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ class Embeddings:
 
     label_vectors: Floats  # |A| x k
     label_bias: Floats  # |A|
-    image_vectors: Floats  # images x k; no rows where the tower has no ids
+    image_vectors: Floats  # images x k; in training, no rows where the tower has no ids
     feature_map: Floats  # features x k; no rows where the tower has no features
 
     @property
     def dimensions(self) -> int:
         """k."""
-        return self.label_vectors.shape[1]
+        return int(self.label_vectors.shape[1])
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are saved."""
@@ -34,6 +35,11 @@ class Embeddings:
             "label_vectors": self.label_vectors,
         }
 
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Embeddings:
+        """From arrays by name, as `arrays` gives them."""
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
+
     def copy(self) -> Embeddings:
         """The same numbers in memory of their own."""
         return Embeddings(**{name: array.copy() for name, array in self.arrays().items()})
@@ -41,12 +47,20 @@ class Embeddings:
     def vectors(self, images: NDArray[np.integer], features: Any = None) -> Floats:
         """v_i of some images: the free vector, the mapped features, or their sum."""
         if not len(self.feature_map):
-            return self.image_vectors[images]
+            return np.asarray(self.image_vectors[images])
         mapped = np.asarray(features[images] @ self.feature_map, dtype=np.float32)
         return mapped + self.image_vectors[images] if len(self.image_vectors) else mapped
 
+    def settled(self, features: Any = None) -> Embeddings:
+        """After training: `image_vectors` are v_i itself, mapped features included, so that a model needs no features
+        to score the images it knows.
+        """
+        if not len(self.feature_map):
+            return self
+        return replace(self, image_vectors=self.vectors(np.arange(features.shape[0]), features))
+
     def scores(self, vectors: Floats) -> Floats:
         """Scores of all labels, one row a vector."""
-        scores = vectors @ self.label_vectors.T
+        scores: Floats = vectors @ self.label_vectors.T
         scores += self.label_bias
         return scores

@@ -21,8 +21,8 @@ def available_cores() -> int:
 class Workers:
     """A fixed number of threads that work through lists of tasks; results come back in the order of the tasks.
 
-    A task is called with the number of the worker that runs it, which owns the scratch buffers of that number. Which worker runs
-    which task is chance, so a task's result must not depend on it.
+    A task is called with the number of the worker that runs it, which owns the scratch buffers of that number. Which
+    worker runs which task is chance, so a task's result must not depend on it.
     """
 
     def __init__(self, count: int | None = None) -> None:

@@ -23,14 +23,14 @@ def rank_probabilities(labels: int, kind: str, scale: float) -> NDArray[np.float
         weights = np.power(1.0 - 1.0 / reach, ranks)
     else:
         weights = np.maximum(reach - ranks, 0.0)
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def popularity_probabilities(images_per_label: NDArray[np.int64], power: float) -> NDArray[np.float64]:
     """p(a) ~ (images of a) ^ power."""
     weights = np.power(images_per_label.astype(np.float64), power)
     weights[images_per_label == 0] = 0.0
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def alias_table(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:

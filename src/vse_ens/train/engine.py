@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.batches import Changes, apply_changes, apply_moves, compute_kernel
 from vse_ens.kernels.rank import BLOCK, RankScratch, rank_factors
 from vse_ens.kernels.slices import SliceScratch, merge_slices, slice_kernel
-from vse_ens.kernels.tables import COUNTS, Shared, Step
+from vse_ens.kernels.tables import COUNTS, Features, Shared, Step
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.train.distributions import rank_weights
@@ -85,6 +86,7 @@ class Engine:
             learning_rate=np.float32(learning_rate),
             regularization=np.float32(self._config.regularization),
             bias_rate=np.float32(learning_rate if self._config.label_bias else 0.0),
+            bias_regularization=np.float32(self._config.bias_regularization),
             margin=np.float32(self._config.margin),
             rank_weight=self._rank_weights,
         )
@@ -99,11 +101,13 @@ class Engine:
     def _refresh(self) -> None:
         factors = self._config.dimensions + 1
 
-        def rank(first: int, worker: int) -> None:
-            last = min(first + BLOCK, factors)
-            rank_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
+        def rank(first: int, last: int, worker: int) -> None:
+            rank_factors(
+                self._tables, self._sampling, first * BLOCK, min(last * BLOCK, factors), self._rank_scratch[worker]
+            )
 
-        self._workers.run([partial(rank, first) for first in range(0, factors, BLOCK)])
+        blocks = -(-factors // BLOCK)
+        self._workers.run([partial(rank, *edge) for edge in _ranges(blocks, self._workers.count)])
 
 
 class SliceEngine(Engine):
@@ -151,9 +155,9 @@ class SliceEngine(Engine):
     def _merge(self) -> None:
         tasks = []
         for table, copies in zip(self._tables, self._copies, strict=True):
-            rows, wide = len(table), copies.reshape(*copies.shape[:2], -1)
-            flat = table.reshape(rows, -1)
-            tasks += [partial(_merge_rows, flat, wide, *edge) for edge in _ranges(rows, self._workers.count)]
+            # A bias is a table of one column.
+            flat, wide = (table, copies) if table.ndim == 2 else (table[:, None], copies[:, :, None])
+            tasks += [partial(_merge_rows, flat, wide, *edge) for edge in _ranges(len(table), self._workers.count)]
         self._workers.run(tasks)
 
 
@@ -234,7 +238,7 @@ def _apply_rows(tables: Shared, changes: Changes, draws: int, step: Step, first:
 
 
 def _apply_moves(
-    tables: Shared, features: object, images: NDArray[np.int64], moves: Floats, first: int, last: int, _worker: int
+    tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int, _worker: int
 ) -> None:
     apply_moves(tables, features, images, moves, first, last)
 
@@ -242,4 +246,4 @@ def _apply_moves(
 def _ranges(count: int, pieces: int) -> list[tuple[int, int]]:
     """So many near-equal ranges; how a table is shared out among workers does not change a sum."""
     edges = [count * piece // pieces for piece in range(pieces + 1)]
-    return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    return [(a, b) for a, b in pairwise(edges) if b > a]

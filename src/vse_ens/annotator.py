@@ -1,0 +1,214 @@
+"""The façade: ids in, ids out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens import __version__
+from vse_ens.config import Config, Settings, preset
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ConfigError, ModelError
+from vse_ens.model.card import model_card
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.ranking import top_labels
+from vse_ens.model.store import StoredModel, load_model, save_model
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A label for an image, and how strongly."""
+
+    label: str
+    score: float
+
+
+class Annotator:
+    """Learns which labels belong to which image, and suggests the ones that are missing.
+
+        model = Annotator(preset="vse-ens", seed=0).fit(train)
+        model.annotate("img_0000017", top=5)
+
+    Follows scikit-learn's conventions: the constructor stores, `fit` works, `get_params`, `set_params` and `clone` do
+    what they do there. ``settings`` are those of `vse_ens.config.Config`, in place of the preset's.
+    """
+
+    def __init__(
+        self, preset: str = "vse-ens", *, seed: int = 0, workers: int | None = None, **settings: Unpack[Settings]
+    ) -> None:
+        self.preset = preset
+        self.seed = seed
+        self.workers = workers
+        self.settings: Settings = settings
+
+    # --- scikit-learn's conventions ---
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  # scikit-learn's signature
+        """All arguments of the constructor."""
+        return {"preset": self.preset, "seed": self.seed, "workers": self.workers, **self.settings}
+
+    def set_params(self, **values: Any) -> Annotator:
+        """Replace arguments of the constructor."""
+        own = {name: values.pop(name) for name in ("preset", "seed", "workers") if name in values}
+        self.config(**values)  # an unknown name or a bad value is told now
+        for name, value in own.items():
+            setattr(self, name, value)
+        self.settings = {**self.settings, **values}  # type: ignore[typeddict-item]
+        return self
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value is not None)
+        return f"Annotator({shown})"
+
+    def config(self, **values: Any) -> Config:
+        """The complete settings: the preset's, with the constructor's and ``values`` in their place."""
+        return preset(self.preset).override(**{**self.settings, **values}, seed=self.seed)
+
+    # --- learning ---
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        progress: Callable[[Any], None] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+    ) -> Annotator:
+        """Learn from `Annotations`, a scipy sparse matrix or any dataframe of pairs.
+
+        ``progress`` is called after every round with a `vse_ens.train.trainer.Progress`. With ``checkpoint``, a
+        directory, the run is saved there as it goes; ``resume`` goes on from it and ends with the same bytes. Ctrl-C
+        stops after the round and keeps the model (``interrupted_`` tells).
+        """
+        from vse_ens.run.interrupt import Interrupt
+        from vse_ens.train.checkpoint import Checkpoints
+        from vse_ens.train.trainer import Trainer
+
+        known = _annotations(data)
+        config = self.config()
+        trainer = Trainer(config, known, self.workers)
+        checkpoints = Checkpoints(Path(checkpoint), known) if checkpoint is not None else None
+        self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
+        with Interrupt() as interrupt:
+            for step in trainer.rounds():
+                if progress:
+                    progress(step)
+                if interrupt.requested:
+                    break
+                if checkpoints:
+                    checkpoints.after_round(trainer)
+        self.interrupted_ = interrupt.requested
+        if checkpoints and self.interrupted_:
+            checkpoints.write(trainer)
+        self.config_ = config
+        self.known_ = known
+        self.embeddings_ = trainer.embeddings.settled(known.features)
+        self.history_ = trainer.history
+        self.training_ = {
+            "version": __version__,
+            "epochs": len(trainer.history),
+            "best_epoch": trainer.best_epoch,
+            "complete": trainer.finished,
+        }
+        self.validation_ = trainer.best_validation
+        return self
+
+    def forget(self, checkpoint: str | Path) -> None:
+        """Remove the checkpoint of a run that has ended: its model is saved."""
+        from vse_ens.train.checkpoint import remove_checkpoint
+
+        remove_checkpoint(Path(checkpoint))
+
+    # --- using ---
+
+    @overload
+    def annotate(self, images: str, *, top: int = ...) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
+    @overload
+    def annotate(self, images: Sequence[str], *, top: int = ...) -> list[list[Suggestion]]: ...
+    def annotate(self, images: str | Sequence[str], *, top: int = 5) -> list[Suggestion] | list[list[Suggestion]]:
+        """The ``top`` best labels the image is not known to have, best first; of one image or of many."""
+        self._check_fitted()
+        if top < 1:
+            raise ConfigError(f"top must be at least 1, got {top}")
+        if isinstance(images, str):
+            return self._annotate(np.array([self.known_.images.number(images)]), top)[0]
+        return self._annotate(self.known_.images.numbers(images), top)
+
+    def _annotate(self, numbers: NDArray[np.int64], top: int) -> list[list[Suggestion]]:
+        scores = self._scores(numbers)
+        for row, number in enumerate(numbers):
+            scores[row, self.known_.label_numbers(int(number))] = -np.inf
+        labels, values = top_labels(scores, top)
+        return [
+            [
+                Suggestion(label, float(value))
+                for label, value in zip(self.known_.labels.ids(row), line, strict=True)
+                if value > -np.inf
+            ]
+            for row, line in zip(labels, values, strict=True)
+        ]
+
+    def evaluate(self, test: Annotations) -> dict[str, float]:
+        """recall@5, recall@10, map and auc of held-out labels, in the full ranking with the known labels left out."""
+        from vse_ens.evaluate.ranks import held_out_ranks, metrics
+
+        self._check_fitted()
+        if test.images != self.known_.images or test.labels != self.known_.labels:
+            raise ConfigError("evaluate needs the other half of the split the model was trained on")
+        return metrics(*held_out_ranks(self._scores, self.known_, test))
+
+    def _scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.embeddings_.scores(self.embeddings_.image_vectors[images])
+
+    # --- keeping ---
+
+    def save(self, path: str | Path) -> None:
+        """Write the model directory, whole or not at all."""
+        self._check_fitted()
+        settings = {
+            "config": self.config_.to_dict(),
+            "preset": self.preset,
+            "training": self.training_,
+            "validation": self.validation_,
+        }
+        card = model_card(self.config_.to_dict(), self.known_.summary(), self.training_, self.validation_)
+        save_model(path, StoredModel(settings, self.embeddings_.arrays(), self.known_, card))
+
+    @classmethod
+    def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
+        """Load a model directory as a memory map; ``verify=False`` skips reading all contents to check them."""
+        stored = load_model(path, verify=verify)
+        try:
+            config = Config.from_dict(stored.settings["config"])
+            model = cls(stored.settings["preset"], seed=config.seed, **_differences(stored.settings["preset"], config))
+            model.config_ = config
+            model.embeddings_ = Embeddings.from_arrays(stored.arrays)
+            model.training_ = stored.settings["training"]
+            model.validation_ = stored.settings["validation"]
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{path}: model.json lacks or misnames {error}; train the model again") from error
+        model.known_ = stored.known
+        return model
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "embeddings_"):
+            raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
+
+
+def _annotations(data: Any) -> Annotations:
+    if isinstance(data, Annotations):
+        return data
+    if hasattr(data, "tocsr"):
+        return Annotations.from_matrix(data)
+    return Annotations.from_frame(data)
+
+
+def _differences(name: str, config: Config) -> Mapping[str, Any]:
+    """The settings by which a configuration differs from a preset."""
+    base = preset(name).to_dict()
+    return {key: value for key, value in config.to_dict().items() if key != "seed" and base[key] != value}

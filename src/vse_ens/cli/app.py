@@ -1,0 +1,80 @@
+"""The command ``vse``: its commands are the files beside this one.
+
+Nothing here or in a command's file may import polars, pyarrow or numba at the top: ``vse --help`` must be quick.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from vse_ens import __version__
+from vse_ens.cli import boundary
+from vse_ens.cli.data_scenes import scenes
+from vse_ens.cli.demo import demo
+from vse_ens.cli.doctor import doctor
+from vse_ens.cli.info import info
+from vse_ens.cli.options import add
+from vse_ens.cli.session import Debug, Session
+from vse_ens.cli.split import split
+from vse_ens.cli.train import train
+
+app = typer.Typer(
+    name="vse",
+    epilog="\b\nExample:\n  $ vse demo",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"vse-ens {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def vse(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Learn which labels belong to which image from nothing but (image, label) pairs."""
+
+
+add(app, demo, example="vse demo")
+add(app, info, example="vse info pairs.csv")
+add(app, split, example="vse split pairs.csv --out split --seed 0")
+add(app, train, example="vse train split/train.parquet --out model --validate")
+add(app, doctor, example="vse doctor")
+
+data = typer.Typer(
+    help="Make or fetch data sets.",
+    epilog="\b\nExample:\n  $ vse data scenes --images 2000 --out pairs.csv",
+    no_args_is_help=True,
+)
+add(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
+app.add_typer(data, name="data")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``vse`` on the arguments of the process, and leave it with the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Ids are any unicode, whatever the terminal's locale says.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    session = Session()
+    tree = typer.main.get_command(app)
+    sys.exit(
+        boundary.run(
+            lambda: tree.main(args=arguments, prog_name="vse", standalone_mode=False, obj=session),
+            session,
+        )
+    )

@@ -1,0 +1,37 @@
+"""``vse doctor``: is everything here that vse needs?"""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from vse_ens.cli.boundary import FAILED
+from vse_ens.cli.health import Finding, examine
+from vse_ens.cli.screen import Screen
+
+_STYLES = {"ok": "green", "absent": "dim", "warning": "yellow", "broken": "bold red"}
+
+
+def doctor(screen: Screen) -> None:
+    """Check that this machine has what vse needs.
+
+    Versions, cores, threads, caches, room, and optional parts or how to get them. Fails only where something is
+    broken that vse cannot work without.
+    """
+    with screen.busy("looking around"):
+        findings = examine()
+    broken = [finding for finding in findings if finding.state == "broken"]
+    verdict = f"broken: {', '.join(finding.topic for finding in broken)}" if broken else "all that vse needs is here"
+    document = {"healthy": not broken, "checks": [finding._asdict() for finding in findings]}
+    screen.result(document, _table(findings), Text(f"\n{verdict}"))
+    if broken:
+        raise typer.Exit(FAILED)
+
+
+def _table(findings: list[Finding]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for finding in findings:
+        advice = f"; {finding.advice}" if finding.advice else ""
+        table.add_row(finding.topic, Text(finding.state, _STYLES[finding.state]), Text(finding.found + advice))
+    return table

@@ -1,0 +1,103 @@
+"""``vse train``: a model from pairs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vse_ens.cli.reading import PairsFile, Reading
+from vse_ens.cli.screen import Screen, facts
+from vse_ens.cli.training import Training
+from vse_ens.cli.training_progress import TrainingProgress
+from vse_ens.cli.wording import duration
+
+if TYPE_CHECKING:
+    from vse_ens.annotator import Annotator
+
+
+def train(
+    pairs: PairsFile,
+    out: Annotated[Path, typer.Option(metavar="MODEL", show_default=False, help="The model directory to write.")],
+    *,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from where an earlier run was stopped or killed, to the same bytes.")
+    ] = False,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Image features for the towers that use them: parquet or csv, the image id first, then numbers.",
+        ),
+    ] = None,
+    training: Training,
+    reading: Reading,
+    screen: Screen,
+) -> None:
+    """Train a model on pairs.
+
+    What is not given is the preset's: docs/training.md lists what that is.
+    While it runs, MODEL.checkpoint beside the model holds its state; Ctrl-C stops after the round and keeps the model.
+    """
+    from vse_ens.annotator import Annotator
+
+    model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
+    config = model.config()  # a wrong setting is told before any file is read
+    data = reading.read(pairs, screen)
+    for note in data.notes:
+        screen.say(f"note: {note}")
+    if features is not None:
+        from vse_ens.data.features import read_features
+
+        data = data.with_features(read_features(features, data.images))
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    if checkpoint.exists() and not resume:
+        screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
+    began = time.perf_counter()
+    with TrainingProgress(screen.err, config.epochs, config.metric) as progress:
+        model.fit(data, progress=progress, checkpoint=checkpoint, resume=resume)
+    seconds = time.perf_counter() - began
+    if resume and not model.resumed_:
+        screen.say(f"note: there was nothing to resume at {checkpoint}; trained from the start")
+    model.save(out)
+    if model.interrupted_:
+        screen.say(f"stopped; the model is kept as it is, and --resume goes on from {checkpoint}")
+    else:
+        model.forget(checkpoint)
+    _show(model, out, seconds, screen)
+
+
+def _show(model: Annotator, out: Path, seconds: float, screen: Screen) -> None:
+    draws = sum(report.draws for report in model.history_)
+    working = sum(report.seconds for report in model.history_)
+    speed = draws / working if working else 0.0
+    epochs, best = model.training_["epochs"], model.training_["best_epoch"]
+    document: dict[str, Any] = {
+        "model": str(out),
+        "preset": model.preset,
+        "epochs": epochs,
+        "best_epoch": best,
+        "complete": model.training_["complete"],
+        "resumed": model.resumed_,
+        "seconds": round(seconds, 3),
+        "draws": draws,
+        "draws_per_second": round(speed, 1),
+        "validation": model.validation_ or {},
+        "config": model.config_.to_dict(),
+        "history": [report.to_dict() for report in model.history_],
+    }
+    rows = [
+        ("model", str(out)),
+        ("data", repr(model.known_).removeprefix("Annotations(").removesuffix(")")),
+        ("epochs", f"{epochs}" + (f", the best was {best}" if model.validation_ else "")),
+        ("time", f"{duration(seconds)}, {speed / 1e6:.2f} M draws a second"),
+    ]
+    if model.validation_:
+        rows.append(("validation", ", ".join(f"{name} {value:.4f}" for name, value in model.validation_.items())))
+    given_up = sum(report.given_up for report in model.history_)
+    if given_up:
+        rows.append(("given up", f"{given_up:,} of {draws:,} draws found no negative"))
+    screen.result(document, facts(rows))

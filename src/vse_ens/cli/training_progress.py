@@ -1,0 +1,71 @@
+"""Training as it goes: one live line in a terminal, a line an epoch in a log."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from vse_ens.cli.wording import duration
+
+if TYPE_CHECKING:
+    from vse_ens.train.trainer import Progress
+
+_LOG_EVERY_SECONDS = 2.0
+
+
+class TrainingProgress:
+    """Called after every round; speaks on standard error."""
+
+    def __init__(self, console: Console, epochs: int, metric: str) -> None:
+        self._console = console
+        self._epochs = epochs
+        self._metric = metric
+        self._live = Live(console=console, transient=True, refresh_per_second=8) if console.is_terminal else None
+        self._figures = ""
+        self._logged = float("-inf")
+
+    def __enter__(self) -> TrainingProgress:
+        self._began = time.monotonic()
+        self._first: float | None = None
+        if self._live:
+            self._live.start()
+            self._live.update(Text("compiling kernels (a few seconds, once) ..."))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where training stands."""
+        done = progress.epoch - 1 + progress.rounds_done / progress.rounds
+        now = time.monotonic()
+        if self._first is None:
+            # The first round compiled its kernels, and a resumed run starts in the middle: neither tells the pace.
+            self._first, self._began = done, now
+        report = progress.report
+        if report is not None and report.validation:
+            self._figures = f"  {self._metric} {report.validation[self._metric]:.4f}"
+        if self._live:
+            self._live.update(Text(self.line(progress, done, now)))
+        elif report is not None and (now - self._logged >= _LOG_EVERY_SECONDS or report.epoch == self._epochs):
+            self._logged = now
+            self._console.print(Text(self.line(progress, done, now)), soft_wrap=True)
+
+    def line(self, progress: Progress, done: float, now: float) -> str:
+        """Epoch, loss, violations, draws a second, validation metric, time left."""
+        from vse_ens.train.report import EpochReport
+
+        report = EpochReport.of(progress.epoch, progress.work, 0.0)
+        pace = (done - (self._first or 0.0)) / (now - self._began) if now > self._began else 0.0
+        left = duration((self._epochs - done) / pace) if pace else "?"
+        return (
+            f"epoch {progress.epoch}/{self._epochs}  loss {report.loss:.4f}  "
+            f"violations {report.violations / max(report.draws, 1):.0%}  "
+            f"{report.draws_per_second / 1e6:.2f} M draws/s{self._figures}  {left} left"
+        )

@@ -1,0 +1,72 @@
+"""Checkpoints of a run: written between two rounds, whole or not at all, so that a killed run can go on."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from pathlib import Path
+
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ConfigError
+from vse_ens.model.state import load_state, save_state
+from vse_ens.train.trainer import Trainer
+
+
+class Checkpoints:
+    """Where a run's state is kept: after every epoch, but not more often than every ``seconds``, and in the middle of
+    epochs longer than that.
+    """
+
+    def __init__(self, path: Path, data: Annotations, seconds: float = 10.0) -> None:
+        self.path = path
+        self._data = fingerprint(data)
+        self._seconds = seconds
+        self._last = time.monotonic()
+
+    def after_round(self, trainer: Trainer) -> None:
+        """Write a checkpoint if one is due."""
+        if time.monotonic() - self._last >= self._seconds:
+            self.write(trainer)
+
+    def write(self, trainer: Trainer) -> None:
+        """Write a checkpoint now."""
+        arrays, state = trainer.state()
+        save_state(self.path, arrays, {**state, "data": self._data})
+        self._last = time.monotonic()
+
+    def resume(self, trainer: Trainer) -> bool:
+        """Let a trainer go on from the last checkpoint, if there is one."""
+        if not self.path.exists():
+            return False
+        arrays, state = load_state(self.path)
+        if state["data"] != self._data:
+            raise ConfigError(f"{self.path} is a checkpoint of other data; resume with the pairs it was started with")
+        ours = trainer.config.to_dict()
+        for name, theirs in state["config"].items():
+            if ours.get(name) != theirs:
+                raise ConfigError(
+                    f"{self.path} was started with {name} {theirs!r}, not {ours.get(name)!r}; "
+                    "resume with the same settings or start without --resume"
+                )
+        trainer.restore(arrays, state)
+        return True
+
+
+def remove_checkpoint(path: Path) -> None:
+    """Forget a run that has ended."""
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def fingerprint(data: Annotations) -> str:
+    """A digest of the ids, the pairs and the features: equal for equal data."""
+    digest = hashlib.blake2b(digest_size=16)
+    for ids in (data.images, data.labels):
+        for one in ids:
+            digest.update(one.encode() + b"\0")
+        digest.update(b"\1")
+    digest.update(data.indptr.tobytes())
+    digest.update(data.indices.tobytes())
+    if data.features is not None:
+        digest.update(data.features.tobytes() if hasattr(data.features, "tobytes") else data.features.data.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,79 @@
+"""What an epoch did."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from vse_ens.kernels.tables import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS
+from vse_ens.train.engine import Work
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """One epoch's counts: the health of a run at a glance."""
+
+    epoch: int
+    draws: int
+    """Positives visited."""
+    violations: int
+    """Of these, how often the negative was not outranked by the margin (softmax: not outranked at all)."""
+    tries: int
+    """Labels looked at to find negatives."""
+    rejected: int
+    """Of these, how many the image has."""
+    given_up: int
+    """Positives for which no negative was found: they made no step."""
+    loss: float
+    """Mean over draws."""
+    learning_rate: float
+    seconds: float
+    refresh_share: float
+    """Share of the time spent on making rankings anew."""
+    validation: dict[str, float] | None = None
+    complete: bool = True
+    """False where training was stopped in the middle of the epoch."""
+
+    @classmethod
+    def of(
+        cls,
+        epoch: int,
+        work: Work,
+        learning_rate: float,
+        validation: dict[str, float] | None = None,
+        complete: bool = True,
+    ) -> EpochReport:
+        """The report of an epoch's work."""
+        counts = [int(count) for count in work.counts]
+        return cls(
+            epoch=epoch,
+            draws=counts[DRAWS],
+            violations=counts[VIOLATIONS],
+            tries=counts[TRIES],
+            rejected=counts[REJECTED],
+            given_up=counts[GIVEN_UP],
+            loss=work.loss / max(counts[DRAWS], 1),
+            learning_rate=learning_rate,
+            seconds=work.seconds,
+            refresh_share=work.refresh_seconds / work.seconds if work.seconds else 0.0,
+            validation=validation,
+            complete=complete,
+        )
+
+    @property
+    def draws_per_second(self) -> float:
+        """Positives visited a second, refreshes included."""
+        return self.draws / self.seconds if self.seconds else 0.0
+
+    @property
+    def tries_per_draw(self) -> float:
+        """The paper's figure 1 for `warp`: labels tried for one step."""
+        return self.tries / self.draws if self.draws else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON can hold them."""
+        return {
+            **asdict(self),
+            "draws_per_second": round(self.draws_per_second, 1),
+            "tries_per_draw": round(self.tries_per_draw, 4),
+        }

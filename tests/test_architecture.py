@@ -1,0 +1,171 @@
+"""The house rules of docs/architecture.md, read off the source: who may import whom, and what nobody may do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "vse_ens"
+
+# From the roof down: a room may import any room of a lower floor ...
+FLOORS = (
+    {"cli", "service"},
+    {"annotator"},
+    {"train", "evaluate", "baselines", "curate", "report"},
+    {"run"},
+    {"model", "data"},
+    {"kernels"},
+    {"config", "streams", "errors"},
+)
+# ... and on its own floor only these: (who, whom).
+NEIGHBOURS = {
+    ("cli", "service"),
+    ("train", "evaluate"),
+    ("curate", "evaluate"),
+    ("report", "evaluate"),
+    ("model", "data"),
+    ("config", "streams"),
+    ("config", "errors"),
+    ("streams", "errors"),
+}
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+# Packages that only some files may import: those whose path starts so.
+OWNERS = {
+    "numba": ("kernels/",),
+    "llvmlite": ("kernels/",),
+    "ray": ("run/ray",),
+    "fastapi": ("service/",),
+    "starlette": ("service/",),
+    "uvicorn": ("service/",),
+    "typer": ("cli/",),
+    "rich": ("cli/",),
+}
+PICKLERS = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+# Random numbers come from named streams.
+GLOBAL_RANDOMNESS = {"np.random.seed", "np.random.default_rng", "np.random.RandomState"}
+
+
+def violations(path: str, source: str) -> list[str]:
+    """What a file under src/vse_ens does against the rules, each with its line."""
+    room = path.partition("/")[0].removesuffix(".py")
+    return [f"{path}:{line}: {fault}" for line, fault in _faults(path, room, ast.parse(source))]
+
+
+def _faults(path: str, room: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        for module, name in _imports(node):
+            fault = _import_fault(path, room, module, name)
+            if fault:
+                yield line, fault
+        if isinstance(node, ast.Assert):
+            yield line, "assert vanishes under python -O; raise an error"
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in GLOBAL_RANDOMNESS:
+            yield line, f"{ast.unparse(node)} is not a named stream"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print" and room != "cli":
+            yield line, "only cli may print"
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
+            yield line, "no pickle, anywhere"
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Each module that a statement imports, with the name taken from it."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, "") for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        # ruff's TID forbids climbing relative imports; the others name a file of the same folder.
+        yield from ((node.module or "", alias.name) for alias in node.names if not node.level)
+
+
+def _import_fault(path: str, room: str, module: str, name: str) -> str | None:
+    package, *inner = module.split(".")
+    if package in PICKLERS:
+        return f"imports {package}: no pickle, anywhere"
+    if package == "random":
+        return "imports random: numbers come from named streams"
+    if package in OWNERS and not path.startswith(OWNERS[package]):
+        return f"imports {package}, which only {' and '.join(OWNERS[package])} may"
+    if package != "vse_ens" or room in ("__init__", "__main__"):
+        return None
+    other = inner[0] if inner else name
+    if other == "__version__":
+        return None
+    if other not in FLOOR:
+        return f"imports {other} from vse_ens itself; import it from where it lives"
+    if other == room or FLOOR[other] > FLOOR[room] or (room, other) in NEIGHBOURS:
+        return None
+    return f"{room} may not import {other}"
+
+
+def test_the_house_is_in_order() -> None:
+    found = [
+        fault
+        for file in sorted(SOURCE.rglob("*.py"))
+        for fault in violations(file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_every_file_is_in_a_known_room() -> None:
+    rooms = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
+    assert rooms <= FLOOR.keys() | {"__init__", "__main__"}
+
+
+def test_the_document_names_every_room() -> None:
+    document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert rooms
+    assert [room for room in sorted(rooms) if f"`{room}/`" not in document] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "fault"),
+    [
+        ("data/x.py", "from vse_ens.model.store import load", "data may not import model"),
+        ("data/x.py", "import vse_ens.model.store", "data may not import model"),
+        ("data/x.py", "from vse_ens import model", "data may not import model"),
+        ("data/x.py", "from vse_ens import Annotator", "imports Annotator from vse_ens itself"),
+        ("kernels/x.py", "def f():\n    from vse_ens.data import readers", "kernels may not import data"),
+        ("streams.py", "from vse_ens.config import Config", "streams may not import config"),
+        ("errors.py", "from vse_ens.streams import Streams", "errors may not import streams"),
+        ("evaluate/x.py", "from vse_ens.train.trainer import Trainer", "evaluate may not import train"),
+        ("train/x.py", "from vse_ens.annotator import Annotator", "train may not import annotator"),
+        ("service/x.py", "from vse_ens.cli.screen import Screen", "service may not import cli"),
+        ("annotator.py", "from vse_ens.cli.screen import Screen", "annotator may not import cli"),
+        ("train/x.py", "import numba", "imports numba, which only kernels/ may"),
+        ("run/threads.py", "import ray", "imports ray, which only run/ray may"),
+        ("cli/serve.py", "from fastapi import FastAPI", "imports fastapi, which only service/ may"),
+        ("train/x.py", "from rich.console import Console", "imports rich, which only cli/ may"),
+        ("model/x.py", "import pickle", "no pickle"),
+        ("model/x.py", "np.load(path, allow_pickle=True)", "no pickle"),
+        ("train/x.py", "import random", "named streams"),
+        ("train/x.py", "rng = np.random.default_rng(0)", "not a named stream"),
+        ("train/x.py", "assert x > 0", "raise an error"),
+        ("train/x.py", "print('epoch 1')", "only cli may print"),
+    ],
+)
+def test_a_violation_is_caught(path: str, source: str, fault: str) -> None:
+    (found,) = violations(path, source)
+    assert found.startswith(f"{path}:")
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("cli/x.py", "from vse_ens import __version__\nfrom vse_ens.annotator import Annotator\nprint(1)"),
+        ("train/x.py", "from vse_ens.evaluate.metrics import recall\nfrom vse_ens.kernels.random import draw"),
+        ("train/x.py", "from vse_ens.train.losses import hinge\nfrom vse_ens.errors import VseError"),
+        ("model/x.py", "from vse_ens.data.vocabulary import Vocabulary\nnp.load(path, allow_pickle=False)"),
+        ("kernels/x.py", "import numba\nfrom vse_ens.kernels import random"),
+        ("run/ray.py", "import ray"),
+        ("__init__.py", "from vse_ens.data.annotations import Annotations"),
+    ],
+)
+def test_what_is_allowed_is_not_caught(path: str, source: str) -> None:
+    assert violations(path, source) == []

@@ -1,0 +1,119 @@
+"""What the documents show is what happens.
+
+Every ```console block is run, line by line after ``$``, and what it prints compared; ``...`` stands for anything. Every
+```python block is run, and what its ``>>>`` lines print compared. A document's blocks run in order in one new folder.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+RUN = ("README.md", "docs/cli.md")
+ALL = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
+
+
+class Block(NamedTuple):
+    """A fenced block of a document."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(match[1], text.count("\n", 0, match.start()) + 1, match[2])
+        for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output shown under it."""
+    return [(match[1], match[2]) for match in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)]
+
+
+def looks_like(shown: str, printed: str) -> bool:
+    """Whether output is as shown: ``...`` alone in a line stands for any lines, inside a line for any text."""
+    pattern = re.escape(shown.strip()).replace(re.escape("\n...\n"), "\n(?:.*\n)*?").replace(re.escape("..."), ".*")
+    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.strip().splitlines())) is not None
+
+
+def run_console(block: Block, folder: Path, environment: dict[str, str]) -> None:
+    found = commands(block.text)
+    assert found, f"the console block in line {block.line} has no command"
+    for command, shown in found:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=120,
+        )
+        assert looks_like(shown, done.stdout), f"line {block.line}: {command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+
+
+def run_python(block: Block, names: dict[str, object]) -> None:
+    if ">>>" not in block.text:
+        exec(compile(block.text, f"line {block.line}", "exec"), names)
+        return
+    example = doctest.DocTestParser().get_doctest(block.text, names, f"line {block.line}", None, 0)
+    complaints: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=complaints.append, clear_globs=False)
+    names.update(example.globs)
+    assert not complaints, "".join(complaints)
+
+
+@pytest.mark.parametrize("document", RUN)
+def test_what_a_document_shows_is_what_happens(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_environment: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks((ROOT / document).read_text(encoding="utf-8")):
+        if block.language == "console":
+            run_console(block, tmp_path, plain_environment)
+        elif block.language == "python":
+            run_python(block, names)
+
+
+@pytest.mark.parametrize("document", ALL)
+def test_links_between_documents_lead_somewhere(document: str) -> None:
+    path = ROOT / document
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\nb", "a   \nb\n", True),
+        ("a\n...\nd", "a\nb\nc\nd", True),
+        ("a\n...\nd", "a\nd", True),
+        ("took ... s", "took 1.2 s", True),
+        ("took ... s", "took 1.2\n s", False),
+        ("a.c", "abc", False),
+        ("a", "a\nb", False),
+        ("a\n...\nd", "a\nb", False),
+    ],
+)
+def test_output_is_compared_with_what_is_shown(shown: str, printed: str, same: bool) -> None:
+    assert looks_like(shown, printed) is same
+
+
+def test_blocks_and_commands_are_found() -> None:
+    text = "Text\n\n```console\n$ vse a\none\ntwo\n$ vse b\n```\n\n```python\nx = 1\n```\n"
+    first, second = blocks(text)
+    assert commands(first.text) == [("vse a", "one\ntwo\n"), ("vse b", "")]
+    assert (first.line, second) == (3, Block("python", 10, "x = 1\n"))
