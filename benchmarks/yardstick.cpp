@@ -1,28 +1,32 @@
 // The nearest thing to the limit: the update of the `uniform` sampler with the logistic loss and the id tower, with the
-// negatives drawn beforehand, compiled for the machine it runs on. Built and timed by benchmarks/speed.py.
+// negatives drawn beforehand, compiled for the machine it runs on. Built and timed by benchmarks/yardstick.py.
 #include <cmath>
 #include <cstdint>
 
 namespace {
 constexpr int kDimensions = DIMENSIONS;
+
+void prefetch(const float* row) {
+  for (int f = 0; f < kDimensions; f += 16) __builtin_prefetch(row + f);
 }
+}  // namespace
 
 extern "C" double train(float* __restrict image_vectors, float* __restrict labels, float* __restrict bias,
                         const int64_t* __restrict indptr, const int32_t* __restrict indices,
                         const int64_t* __restrict images, int64_t visits, const int32_t* __restrict negatives,
-                        float rate, float regularization) {
+                        float rate, float regularization, float bias_regularization) {
   const float shrink = 1.0f - rate * regularization;
+  const float shrink_bias = 1.0f - rate * bias_regularization;
   double total = 0.0;
   int64_t draw = 0;
   alignas(64) float vector[kDimensions];
   for (int64_t visit = 0; visit < visits; ++visit) {
     float* row = image_vectors + images[visit] * kDimensions;
-    if (visit + 1 < visits) {
-      const float* next = image_vectors + images[visit + 1] * kDimensions;
-      for (int f = 0; f < kDimensions; f += 16) __builtin_prefetch(next + f);
-    }
+    if (visit + 1 < visits) prefetch(image_vectors + images[visit + 1] * kDimensions);
     for (int f = 0; f < kDimensions; ++f) vector[f] = row[f];
-    for (int64_t place = indptr[images[visit]]; place < indptr[images[visit] + 1]; ++place) {
+    const int64_t first = indptr[images[visit]], last = indptr[images[visit] + 1];
+    for (int64_t ahead = 0; ahead < last - first; ++ahead) prefetch(labels + int64_t{negatives[draw + ahead]} * kDimensions);
+    for (int64_t place = first; place < last; ++place) {
       float* p = labels + int64_t{indices[place]} * kDimensions;
       float* n = labels + int64_t{negatives[draw]} * kDimensions;
       float* bp = bias + indices[place];
@@ -39,8 +43,8 @@ extern "C" double train(float* __restrict image_vectors, float* __restrict label
         p[f] = shrink * a + reach * v;
         n[f] = shrink * b - reach * v;
       }
-      *bp = shrink * *bp + reach;
-      *bn = shrink * *bn - reach;
+      *bp = shrink_bias * *bp + reach;
+      *bn = shrink_bias * *bn - reach;
     }
     for (int f = 0; f < kDimensions; ++f) row[f] = vector[f];
   }

@@ -42,8 +42,12 @@ def commands(text: str) -> list[tuple[str, str]]:
 
 def looks_like(shown: str, printed: str) -> bool:
     """Whether output is as shown: ``...`` alone in a line stands for any lines, inside a line for any text."""
-    pattern = re.escape(shown.strip()).replace(re.escape("\n...\n"), "\n(?:.*\n)*?").replace(re.escape("..."), ".*")
-    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.strip().splitlines())) is not None
+    lines = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
+    anything = {re.escape("\n...\n"): "\n(?:.*\n)*?", re.escape("..."): ".*"}
+    pattern = re.escape(f"\n{shown.strip(chr(10))}\n")
+    for dots, meaning in anything.items():
+        pattern = pattern.replace(dots, meaning)
+    return re.fullmatch(pattern, f"\n{lines}\n") is not None
 
 
 def run_console(block: Block, folder: Path, environment: dict[str, str]) -> None:
@@ -106,6 +110,10 @@ def test_links_between_documents_lead_somewhere(document: str) -> None:
         ("a.c", "abc", False),
         ("a", "a\nb", False),
         ("a\n...\nd", "a\nb", False),
+        ("...\nb", "a\nb", True),
+        ("...\nb", "b", True),
+        ("a\n...", "a\nb\nc", True),
+        ("  a", "a", False),
     ],
 )
 def test_output_is_compared_with_what_is_shown(shown: str, printed: str, same: bool) -> None:

@@ -54,11 +54,10 @@ class Annotator:
 
     def set_params(self, **values: Any) -> Annotator:
         """Replace arguments of the constructor."""
-        own = {name: values.pop(name) for name in ("preset", "seed", "workers") if name in values}
-        self.config(**values)  # an unknown name or a bad value is told now
-        for name, value in own.items():
-            setattr(self, name, value)
-        self.settings = {**self.settings, **values}  # type: ignore[typeddict-item]
+        changed = Annotator(**{**self.get_params(), **values})
+        changed.config()  # an unknown name or a bad value is told now
+        self.preset, self.seed, self.workers = changed.preset, changed.seed, changed.workers
+        self.settings = changed.settings
         return self
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from vse_ens.data.diagnose import lines_of_rows, text_fault
+from vse_ens.data.diagnose import count_blank_lines, lines_of_rows, text_fault
 from vse_ens.data.formats import PairsFile
 from vse_ens.data.header import Dialect
 from vse_ens.data.quoting import WatchedText
@@ -48,12 +48,12 @@ class DelimitedSource:
                     rows += len(images)
                     yield Batch(images.slice(header), labels.slice(header))
             except pa.ArrowInvalid as error:
-                raise self._fault() or DataError(f"{self.name} cannot be read as delimited text: {error}") from None
+                raise self._fault() or self._unexplained(error) from None
         if not text.well_quoted and (fault := self._fault()):
             raise fault
         if self._dialect.header and rows == 1:
             raise DataError(f"{self.name} has a header and no pair below it")
-        self._blank_lines = text.lines - rows
+        self._blank_lines = text.lines - rows if text.well_quoted else count_blank_lines(self._file, self._dialect)
 
     def places(self, rows: Sequence[int]) -> list[int]:
         """The physical line each row starts on."""
@@ -61,6 +61,11 @@ class DelimitedSource:
 
     def _fault(self) -> DataError | None:
         return text_fault(self._file, self._dialect)
+
+    def _unexplained(self, error: pa.ArrowInvalid) -> DataError:
+        if "straddl" in str(error):
+            return DataError(f"{self.name} has a line of more than {_BLOCK:,} bytes; write it in several")
+        return DataError(f"{self.name} cannot be read as delimited text: {error}")
 
     def _parse(self, text: WatchedText) -> Iterator[tuple[pa.Array, pa.Array]]:
         columns = [f"f{self._dialect.columns.image}", f"f{self._dialect.columns.label}"]

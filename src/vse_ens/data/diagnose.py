@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vse_ens.data.formats import PairsFile
-from vse_ens.data.header import Dialect, rows_of, spell
+from vse_ens.data.header import Dialect, any_field_length, rows_of, spell
 from vse_ens.data.numbering import is_blank
 from vse_ens.data.source import Source
 from vse_ens.errors import DataError
@@ -43,11 +43,10 @@ def blank_ids(source: Source) -> DataError:
 def text_fault(file: PairsFile, dialect: Dialect) -> DataError | None:
     """The first thing wrong with a delimited text: a byte, a quote, or a line with too many or too few fields."""
     width = 0
-    line = 0
     try:
         for line, row in _records(file, dialect, strict=True):
             width = width or len(row)
-            if len(row) != width:
+            if row and len(row) != width:
                 return DataError(
                     f"{file.path}, line {line} has {_fields(len(row))} where line 1 has {width} (split at "
                     f"{spell(dialect.separator)}); mend it, or put a field that holds the separator in quotes"
@@ -67,11 +66,14 @@ def text_fault(file: PairsFile, dialect: Dialect) -> DataError | None:
 
 def lines_of_rows(file: PairsFile, dialect: Dialect, rows: Sequence[int]) -> list[int]:
     """The physical line on which each of these rows starts, the header not counted as one."""
-    wanted = set(rows)
-    records = _records(file, dialect)
-    if dialect.header:
-        next(records)
-    return [line for row, (line, _) in enumerate(records) if row in wanted]
+    wanted = {row + dialect.header for row in rows}
+    filled = (line for line, fields in _records(file, dialect) if fields)
+    return [line for row, line in enumerate(filled) if row in wanted]
+
+
+def count_blank_lines(file: PairsFile, dialect: Dialect) -> int:
+    """How many lines have nothing in them."""
+    return sum(not fields for _, fields in _records(file, dialect))
 
 
 class _BadByteError(Exception):
@@ -89,8 +91,8 @@ class _BadQuoteError(Exception):
 
 
 def _records(file: PairsFile, dialect: Dialect, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Every row that is not a blank line, and the physical line it starts on."""
-    with file.open() as stream:
+    """Every row and the physical line it starts on; a blank line is a row without fields."""
+    with file.open() as stream, any_field_length():
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = rows_of(_checked(text), dialect.separator, dialect.quote, strict)
         while True:
@@ -100,10 +102,10 @@ def _records(file: PairsFile, dialect: Dialect, strict: bool = False) -> Iterato
             except StopIteration:
                 return
             except csv.Error as error:
-                ends_early = "unexpected end" in str(error) or "field larger" in str(error)
-                raise _BadQuoteError(line, "is never closed" if ends_early else "is not the end of its field") from None
-            if row:
-                yield line, row
+                never_closed = "unexpected end" in str(error)
+                reason = "is never closed" if never_closed else "is followed by more of the same field"
+                raise _BadQuoteError(line, reason) from None
+            yield line, row
 
 
 def _checked(lines: Iterable[str]) -> Iterator[str]:

@@ -126,7 +126,7 @@ def _by_suffix(path: Path) -> PairsFile:
         )
     is_gzip = _starts(path, _GZIP)
     if named_gzip and not is_gzip and path.stat().st_size:
-        raise DataError(f"{path} is not a gzip file, as its suffix says, but {_look(path)}; rename it")
+        raise DataError(f"{path} is not a gzip file, as its suffix says, but looks like {_look(path)}; rename it")
     if is_gzip and not named_gzip:
         raise DataError(f"{path} is a gzip file, not what its suffix says; rename it to {path.name}.gz")
     return PairsFile(path, format_name, named_gzip and is_gzip)

@@ -51,6 +51,9 @@ def from_matrix(matrix: Any, images: Iterable[str] | None = None, labels: Iterab
             f"a sparse matrix with two dimensions is needed, got {type(matrix).__name__}; wrap it in csr_array"
         )
     rows = matrix.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the caller's matrix stays as it is
+        rows.sum_duplicates()
     values = rows.data
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise DataError(f"the matrix holds {np.count_nonzero(np.isnan(values)):,} NaN; put 0 or 1 in their place")
@@ -60,7 +63,8 @@ def from_matrix(matrix: Any, images: Iterable[str] | None = None, labels: Iterab
     known = values != 0
     row_numbers = np.repeat(np.arange(height), np.diff(rows.indptr))[known]
     data = Annotations.from_numbers(image_ids, label_ids, image_places[row_numbers], label_places[rows.indices[known]])
-    zeros, merged = int(np.count_nonzero(~known)), matrix.nnz - rows.nnz + int(np.count_nonzero(known)) - data.pairs
+    zeros = int(np.count_nonzero(~known))
+    merged = matrix.nnz - rows.nnz if matrix.format in ("coo", "csr", "csc") else 0
     notes = []
     if zeros:
         notes.append(f"passed over {zeros:,} explicit zero{'s' if zeros > 1 else ''}")

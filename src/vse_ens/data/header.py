@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -93,10 +93,20 @@ def _find_separator(text: str, candidates: str, quote: str | None) -> str:
 def _sample(text: str, separator: str, quote: str | None) -> list[list[str]]:
     """Rows from the start, blank lines left out."""
     rows: list[list[str]] = []
-    with suppress(csv.Error):  # reading the whole file will say what is wrong with it
+    with suppress(csv.Error), any_field_length():  # reading the whole file will say what is wrong with it
         parsed = rows_of(io.StringIO(text, newline=""), separator, quote)
         rows.extend(islice((row for row in parsed if row), _SAMPLE_ROWS))
     return rows or [[text]]
+
+
+@contextmanager
+def any_field_length() -> Iterator[None]:
+    """Let Python's parser take fields of any length: the label lists of a wide layout may be long."""
+    usual = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(usual)
 
 
 def rows_of(lines: Iterable[str], separator: str, quote: str | None, strict: bool = False) -> Reader:

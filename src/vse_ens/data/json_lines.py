@@ -86,8 +86,10 @@ class JsonLinesSource:
         return found[key]
 
     def _id(self, value: Any, key: str, line: int) -> str | None:
-        if type(value) is str and (value.isascii() or _is_unicode(value)):
-            return value
+        if type(value) is str:
+            if value.isascii() or _is_unicode(value):
+                return value
+            raise self._fault(line, f"has {json.dumps(value)[:60]} for {key!r}, which is not valid unicode")
         if type(value) is int:
             return str(value)
         if value is None:

@@ -40,14 +40,18 @@ class WatchedText:
     @property
     def lines(self) -> int:
         """Lines so far, blank ones included; a line end within quotes ends no line."""
-        return self._line_ends + (self._last not in (_LF, _CR))
+        return self._line_ends
 
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, without a byte order mark."""
+    def read(self, size: int) -> bytes:
+        """The next bytes, without a byte order mark, and with an end to the last line."""
         block = self._stream.read(size)
         if not self._started:
             self._started = True
             block = block.removeprefix(BOM)
+        if len(block) < size and (block or bytes([self._last]))[-1:] not in b"\r\n":
+            block += (
+                b"\n"  # a short read is the last one, and the parser does not take a first block without a line end
+            )
         if block:
             self._watch(block)
         return block

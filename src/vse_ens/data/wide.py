@@ -40,14 +40,14 @@ class LabelLists:
         self._layout = layout
         self._separator = label_separator
         self._empty_pieces = 0
-        self._took_for_json = False
+        self._json_note = ""
 
     @property
     def notes(self) -> Sequence[str]:
         """Those of the source, and what was done to the lists."""
         notes = [*self._source.notes]
-        if self._took_for_json:
-            notes.append("took the labels for JSON lists; say layout long if they are not")
+        if self._json_note:
+            notes.append(self._json_note)
         if self._empty_pieces:
             notes.append(f"passed over {self._empty_pieces:,} empty labels between separators")
         return notes
@@ -63,7 +63,7 @@ class LabelLists:
                 labels = self._split(labels)
             else:
                 if start == 0 and self._layout is None:
-                    as_json = self._took_for_json = _are_json_lists(labels)
+                    as_json = self._look(labels)
                 if as_json:
                     labels = self._parse(labels, start)
             start += len(images)
@@ -72,6 +72,18 @@ class LabelLists:
     def places(self, rows: Sequence[int]) -> list[int]:
         """Where the source has these rows."""
         return self._source.places(rows)
+
+    def _look(self, labels: pa.Array) -> bool:
+        """Whether the first labels are JSON lists."""
+        sample = list(islice((text for text in labels.to_pylist() if text and text.strip()), _SAMPLE))
+        found = sum(text.startswith("[") and _json_list(text) is not None for text in sample)
+        if not found:
+            return False
+        if found == len(sample):
+            self._json_note = "took the labels for JSON lists; say layout long if they are not"
+            return True
+        self._json_note = f"took the labels as they are, though {found} of {len(sample)} look like JSON lists"
+        return False
 
     def _check_real_lists(self) -> None:
         if self._layout == "long" or self._separator is not None:
@@ -99,12 +111,6 @@ class LabelLists:
                 )
             lists.append(found)
         return pl.Series(lists, dtype=pl.List(pl.String)).to_arrow()
-
-
-def _are_json_lists(labels: pa.Array) -> bool:
-    sample = islice((text for text in labels.to_pylist() if text and text.strip()), _SAMPLE)
-    found = [text.startswith("[") and _json_list(text) is not None for text in sample]
-    return bool(found) and all(found)
 
 
 def _json_list(text: str) -> list[str] | None:

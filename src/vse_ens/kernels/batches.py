@@ -53,6 +53,9 @@ class Changes(NamedTuple):
 def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: bool) -> Callable[..., float]:
     """The first phase for one combination, all constants to the compiler."""
     version = source_version()
+    uniform, popularity, vse_ens = (
+        sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
+    )
 
     @kernel
     def compute_changes(
@@ -88,7 +91,7 @@ def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
                 add_features(features, tables, image, vector)
                 scratch.start[:] = vector
             owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-            if sampler == samplers.VSE_ENS:
+            if vse_ens:
                 samplers.accumulate_factors(vector, sampling, scratch.cumulative)
             for place in range(owned.shape[0]):
                 positive = owned[place]
@@ -96,11 +99,11 @@ def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
                 rows[0] = positive
                 found = 0
                 for j in range(1, negatives + 1):
-                    if sampler == samplers.VSE_ENS:
+                    if vse_ens:
                         label = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, owned, state, counts)
-                    elif sampler == samplers.UNIFORM:
+                    elif uniform:
                         label = samplers.draw_uniform(tables, sampling, owned, state, counts)
-                    elif sampler == samplers.POPULARITY:
+                    elif popularity:
                         label = samplers.draw_popularity(sampling, owned, state, counts)
                     else:
                         label = samplers.draw_dns(vector, tables, sampling, owned, state, counts)
@@ -142,12 +145,15 @@ def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
                         for f in range(dimensions):
                             vector[f] += reach * labels[label, f]
                 draw += 1
-            if has_ids:
-                for f in range(dimensions):
-                    image_vectors[image, f] = vector[f]
             if has_features:
                 for f in range(dimensions):
                     moves[visit, f] = vector[f] - scratch.start[f]
+            if has_ids and has_features:
+                for f in range(dimensions):
+                    image_vectors[image, f] += moves[visit, f]
+            elif has_ids:
+                for f in range(dimensions):
+                    image_vectors[image, f] = vector[f]
         return total_loss
 
     return compute_changes
@@ -173,10 +179,11 @@ def apply_changes(tables: Shared, changes: Changes, draws: int, step: Step, firs
 def apply_moves(
     tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int
 ) -> None:
-    """F += x_i (v_i' - v_i) for the images of a batch, feature rows ``first`` to ``last - 1`` only."""
+    """As `move_features`, for the images of a batch, feature rows ``first`` to ``last - 1`` only."""
     for visit in range(images.shape[0]):
-        for place in range(features.indptr[images[visit]], features.indptr[images[visit] + 1]):
-            row, value = features.indices[place], features.values[place]
+        image = images[visit]
+        for place in range(features.indptr[image], features.indptr[image + 1]):
+            row, step = features.indices[place], features.values[place] * features.reach[image]
             if first <= row < last:
                 for f in range(moves.shape[1]):
-                    tables.feature_map[row, f] += value * moves[visit, f]
+                    tables.feature_map[row, f] += step * moves[visit, f]

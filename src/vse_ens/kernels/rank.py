@@ -16,6 +16,7 @@ BLOCK = 16
 # their numbers: at the ends of the range, where ranks are drawn from most, steps hold one label or none. The counters
 # of the steps stay in the first-level cache.
 MOST_STEPS = 4096
+_SMALLEST_RANGE = np.float32(1e-30)
 _SIGN_PLACE = np.int32(31)
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
 
@@ -70,7 +71,8 @@ def falling_order(column: Floats, scratch: RankScratch, order: NDArray[np.int32]
         lowest = min(lowest, sortable(bits[a]))
     scratch.ends[0], scratch.ends[1] = sortable(highest), sortable(lowest)
     top, bottom = scratch.ends.view(np.float32)
-    scale = np.float32(steps - 1) / (top - bottom) if top > bottom else np.float32(0.0)
+    # A range so small that the steps would overflow has a spread of 0, and is not drawn from.
+    scale = np.float32(steps - 1) / (top - bottom) if top - bottom > _SMALLEST_RANGE else np.float32(0.0)
     for a in range(labels):
         keys[a] = np.uint16(np.int32((top - column[a]) * scale))
     places[:] = 0

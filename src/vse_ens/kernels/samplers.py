@@ -220,7 +220,7 @@ def label_at_rank(scores: Floats, rank: int) -> int:
     # The answer's score is the largest value with more than `rank` scores at or above it.
     while True:
         middle = low + (high - low) * np.float32(0.5)
-        if middle <= low or middle >= high:
+        if not low < middle < high:  # also where a score is not a number
             break
         above = 0
         for label in range(labels):

@@ -51,18 +51,25 @@ def add_features(features: Features, tables: Shared, image: int, vector: Floats)
 
 @part
 def move_features(features: Features, tables: Shared, image: int, start: Floats, vector: Floats) -> None:
-    """F += x_i (v_i' - v_i): the chain rule on what the visit did to the image's vector."""
+    """F += x_i (v_i' - v_i) / |x_i|^2: the chain rule on what the visit did to v_i, freed of the scale of the features."""
+    reach = features.reach[image]
     for place in range(features.indptr[image], features.indptr[image + 1]):
-        row, value = features.indices[place], features.values[place]
+        row, step = features.indices[place], features.values[place] * reach
         for f in range(vector.shape[0]):
-            tables.feature_map[row, f] += value * (vector[f] - start[f])
+            tables.feature_map[row, f] += step * (vector[f] - start[f])
 
 
 @cache
 def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_features: bool) -> SliceKernel:
     """The kernel of one combination. All five are constants to the compiler: a run-time k is a quarter slower."""
     version = source_version()
-    draws_ahead = sampler in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
+    # Numba compiles only the branches that constants leave open.
+    uniform, popularity, vse_ens = (
+        sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
+    )
+    warp, dns = sampler == samplers.WARP, sampler == samplers.DNS
+    draws_ahead = uniform or popularity or vse_ens
+    rank_weighted, logistic = loss == losses.WARP, loss == losses.LOGISTIC
 
     @kernel
     def train_slice(
@@ -99,12 +106,12 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
             owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             if draws_ahead:
                 # What the steps in between do not change is drawn for all labels of the visit, and its rows asked for.
-                if sampler == samplers.VSE_ENS:
+                if vse_ens:
                     samplers.accumulate_factors(vector, sampling, scratch.cumulative)
                 for place in range(owned.shape[0]):
-                    if sampler == samplers.VSE_ENS:
+                    if vse_ens:
                         negative = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, owned, state, counts)
-                    elif sampler == samplers.UNIFORM:
+                    elif uniform:
                         negative = samplers.draw_uniform(tables, sampling, owned, state, counts)
                     else:
                         negative = samplers.draw_popularity(sampling, owned, state, counts)
@@ -117,15 +124,15 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                 weight = _ONE
                 if draws_ahead:
                     negative = np.int64(scratch.negatives[place])
-                elif sampler == samplers.WARP:
+                elif warp:
                     own_score = samplers.score(vector, tables, positive)
                     negative, tried = samplers.draw_warp(
                         vector, own_score, step.margin, tables, sampling, owned, state, counts
                     )
-                    if loss == losses.WARP and negative >= 0:
+                    if rank_weighted and negative >= 0:
                         # rank estimate floor((|A| - 1) / N), weighted by L(.)
                         weight = step.rank_weight[(labels.shape[0] - 1) // tried]
-                elif sampler == samplers.DNS:
+                elif dns:
                     negative = samplers.draw_dns(vector, tables, sampling, owned, state, counts)
                 else:
                     negative = samplers.draw_naive(vector, tables, sampling, owned, scratch.scores, state, counts)
@@ -141,7 +148,7 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                 difference = bias[positive] - bias[negative]
                 for f in range(dimensions):
                     difference += vector[f] * (labels[positive, f] - labels[negative, f])
-                if loss == losses.LOGISTIC:
+                if logistic:
                     value, slope = losses.logistic(difference)
                 else:
                     value, slope = losses.hinge(difference, step.margin)
@@ -157,11 +164,14 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                 bias[positive] = shrink_bias * bias[positive] + reach_bias
                 bias[negative] = shrink_bias * bias[negative] - reach_bias
 
-            if has_ids:
-                for f in range(dimensions):
-                    image_vectors[image, f] = vector[f]
             if has_features:
                 move_features(features, tables, image, scratch.start, vector)
+            if has_ids and has_features:
+                for f in range(dimensions):
+                    image_vectors[image, f] += vector[f] - scratch.start[f]
+            elif has_ids:
+                for f in range(dimensions):
+                    image_vectors[image, f] = vector[f]
         return total_loss
 
     return train_slice

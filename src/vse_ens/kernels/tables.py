@@ -31,6 +31,8 @@ class Features(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: Floats
+    reach: Floats
+    """1 / |x_i|^2 of every image, or 1 / the mean of |x|^2 where that is less: what scales a step of the map."""
 
 
 class Sampling(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any
 
@@ -59,6 +59,7 @@ class Workers:
         try:
             work(0)
         finally:
-            for other in others:
-                other.result()
+            wait(others)
+        for other in others:
+            other.result()
         return results

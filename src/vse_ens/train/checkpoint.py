@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
+from operator import attrgetter
 from pathlib import Path
+
+import numpy as np
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
@@ -68,5 +71,8 @@ def fingerprint(data: Annotations) -> str:
     digest.update(data.indptr.tobytes())
     digest.update(data.indices.tobytes())
     if data.features is not None:
-        digest.update(data.features.tobytes() if hasattr(data.features, "tobytes") else data.features.data.tobytes())
+        dense = isinstance(data.features, np.ndarray)
+        rows = (data.features,) if dense else attrgetter("indptr", "indices", "data")(data.features.tocsr())
+        for array in rows:
+            digest.update(array.tobytes())
     return digest.hexdigest()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.data.feature_matrix import plain_features
+from vse_ens.errors import ConfigError
 from vse_ens.kernels.tables import Features, Pairs, Shared
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
@@ -48,16 +48,26 @@ def pairs_of(data: Annotations) -> Pairs:
 def features_of(config: Config, data: Annotations) -> Features:
     """Image features in CSR form, as kernels take them; dense ones become sparse ones without zeros."""
     if not config.has_features:
-        return Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
-    matrix: Any = data.features
+        nothing = np.zeros(0, np.float32)
+        return Features(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing, nothing)
+    matrix = plain_features(data.features)
     if isinstance(matrix, np.ndarray):
-        rows, columns = np.nonzero(matrix)
-        indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))
-        values = matrix[rows, columns]
+        filled = matrix != 0
+        indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+        columns = np.broadcast_to(np.arange(matrix.shape[1], dtype=np.int32), matrix.shape)[filled]
+        values = matrix[filled]
     else:
-        matrix = matrix.tocsr()
         indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
-    features = Features(indptr.astype(np.int64), columns.astype(np.int32), values.astype(np.float32))
-    if not np.isfinite(features.values).all():
-        raise DataError("the image features hold numbers that are not finite; replace them before training")
-    return features
+    lengths = np.add.reduceat(np.append(np.square(values, dtype=np.float64), 0.0), indptr[:-1])
+    lengths[np.diff(indptr) == 0] = 0.0
+    return Features(
+        indptr.astype(np.int64, copy=False),
+        columns.astype(np.int32, copy=False),
+        values,
+        _reach(lengths),
+    )
+
+
+def _reach(lengths: NDArray[np.float64]) -> Floats:
+    """A long x_i must not make a step longer, and a short one must not have to be made up for by a huge F."""
+    return (1.0 / np.maximum(lengths, lengths.mean() or 1.0)).astype(np.float32)

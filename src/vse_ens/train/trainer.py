@@ -21,7 +21,7 @@ from vse_ens.streams import Streams
 from vse_ens.train.engine import Work, make_engine
 from vse_ens.train.report import EpochReport
 from vse_ens.train.rounds import EpochPlan
-from vse_ens.train.state import initial_embeddings
+from vse_ens.train.state import initial_embeddings, shared_tables
 from vse_ens.train.stopping import EarlyStopping
 
 # Of how many images a label is held out for validation: enough to see a difference of one point in recall, but never so
@@ -106,6 +106,7 @@ class Trainer:
                 rate = self.learning_rate
                 while self._round < plan.rounds:
                     self._work.add(engine.run_round(plan, self._round, rate))
+                    self._check_finite()
                     self._round += 1
                     if self._round < plan.rounds:
                         yield Progress(self._epoch + 1, self._round, plan.rounds, self._work, None)
@@ -119,7 +120,6 @@ class Trainer:
         return self.config.learning_rate * self.config.learning_rate_decay**self._epoch
 
     def _end_epoch(self) -> EpochReport:
-        self._check_finite()
         rate = self.learning_rate
         validation = self._validate()
         self._epoch += 1
@@ -131,9 +131,10 @@ class Trainer:
         return report
 
     def _check_finite(self) -> None:
-        # An image's vector that is not finite reaches the labels with its next step, so the labels tell for all.
-        current = self._current
-        if not all(np.isfinite(table.sum()) for table in (current.label_vectors, current.label_bias)):
+        # An image's vector that is not finite reaches the labels with its next step, so the shared tables tell for all.
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = [table.sum() for table in shared_tables(self._current)]
+        if not np.isfinite(sums).all():
             raise TrainingError(
                 f"training diverged in epoch {self._epoch + 1}: the vectors are no longer finite; "
                 f"lower the learning rate (now {self.learning_rate:g}) or raise the regularization "

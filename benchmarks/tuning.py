@@ -1,0 +1,140 @@
+"""How the defaults of the presets were chosen: random search on validation splits of the training part.
+
+    python -m benchmarks.tuning vse-ens --trials 40
+
+Test labels are never looked at: the leave-one-out split of seed 0 is made as everywhere, and of its *training* part one
+label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every data set; its score is the
+mean over data sets of (recall@10 + map), each divided by the best any trial reached there. Trials are kept in
+benchmarks/results/tuning.jsonl, so that a search can go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.splits import leave_one_out
+from vse_ens.evaluate.ranks import held_out_ranks, metrics
+from vse_ens.streams import Streams
+from vse_ens.train.trainer import Trainer
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+RESULTS = Path(__file__).parent / "results" / "tuning.jsonl"
+DATA_SETS = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k")
+
+# What is searched, as (lowest, highest) on a logarithmic scale, or a list of choices.
+Space = dict[str, tuple[float, float] | list[Any]]
+SPACES: dict[str, tuple[dict[str, Any], Space]] = {
+    "vse-ens": (
+        {"sampler": "vse-ens", "loss": "hinge", "epochs": 160},
+        {
+            "learning_rate": (0.03, 0.1),
+            "learning_rate_decay": [0.98, 0.985, 0.99],
+            "regularization": (0.015, 0.06),
+            "bias_regularization": (0.02, 0.3),
+            "rank_scale": (0.03, 0.3),
+        },
+    ),
+    "vse-ens-logistic": (
+        {"sampler": "vse-ens", "loss": "logistic", "epochs": 160},
+        {
+            "learning_rate": (0.06, 0.3),
+            "learning_rate_decay": [0.98, 0.99, 1.0],
+            "regularization": (0.002, 0.01),
+            "bias_regularization": (0.001, 0.03),
+            "rank_scale": (0.05, 0.6),
+        },
+    ),
+    "opt-auc": (
+        {"sampler": "uniform", "loss": "logistic", "epochs": 160},
+        {
+            "learning_rate": (0.06, 0.4),
+            "learning_rate_decay": [0.98, 0.99, 1.0],
+            "regularization": (0.001, 0.01),
+            "bias_regularization": (0.0003, 0.01),
+        },
+    ),
+    "warp": (
+        {"sampler": "warp", "loss": "warp", "epochs": 60},
+        {
+            "learning_rate": (0.008, 0.03),
+            "learning_rate_decay": [0.94, 0.96, 0.97],
+            "regularization": (0.2, 0.8),
+            "bias_regularization": (0.2, 1.5),
+        },
+    ),
+}
+
+
+def validation_split(name: str) -> tuple[Annotations, Annotations]:
+    """Training and validation pairs of a data set, without its test labels."""
+    train, _ = Annotations.read(DATA / name / "pairs.tsv.gz").leave_one_out(seed=0)
+    return leave_one_out(train, seed=1, most_images=4_000)
+
+
+def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:
+    """One draw of settings: log-uniform in a range, uniform among choices."""
+    settings: dict[str, Any] = {}
+    for (name, values), u in zip(space.items(), stream.uniforms(len(space)), strict=True):
+        if isinstance(values, list):
+            settings[name] = values[int(u * len(values))]
+        else:
+            low, high = values
+            settings[name] = float(f"{low * (high / low) ** u:.3g}")
+    return settings
+
+
+def measure(config: Config, train: Annotations, held_out: Annotations) -> dict[str, float]:
+    """Train to the end, then rank the held-out labels."""
+    trainer = Trainer(config, train)
+    began = time.perf_counter()
+    for _ in trainer.epochs():
+        pass
+    seconds = time.perf_counter() - began
+    model = trainer.embeddings
+    figures = metrics(*held_out_ranks(lambda images: model.scores(model.vectors(images)), train, held_out))
+    return {**figures, "seconds": seconds}
+
+
+def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
+    """Trials by falling score, each data set's figures relative to the best reached there."""
+
+    def value(trial: dict[str, Any], name: str) -> float:
+        return float(trial["figures"][name]["recall@10"] + trial["figures"][name]["map"])
+
+    best = {name: max(value(trial, name) for trial in trials) for name in DATA_SETS}
+    scored = [(float(np.mean([value(trial, name) / best[name] for name in DATA_SETS])), trial) for trial in trials]
+    return sorted(scored, key=lambda pair: -pair[0])
+
+
+def main() -> None:
+    """Search, and show the best trials."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset", choices=SPACES)
+    parser.add_argument("--trials", type=int, default=40)
+    arguments = parser.parse_args()
+    fixed, space = SPACES[arguments.preset]
+    splits = {name: validation_split(name) for name in DATA_SETS}
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    trials = [trial for trial in map(json.loads, lines) if trial["preset"] == arguments.preset]
+    for number in range(len(trials), arguments.trials):
+        settings = draw_settings(Streams(0).child("tuning", arguments.preset, number), space)
+        figures = {name: measure(Config(**fixed, **settings), *splits[name]) for name in DATA_SETS}
+        trials.append({"preset": arguments.preset, "trial": number, "settings": settings, "figures": figures})
+        with RESULTS.open("a") as file:
+            file.write(json.dumps(trials[-1]) + "\n")
+        print(number, settings, {name: round(one["recall@10"] + one["map"], 4) for name, one in figures.items()})
+    for score, trial in rank_trials(trials)[:8]:
+        shown = {name: f"{one['recall@10']:.4f} {one['map']:.4f}" for name, one in trial["figures"].items()}
+        print(f"{score:.4f}", trial["settings"], shown)
+
+
+if __name__ == "__main__":
+    main()
