@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -23,6 +23,7 @@ class Check:
     limit: float
     goal: float | None = None
     unit: str = ""
+    digits: int = 2
 
     @property
     def verdict(self) -> str:
@@ -42,7 +43,7 @@ class Table:
     """Numbers for information, as text."""
 
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,10 @@ extern "C" double train(float* __restrict image_vectors, float* __restrict label
     if (visit + 1 < visits) prefetch(image_vectors + images[visit + 1] * kDimensions);
     for (int f = 0; f < kDimensions; ++f) vector[f] = row[f];
     const int64_t first = indptr[images[visit]], last = indptr[images[visit] + 1];
-    for (int64_t ahead = 0; ahead < last - first; ++ahead) prefetch(labels + int64_t{negatives[draw + ahead]} * kDimensions);
+    for (int64_t ahead = 0; ahead < last - first; ++ahead) {
+      prefetch(labels + int64_t{indices[first + ahead]} * kDimensions);
+      prefetch(labels + int64_t{negatives[draw + ahead]} * kDimensions);
+    }
     for (int64_t place = first; place < last; ++place) {
       float* p = labels + int64_t{indices[place]} * kDimensions;
       float* n = labels + int64_t{negatives[draw]} * kDimensions;

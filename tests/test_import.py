@@ -27,9 +27,10 @@ def test_importing_the_package_takes_less_than_three_tenths_of_a_second(python: 
 
 
 def test_help_takes_less_than_four_tenths_of_a_second(python: Python) -> None:
+    # Of the processor, not of the clock: tests run side by side on machines that others use too.
     timed = (
-        "import atexit, sys, time; start = time.perf_counter()\n"
-        "atexit.register(lambda: print(time.perf_counter() - start, file=sys.stderr))\n"
+        "import atexit, sys, time; start = time.process_time()\n"
+        "atexit.register(lambda: print(time.process_time() - start, file=sys.stderr))\n"
         "sys.argv = ['vse', '--help']\n"
         "from vse_ens.cli.app import main; main()"
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from vse_ens.cli.boundary import FAILED
-from vse_ens.cli.health import Finding, examine
 from vse_ens.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from vse_ens.cli.health import Finding
 
 _STYLES = {"ok": "green", "absent": "dim", "warning": "yellow", "broken": "bold red"}
 
@@ -20,6 +24,8 @@ def doctor(screen: Screen) -> None:
     broken that vse cannot work without.
     """
     with screen.busy("looking around"):
+        from vse_ens.cli.health import examine
+
         findings = examine()
     broken = [finding for finding in findings if finding.state == "broken"]
     verdict = f"broken: {', '.join(finding.topic for finding in broken)}" if broken else "all that vse needs is here"

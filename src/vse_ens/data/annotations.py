@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.feature_matrix import plain_features
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 
@@ -257,8 +258,8 @@ class Annotations:
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
     def with_features(self, features: Any) -> Annotations:
-        """The same pairs with image features, one row an image in the order of ``images``."""
-        return replace(self, features=features)
+        """The same pairs with image features, one row an image in the order of ``images``; held as float32."""
+        return replace(self, features=plain_features(features))
 
     # --- splitting ----------------------------------------------------------------------------------------------
 

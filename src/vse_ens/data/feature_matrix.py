@@ -1,27 +1,32 @@
-"""The one form that image features are held in, whatever they came as."""
+"""The form that image features are held in, whatever they came as."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.errors import DataError
 
 
 def plain_features(features: Any) -> Any:
-    """A float32 array, rows one after another, or a float32 CSR matrix with sorted, distinct columns in every row.
+    """A float32 array, row after row, or a float32 scipy CSR matrix whose columns are sorted and distinct in every row.
 
-    From anything like either; what has this form already is returned as it is, and what was given is never changed.
+    What has this form already is returned as it is; what was given is never changed.
     """
     is_sparse = hasattr(features, "tocsr")
     try:
-        with np.errstate(over="ignore"):  # becomes infinite, and is told as such
-            plain = features.tocsr().astype(np.float32, copy=False) if is_sparse else _dense(features)
+        with np.errstate(over="ignore"):  # too large for float32 is infinite, and told below
+            plain = (
+                features.tocsr().astype(np.float32, copy=False)
+                if is_sparse
+                else np.ascontiguousarray(features, dtype=np.float32)
+            )
     except (TypeError, ValueError):
-        raise DataError("image features must be numbers: a 2-d array or a scipy sparse matrix") from None
-    if plain.ndim != 2:
-        raise DataError(f"image features must have one row an image and so two dimensions, got shape {plain.shape}")
+        raise DataError(
+            f"image features must be a 2-d array or a scipy sparse matrix of numbers, got {type(features).__name__}"
+        ) from None
     if is_sparse and not plain.has_canonical_format:
         plain = plain.copy()
         plain.sum_duplicates()
@@ -30,5 +35,9 @@ def plain_features(features: Any) -> Any:
     return plain
 
 
-def _dense(features: Any) -> Any:
-    return np.ascontiguousarray(np.asarray(features), dtype=np.float32)
+def squared_lengths(plain: Any) -> NDArray[np.float64]:
+    """|x_i|^2 of every row of `plain_features`."""
+    if isinstance(plain, np.ndarray):
+        return np.einsum("ij,ij->i", plain, plain, dtype=np.float64)
+    rows = np.repeat(np.arange(plain.shape[0]), np.diff(plain.indptr))
+    return np.bincount(rows, np.square(plain.data, dtype=np.float64), minlength=plain.shape[0])

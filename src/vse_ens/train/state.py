@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.feature_matrix import plain_features
+from vse_ens.data.feature_matrix import plain_features, squared_lengths
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.tables import Features, Pairs, Shared
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -18,20 +18,22 @@ def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     """N(0, init_scale^2) from named streams; biases start at 0."""
     streams = Streams(config.seed).child("init")
 
-    def normal(name: str, rows: int) -> Floats:
+    def normal(name: str, rows: int, scale: float = config.init_scale) -> Floats:
         numbers = streams.child(name).normals(rows * config.dimensions)
-        return (numbers * config.init_scale).astype(np.float32).reshape(rows, config.dimensions)
+        return (numbers * scale).astype(np.float32).reshape(rows, config.dimensions)
 
-    columns = 0
+    columns, feature_scale = 0, 0.0
     if config.has_features:
         if data.features is None:
             raise ConfigError(f"tower {config.tower} needs image features: Annotations.with_features(matrix)")
         columns = data.features.shape[1]
+        # So that x_i F, not F, starts with init_scale, whatever the unit of the features.
+        feature_scale = config.init_scale / _mean_or_one(squared_lengths(plain_features(data.features))) ** 0.5
     return Embeddings(
         label_vectors=normal("labels", len(data.labels)),
         label_bias=np.zeros(len(data.labels), np.float32),
         image_vectors=normal("images", len(data.images) if config.has_ids else 0),
-        feature_map=normal("features", columns),
+        feature_map=normal("features", columns, feature_scale),
     )
 
 
@@ -58,16 +60,14 @@ def features_of(config: Config, data: Annotations) -> Features:
         values = matrix[filled]
     else:
         indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
-    lengths = np.add.reduceat(np.append(np.square(values, dtype=np.float64), 0.0), indptr[:-1])
-    lengths[np.diff(indptr) == 0] = 0.0
+    # A long x_i must not lengthen its step, nor a short one be made up for by a huge F.
+    lengths = squared_lengths(matrix)
+    reach = 1.0 / np.maximum(lengths, _mean_or_one(lengths))
     return Features(
-        indptr.astype(np.int64, copy=False),
-        columns.astype(np.int32, copy=False),
-        values,
-        _reach(lengths),
+        indptr.astype(np.int64, copy=False), columns.astype(np.int32, copy=False), values, reach.astype(np.float32)
     )
 
 
-def _reach(lengths: NDArray[np.float64]) -> Floats:
-    """A long x_i must not make a step longer, and a short one must not have to be made up for by a huge F."""
-    return (1.0 / np.maximum(lengths, lengths.mean() or 1.0)).astype(np.float32)
+def _mean_or_one(lengths: NDArray[np.float64]) -> float:
+    """The mean, or 1 where all features are 0."""
+    return float(lengths.mean()) or 1.0

@@ -1,0 +1,64 @@
+"""All benchmarks, in the order in which they run and are reported."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks import reading
+from benchmarks.accuracy import ACCURACY
+from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
+from benchmarks.labels import LABELS
+from benchmarks.speed import SPEED
+from benchmarks.start import START
+from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
+from benchmarks.tries import TRIES
+from benchmarks.workers import WORKERS
+
+
+def _measure_reading(pairs: int) -> Raw:
+    with tempfile.TemporaryDirectory() as folder:
+        raw = reading.run(Path(folder), pairs, images=pairs // 10, labels=min(reading.LABELS, pairs // 10))
+    return {**raw, "skipped": []}
+
+
+def _score_reading(raw: Raw) -> Score:
+    measured = raw["measured"]
+    ours, theirs = measured["parquet vse-ens"], measured["parquet polars"]
+    checks = [
+        Check("Parquet: time over that of Polars", ours["seconds"] / theirs["seconds"], "at most", raw["limit"]),
+        Check(
+            "Parquet: peak memory over the arrays that result",
+            ours["peak_bytes"] / ours["result_bytes"],
+            "at most",
+            raw["limit"],
+        ),
+    ]
+    rows = [
+        (
+            name,
+            f"{taken['seconds']:.2f} s",
+            f"{taken['peak_bytes'] / 1e6:,.0f} MB",
+            f"{taken['result_bytes'] / 1e6:,.0f} MB",
+        )
+        for name, taken in measured.items()
+    ]
+    size = f"{raw['pairs']:,} pairs, {raw['images']:,} images, {raw['labels']:,} labels"
+    return Score(
+        checks, [Table(("", "time", "peak memory", "result"), rows)], [f"{size}; {reading.REPEATS} processes each."]
+    )
+
+
+READING = Benchmark(
+    "reading",
+    "Pairs become `Annotations` in little more than the time in which Polars reads them and drops duplicates.",
+    reading.PAIRS,
+    10_000,
+    _measure_reading,
+    _score_reading,
+)
+
+SUITE: dict[str, Benchmark[Any]] = {
+    one.name: one for one in (SPEED, WORKERS, LABELS, START, READING, TRIES, TIME_TO_ACCURACY, ACCURACY)
+}

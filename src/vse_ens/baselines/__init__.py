@@ -1,0 +1,1 @@
+"""What a model must beat: simple methods under the same contract as the models."""

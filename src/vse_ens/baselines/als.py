@@ -1,0 +1,111 @@
+"""Alternating least squares on implicit feedback (Hu, Koren and Volinsky, ICDM 2008), by the `implicit` library.
+
+With one seed the same library gives the same bytes on one kind of CPU, however many cores it may use: images are solved
+one by one, and the library's BLAS is held to one thread, for sums that never change their order (and because it is
+faster so). Another version of the library, or another CPU, may round otherwise.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.baselines.checks import check_number, check_whole
+from vse_ens.baselines.contract import Baseline, FittedBaseline
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import MissingPartError
+from vse_ens.streams import Streams
+
+
+@dataclass(frozen=True)
+class Als(Baseline):
+    """Image and label vectors whose products are near 1 on known pairs and near 0 on the others."""
+
+    name: ClassVar[str] = "als"
+
+    factors: int = 100
+    """Dimensions of a vector."""
+    regularization: float = 10.0
+    """L2 on vectors."""
+    alpha: float = 1.0
+    """The weight of a known pair; that of the others is 1."""
+    iterations: int = 15
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "factors", self.factors, 1)
+        check_whole(self.name, "iterations", self.iterations, 1)
+        check_number(self.name, "regularization", self.regularization, zero=True)
+        check_number(self.name, "alpha", self.alpha, zero=False)
+        Streams(self.seed)
+
+    def fit(self, data: Annotations) -> FittedAls:
+        """Alternate; all cores are used."""
+        with _one_blas_thread():
+            model = _part("implicit.cpu.als").AlternatingLeastSquares(
+                factors=self.factors,
+                regularization=self.regularization,
+                alpha=self.alpha,
+                iterations=self.iterations,
+                random_state=int(Streams(self.seed).child("baselines", "als").words(1)[0]),
+            )
+            model.fit(_matrix(data.indptr, data.indices, len(data.labels)), show_progress=False)
+        return FittedAls(data, model, model.user_factors)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAls(FittedBaseline):
+    """The library's model, and the vectors of the images it is asked about."""
+
+    model: Any
+    image_vectors: NDArray[np.float32]
+
+    def scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The products of image and label vectors."""
+        return self._products(self.image_vectors[images])
+
+    def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Solve for the image vectors that go with these labels, the label vectors being as they are."""
+        return self._products(self._solve(indptr, indices))
+
+    def knowing(self, known: Annotations) -> Self:
+        """The same label vectors; the image vectors are solved for anew."""
+        return replace(super().knowing(known), image_vectors=self._solve(known.indptr, known.indices))
+
+    def _solve(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
+        with _one_blas_thread():
+            vectors: NDArray[np.float32] = self.model.recalculate_user(
+                np.arange(len(indptr) - 1), _matrix(indptr, indices, len(self.labels))
+            )
+        return vectors
+
+    def _products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        products: NDArray[np.float32] = vectors @ self.model.item_factors.T
+        return products
+
+
+def _matrix(indptr: NDArray[np.int64], indices: NDArray[np.int32], labels: int) -> Any:
+    """A scipy matrix of ones, images by labels."""
+    ones = np.ones(len(indices), np.float32)
+    # The library's kernels want both index arrays of one type.
+    return _part("scipy.sparse").csr_matrix((ones, indices, indptr.astype(np.int32)), (len(indptr) - 1, labels))
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    limits: AbstractContextManager[Any] = _part("threadpoolctl").threadpool_limits(1, "blas")
+    return limits
+
+
+def _part(module: str) -> Any:
+    """A module of the optional part."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPartError(
+            f'the baseline als needs the implicit library ({error}); install it with: pip install "vse-ens[als]"'
+        ) from None

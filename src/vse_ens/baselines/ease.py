@@ -1,0 +1,65 @@
+"""EASE (Steck, WWW 2019): every label from all the others by one ridge regression, in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.baselines.checks import check_number
+from vse_ens.baselines.contract import Baseline, FittedBaseline
+from vse_ens.baselines.ease_cost import refuse_unaffordable
+from vse_ens.baselines.inverse import invert_in_place
+from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.cooccurrence import add_rows, count_pairs
+from vse_ens.kernels.tables import Pairs
+
+
+@dataclass(frozen=True)
+class Ease(Baseline):
+    """Scores are X B, where B has a zero diagonal and minimises |X - X B|^2 + regularization |B|^2."""
+
+    name: ClassVar[str] = "ease"
+
+    regularization: float = 50.0
+    """lambda, in images: a pair of labels seen together in far fewer images than this counts for little."""
+    memory_limit: float = 4.0
+    """Gigabytes that fitting may need; more is refused before the work."""
+    time_limit: float = 600.0
+    """Seconds that fitting may need, as estimated on this machine; more is refused before the work."""
+
+    def __post_init__(self) -> None:
+        for field in ("regularization", "memory_limit", "time_limit"):
+            check_number(self.name, field, getattr(self, field), zero=False)
+
+    def fit(self, data: Annotations) -> FittedEase:
+        """Count which labels occur together and invert; memory grows with |A|^2, time with |A|^3."""
+        refuse_unaffordable(len(data.labels), self.memory_limit, self.time_limit)
+        gram = np.zeros((len(data.labels), len(data.labels)))
+        count_pairs(Pairs(data.indptr, data.indices), gram)
+        return FittedEase(data, label_weights(gram, self.regularization))
+
+
+def label_weights(gram: NDArray[np.float64], regularization: float) -> NDArray[np.float32]:
+    """B = I - P diag(1 / diag P) with P = (X^T X + lambda I)^-1; the memory of ``gram``, X^T X, is used up."""
+    np.einsum("ii->i", gram)[:] += regularization
+    inverse = invert_in_place(gram)
+    weights = np.empty(inverse.shape, np.float32)
+    np.divide(inverse, -inverse.diagonal(), out=weights, casting="same_kind")
+    np.fill_diagonal(weights, 0.0)
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class FittedEase(FittedBaseline):
+    """A weight from every label to every other."""
+
+    weights: NDArray[np.float32]
+
+    def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The sum of the weights from the known labels of an image."""
+        scores = np.zeros((len(indptr) - 1, len(self.labels)), np.float32)
+        add_rows(Pairs(indptr, indices), self.weights, scores)
+        return scores

@@ -1,0 +1,54 @@
+"""What EASE will cost, told before it is paid."""
+
+from __future__ import annotations
+
+import time
+from importlib.util import find_spec
+
+import numpy as np
+
+from vse_ens.baselines.inverse import invert_in_place
+from vse_ens.errors import ConfigError
+
+# Matrices of |A|^2 doubles at the peak, measured: the counts inverted in place and the float32 weights with SciPy;
+# NumPy's own copies on top without it.
+_MATRICES_WITH_SCIPY = 1.6
+_MATRICES_WITHOUT = 4.1
+# Fewer labels than this take seconds on any machine, and are not worth an estimate.
+_FEW_LABELS = 3_000
+_TRIAL_LABELS = 1_000
+
+
+def refuse_unaffordable(labels: int, memory_limit: float, time_limit: float) -> None:
+    """Refuse a label count that needs more than ``memory_limit`` gigabytes or ``time_limit`` seconds."""
+    gigabytes = memory_needed(labels)
+    if gigabytes > memory_limit:
+        _refuse(f"{gigabytes:,.1f} GB of memory", labels, f"memory_limit of {memory_limit:g} GB")
+    if labels > _FEW_LABELS:
+        seconds = time_needed(labels)
+        if seconds > time_limit:
+            _refuse(f"{seconds:,.0f} seconds", labels, f"time_limit of {time_limit:g} seconds")
+
+
+def memory_needed(labels: int) -> float:
+    """Gigabytes at the peak of fitting."""
+    matrices = _MATRICES_WITH_SCIPY if find_spec("scipy") else _MATRICES_WITHOUT
+    return matrices * 8e-9 * labels**2
+
+
+def time_needed(labels: int) -> float:
+    """Seconds of fitting on this machine, by inverting a small matrix now: the time grows with the cube."""
+    seconds = []
+    for _ in range(2):
+        trial = np.eye(_TRIAL_LABELS)
+        start = time.perf_counter()
+        invert_in_place(trial)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds) * (labels / _TRIAL_LABELS) ** 3
+
+
+def _refuse(need: str, labels: int, limit: str) -> None:
+    raise ConfigError(
+        f"ease needs about {need} for {labels:,} labels, more than its {limit}; raise the limit, leave out rare labels "
+        "with min_images_per_label, or use cooccurrence, whose cost grows with the pairs"
+    )

@@ -1,0 +1,35 @@
+"""The inverse of a symmetric positive definite matrix: in place by Cholesky with SciPy, without it by LU in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.errors import ConfigError
+
+_BLOCK = 512
+
+
+def invert_in_place(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse; the memory of ``matrix`` is used up."""
+    try:
+        from scipy.linalg.lapack import dpotrf, dpotri
+    except ImportError:
+        return np.linalg.inv(matrix)
+    # LAPACK counts by columns: the transpose, which is the same matrix, lets it work in the memory it is given.
+    factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+    if not failed:
+        inverse, failed = dpotri(factor, lower=0, overwrite_c=1)
+    if failed:
+        raise ConfigError("regularization is too small for these pairs: the matrix of ease cannot be inverted; raise it")
+    _mirror(inverse.T)
+    return inverse.T
+
+
+def _mirror(matrix: NDArray[np.float64]) -> None:
+    """Copy the lower triangle, all that LAPACK fills, to the upper one, block by block."""
+    for start in range(0, len(matrix), _BLOCK):
+        stop = start + _BLOCK
+        corner = np.tril(matrix[start:stop, start:stop])
+        matrix[start:stop, start:stop] = corner + np.tril(corner, -1).T
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T

@@ -1,0 +1,73 @@
+"""Matrices of 0 and 1 written as text, a row a line, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.data.published import Meter, readable
+from vse_ens.errors import DataError
+
+_BLOCK = 1 << 23
+_SPACE = b" \t\r\n"
+
+
+class Rows(NamedTuple):
+    """Consecutive rows of a matrix, the first of which is row ``start``, counted from 0."""
+
+    start: int
+    values: NDArray[np.bool_]
+
+
+def zero_one_rows(path: Path, width: int, height: int, meter: Meter) -> Iterator[Rows]:
+    """The rows of a text of ``height`` lines with ``width`` times 0 or 1 each; anything else is an error."""
+    start = 0
+    with readable(path), path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            block += stream.readline()
+            if not block.strip(_SPACE):
+                continue  # blank lines at the end; were they not at the end, the count of lines would tell
+            rows = _parse(block.rstrip(_SPACE), width)
+            if rows is None:
+                raise _fault(path, block, width, start)
+            if start + len(rows) > height:
+                raise DataError(
+                    f"{path}, line {height + 1:,} is one too many: there are {height:,} images; the file and the image "
+                    f"list do not belong together"
+                )
+            yield Rows(start, rows)
+            start += len(rows)
+            meter.at(stream)
+    if start < height:
+        raise DataError(f"{path} ends after line {start:,}, but there are {height:,} images; fetch it again")
+    meter.done(path)
+
+
+def _parse(block: bytes, width: int) -> NDArray[np.bool_] | None:
+    """The rows of whole lines, or None if anything is out of place."""
+    text = np.frombuffer(block, np.uint8)
+    one, zero, end = text == ord("1"), text == ord("0"), text == ord("\n")
+    digit = one | zero
+    other = ~digit & ~end
+    if not np.isin(text[other], np.frombuffer(b" \t\r", np.uint8)).all() or (digit[1:] & digit[:-1]).any():
+        return None
+    before = np.cumsum(digit)[end]
+    per_line = np.diff(before, prepend=0, append=np.count_nonzero(digit))
+    return one[digit].reshape(-1, width) if (per_line == width).all() else None
+
+
+def _fault(path: Path, block: bytes, width: int, start: int) -> DataError:
+    """The first line of a block that is not as it should be."""
+    for line, text in enumerate(block.split(b"\n"), start + 1):
+        values = text.split()
+        odd = next((value for value in values if value not in (b"0", b"1")), None)
+        if odd is not None:
+            shown = odd[:20].decode(errors="backslashreplace")
+            return DataError(f"{path}, line {line:,} has {shown!r} where 0 or 1 should be; fetch it again")
+        if len(values) != width:
+            return DataError(f"{path}, line {line:,} has {len(values):,} values, not {width:,}; fetch it again")
+    return DataError(f"{path} is not a matrix of 0 and 1 around line {start + 1:,}; fetch it again")

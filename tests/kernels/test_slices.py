@@ -1,0 +1,182 @@
+"""A slice against its slow twin: the same negatives, the same steps, the same counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kernels.problems import DIMENSIONS, JIT, annotations, make_problem, no_counts, random_annotations, random_state
+from kernels.twins import SlowModel, SplitMix
+from vse_ens.config import SAMPLERS, Config
+from vse_ens.errors import ConfigError
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.slices import merge_slices, slice_kernel
+from vse_ens.kernels.tables import DRAWS, GIVEN_UP, VIOLATIONS
+
+IMAGES = 60 if JIT else 12
+
+
+def allowed(sampler: str, loss: str) -> bool:
+    try:
+        Config(sampler=sampler, loss=loss)
+    except ConfigError:
+        return False
+    return True
+
+
+ONE_NEGATIVE = [(s, loss) for s in SAMPLERS for loss in ("hinge", "warp", "logistic") if allowed(s, loss)]
+
+
+def run(config: Config, data=None, seed: int = 3, rate: float = 0.05):
+    """Train one slice by the kernel and by its twin."""
+    problem = make_problem(config, data or random_annotations(IMAGES, 20, 6))
+    twin = SlowModel(problem, SplitMix(seed), problem.step(rate))
+    images = np.random.default_rng(1).permutation(len(problem.pairs.indptr) - 1)
+    counts = no_counts()
+    train = slice_kernel(
+        DIMENSIONS, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
+    )
+    twin.train_slice(images)
+    loss = train(
+        problem.image_vectors,
+        problem.tables,
+        problem.features,
+        problem.pairs,
+        images,
+        problem.sampling,
+        problem.step(rate),
+        problem.scratch(),
+        random_state(seed),
+        counts,
+    )
+    return problem, twin, counts, loss
+
+
+def assert_same(problem, twin: SlowModel, counts, loss: float) -> None:
+    assert counts.tolist() == twin.counts
+    assert loss == pytest.approx(twin.loss, rel=1e-4)
+    for ours, theirs in (
+        (problem.image_vectors, twin.ids),
+        (problem.tables.labels, twin.labels),
+        (problem.tables.bias, twin.bias),
+        (problem.tables.feature_map, twin.map),
+    ):
+        assert_allclose(ours, theirs, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(("sampler", "loss"), ONE_NEGATIVE)
+def test_equals_the_slow_twin(sampler: str, loss: str) -> None:
+    problem, twin, counts, value = run(Config(sampler=sampler, loss=loss, candidates=3))
+    assert_same(problem, twin, counts, value)
+    assert counts[DRAWS] == len(problem.pairs.indices)
+    assert 0 < counts[VIOLATIONS] <= counts[DRAWS]
+
+
+@pytest.mark.parametrize("rank_weight", ["harmonic", "mean", "top-n"])
+def test_equals_the_slow_twin_for_every_rank_weight(rank_weight: str) -> None:
+    assert_same(*run(Config(sampler="warp", loss="warp", rank_weight=rank_weight, top_n=3)))
+
+
+@pytest.mark.parametrize("tower", ["features", "id+features"])
+def test_equals_the_slow_twin_for_every_tower(tower: str) -> None:
+    assert_same(*run(Config(sampler="uniform", loss="hinge", tower=tower)))
+
+
+def test_without_a_negative_there_is_decay_and_no_step() -> None:
+    data = annotations([list(range(4)), [0, 1]], 4)
+    config = Config(sampler="uniform", loss="hinge", regularization=0.5, bias_regularization=0.25)
+    problem = make_problem(config, data)
+    labels, bias, vectors = problem.tables.labels.copy(), problem.tables.bias.copy(), problem.image_vectors.copy()
+    counts = no_counts()
+    slice_kernel(DIMENSIONS, samplers.UNIFORM, losses.HINGE, True, False)(
+        problem.image_vectors,
+        problem.tables,
+        problem.features,
+        problem.pairs,
+        np.array([0]),
+        problem.sampling,
+        problem.step(0.1),
+        problem.scratch(),
+        random_state(1),
+        counts,
+    )
+    assert counts[DRAWS] == counts[GIVEN_UP] == 4
+    assert_allclose(problem.image_vectors[0], vectors[0] * (1 - 0.1 * 0.5) ** 4, rtol=1e-6)
+    assert_allclose(problem.tables.labels, labels * (1 - 0.1 * 0.5), rtol=1e-6)
+    assert_allclose(problem.tables.bias, bias * (1 - 0.1 * 0.25), rtol=1e-6)
+
+
+def test_an_image_with_hundreds_of_labels_and_one_with_all() -> None:
+    data = annotations([list(range(0, 300)), list(range(320)), [5]], 320)
+    assert_same(*run(Config(sampler="uniform", loss="hinge"), data, rate=0.01))
+
+
+def test_where_the_margin_holds_there_is_still_decay() -> None:
+    data = annotations([[0], [1]], 2)
+    config = Config(sampler="uniform", loss="hinge", regularization=0.5, bias_regularization=0.25, margin=1e-3)
+    problem = make_problem(config, data)
+    problem.tables.bias[:] = [40.0, -40.0]
+    before = [array.copy() for array in (problem.image_vectors, problem.tables.labels, problem.tables.bias)]
+    counts = no_counts()
+    loss = slice_kernel(DIMENSIONS, samplers.UNIFORM, losses.HINGE, True, False)(
+        problem.image_vectors,
+        problem.tables,
+        problem.features,
+        problem.pairs,
+        np.array([0]),
+        problem.sampling,
+        problem.step(0.1),
+        problem.scratch(),
+        random_state(1),
+        counts,
+    )
+    assert loss == 0.0
+    assert counts[VIOLATIONS] == 0
+    assert_allclose(problem.image_vectors[0], before[0][0] * 0.95, rtol=1e-6)
+    assert_allclose(problem.tables.labels, before[1] * 0.95, rtol=1e-6)
+    assert_allclose(problem.tables.bias, before[2] * 0.975, rtol=1e-6)
+
+
+def test_merging_adds_the_changes_of_all_slices() -> None:
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(9, DIMENSIONS)).astype(np.float32)
+    changes = rng.normal(size=(4, 9, DIMENSIONS)).astype(np.float32)
+    copies = (table + changes).astype(np.float32)
+    expected = table.astype(np.float64) + (copies.astype(np.float64) - table).sum(axis=0)
+    merged = table.copy()
+    for first, last in ((0, 2), (2, 9)):
+        merge_slices(merged, copies, first, last)
+    assert_allclose(merged, expected, rtol=1e-5, atol=1e-5)
+    assert all((copy == merged).all() for copy in copies)
+
+
+def test_merging_touches_only_its_rows() -> None:
+    table, copies = np.zeros((5, 3), np.float32), np.ones((2, 5, 3), np.float32)
+    merge_slices(table, copies, 1, 3)
+    assert table[:, 0].tolist() == [0, 2, 2, 0, 0]
+    assert copies[:, :, 0].tolist() == [[1, 2, 2, 1, 1]] * 2
+
+
+def test_a_slice_of_no_images_does_nothing() -> None:
+    config = replace(Config(sampler="uniform", loss="hinge"), margin=1.0)
+    problem = make_problem(config, random_annotations(5, 20, 3))
+    before = problem.tables.labels.copy()
+    counts = no_counts()
+    loss = slice_kernel(DIMENSIONS, samplers.UNIFORM, losses.HINGE, True, False)(
+        problem.image_vectors,
+        problem.tables,
+        problem.features,
+        problem.pairs,
+        np.empty(0, np.int64),
+        problem.sampling,
+        problem.step(),
+        problem.scratch(),
+        random_state(1),
+        counts,
+    )
+    assert loss == 0.0
+    assert not counts.any()
+    assert (problem.tables.labels == before).all()
