@@ -116,6 +116,6 @@ def best(turns: list[Raw]) -> Raw:
     return min(turns, key=cost)
 
 
-def millions(turns: list[Raw]) -> str:
-    """The best rate, as a person reads it."""
-    return f"{1e-6 / cost(best(turns)):.2f} M"
+def thousands(turns: list[Raw]) -> str:
+    """The best rate, in thousands of draws a second."""
+    return f"{1e-3 / cost(best(turns)):,.0f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table, say
-from benchmarks.contest import Contestant, Training, best, cost, hold, millions, trained
+from benchmarks.contest import Contestant, Training, best, cost, hold, thousands, trained
 from benchmarks.yardstick import COMPILER, Yardstick, compiler
 from vse_ens.config import Config
 from vse_ens.data.scenes import scenes
@@ -76,12 +76,12 @@ def score(raw: Raw) -> Score:
         ratio = costs["yardstick"] / costs["uniform"]
         checks.insert(0, Check("`uniform` draws a second over the C++ yardstick", ratio, "at least", 0.8))
     rows = [
-        (name, millions(taken), f"{costs['uniform'] / costs[name]:.2f}", _refresh_share(best(taken)))
+        (name, thousands(taken), f"{costs['uniform'] / costs[name]:.2f}", _refresh_share(best(taken)))
         for name, taken in turns.items()
     ]
     reference = cost(best(others["uniform"]))
     rows += [
-        (name, millions(taken), f"{reference / cost(best(taken)):.3g}", _refresh_share(best(taken)))
+        (name, thousands(taken), f"{reference / cost(best(taken)):.3g}", _refresh_share(best(taken)))
         for name, taken in others.items()
         if name != "uniform"
     ]
@@ -89,7 +89,9 @@ def score(raw: Raw) -> Score:
     notes = [f"{size}, logistic loss, one worker; the best of {len(turns['uniform'])} turns each."]
     if raw["compiler"]:
         notes.append(f"Yardstick: {raw['compiler']}.")
-    return Score(checks, [Table(("contestant", "draws a second", "of `uniform`", "refresh share"), rows)], notes)
+    return Score(
+        checks, [Table(("contestant", "thousand draws a second", "of `uniform`", "refresh share"), rows)], notes
+    )
 
 
 def _refresh_share(turn: Raw) -> str:

@@ -14,10 +14,10 @@ _IMPORT = "import time; start = time.perf_counter(); import vse_ens; print(time.
 # Whatever `fit` imports on first use is part of the wait.
 _TRAIN = """
 import sys, time
-from vse_ens import Annotator
 from vse_ens.data.scenes import scenes
 data = scenes(images=int(sys.argv[1]))
 start = time.perf_counter()
+from vse_ens.annotator import Annotator
 Annotator(preset="vse-ens", epochs=1).fit(data)
 print(time.perf_counter() - start)
 """

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table, say
-from benchmarks.contest import Contestant, Training, Turn, best, cost, hold, millions, trained
+from benchmarks.contest import Contestant, Training, Turn, best, cost, hold, thousands, trained
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
@@ -94,8 +94,8 @@ def score(raw: Raw) -> Score:
         [
             (
                 "two trainings that share nothing",
-                millions(turns["alone"]),
-                millions(turns["side by side"]),
+                thousands(turns["alone"]),
+                thousands(turns["side by side"]),
                 f"{limit:.2f}",
             )
         ],
@@ -103,13 +103,13 @@ def score(raw: Raw) -> Score:
     for name in raw["kinds"]:
         ratio = gain(f"{name} 1", f"{name} 2")
         checks.append(Check(f"`{name}`, two workers over one", ratio, "at least", 1.6))
-        rows.append((name, millions(turns[f"{name} 1"]), millions(turns[f"{name} 2"]), f"{ratio:.2f}"))
+        rows.append((name, thousands(turns[f"{name} 1"]), thousands(turns[f"{name} 2"]), f"{ratio:.2f}"))
     size = f"{raw['images']:,} images, {raw['labels']:,} labels, {raw['pairs']:,} pairs, k = {raw['dimensions']}"
     note = (
-        f"{size}; the best of {len(turns['alone'])} turns each. In the same run, two trainings that share nothing were {limit:.2f} times as fast as one: "
-        "that is what two cores gave, and 2.00 only where both were idle."
+        f"{size}; the best of {len(turns['alone'])} turns each. In the same run, two trainings that share nothing were "
+        f"{limit:.2f} times as fast as one: that is what two cores gave, and 2.00 only where both were idle."
     )
-    return Score(checks, [Table(("", "one worker", "two workers", "ratio"), rows)], [note])
+    return Score(checks, [Table(("thousand draws a second", "one worker", "two workers", "ratio"), rows)], [note])
 
 
 WORKERS = Benchmark(

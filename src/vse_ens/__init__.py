@@ -1,9 +1,11 @@
 """Learn which labels belong to which image from nothing but (image, label) pairs.
 
-    from vse_ens import Annotations
+    from vse_ens import Annotations, Annotator
 
     data = Annotations.read("pairs.csv")
     train, test = data.leave_one_out(seed=0)
+    model = Annotator(seed=0).fit(train)
+    model.annotate("img_17", top=5)
 
 Names are resolved on first use, so that ``import vse_ens`` stays fast and pulls in neither numba nor polars.
 """
@@ -12,11 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vse_ens.annotator import Annotator as Annotator
+    from vse_ens.annotator import Suggestion as Suggestion
     from vse_ens.data.annotations import Annotations as Annotations
     from vse_ens.data.vocabulary import Vocabulary as Vocabulary
     from vse_ens.errors import ConfigError as ConfigError
     from vse_ens.errors import DataError as DataError
+    from vse_ens.errors import MissingPartError as MissingPartError
     from vse_ens.errors import ModelError as ModelError
+    from vse_ens.errors import TrainingError as TrainingError
     from vse_ens.errors import UnknownIdError as UnknownIdError
     from vse_ens.errors import VseError as VseError
     from vse_ens.streams import Streams as Streams
@@ -25,12 +31,16 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Annotations": "vse_ens.data.annotations",
+    "Annotator": "vse_ens.annotator",
+    "Suggestion": "vse_ens.annotator",
     "Vocabulary": "vse_ens.data.vocabulary",
     "Streams": "vse_ens.streams",
     "VseError": "vse_ens.errors",
     "ConfigError": "vse_ens.errors",
     "DataError": "vse_ens.errors",
+    "MissingPartError": "vse_ens.errors",
     "ModelError": "vse_ens.errors",
+    "TrainingError": "vse_ens.errors",
     "UnknownIdError": "vse_ens.errors",
 }
 

@@ -192,9 +192,33 @@ def _is_number(value: object) -> bool:
 _PAPER = Config(learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100)
 
 PRESETS: dict[str, Config] = {
-    "vse-ens": Config(sampler="vse-ens", loss="hinge"),
-    "warp": Config(sampler="warp", loss="warp"),
-    "opt-auc": Config(sampler="uniform", loss="logistic"),
+    "vse-ens": Config(
+        sampler="vse-ens",
+        loss="hinge",
+        epochs=160,
+        learning_rate=0.075,
+        learning_rate_decay=0.985,
+        regularization=0.03,
+        bias_regularization=0.08,
+        rank_scale=0.15,
+    ),
+    "warp": Config(
+        sampler="warp",
+        loss="warp",
+        epochs=40,
+        learning_rate=0.013,
+        learning_rate_decay=0.96,
+        regularization=0.5,
+        bias_regularization=0.7,
+    ),
+    "opt-auc": Config(
+        sampler="uniform",
+        loss="logistic",
+        epochs=300,
+        learning_rate=0.1,
+        regularization=0.003,
+        bias_regularization=0.003,
+    ),
     # The settings of the paper's section 4: k = 100, rate and regularisation 0.01, N(0, 0.01) start, no bias.
     "paper-vse-ens": replace(_PAPER, sampler="vse-ens", loss="hinge"),
     "paper-warp": replace(_PAPER, sampler="warp", loss="warp"),

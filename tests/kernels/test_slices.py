@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 
-from kernels.problems import DIMENSIONS, JIT, annotations, make_problem, no_counts, random_annotations, random_state
+from kernels.problems import (
+    DIMENSIONS,
+    JIT,
+    Problem,
+    annotations,
+    make_problem,
+    no_counts,
+    random_annotations,
+    random_state,
+)
 from kernels.twins import SlowModel, SplitMix
 from vse_ens.config import SAMPLERS, Config
+from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.slices import merge_slices, slice_kernel
@@ -30,17 +39,13 @@ def allowed(sampler: str, loss: str) -> bool:
 ONE_NEGATIVE = [(s, loss) for s in SAMPLERS for loss in ("hinge", "warp", "logistic") if allowed(s, loss)]
 
 
-def run(config: Config, data=None, seed: int = 3, rate: float = 0.05):
-    """Train one slice by the kernel and by its twin."""
-    problem = make_problem(config, data or random_annotations(IMAGES, 20, 6))
-    twin = SlowModel(problem, SplitMix(seed), problem.step(rate))
-    images = np.random.default_rng(1).permutation(len(problem.pairs.indptr) - 1)
-    counts = no_counts()
-    train = slice_kernel(
+def train(problem: Problem, images: NDArray[np.int64], seed: int = 1, rate: float = 0.1):
+    """One slice by the kernel: its counts and its loss."""
+    config, counts = problem.config, no_counts()
+    kernel = slice_kernel(
         DIMENSIONS, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
     )
-    twin.train_slice(images)
-    loss = train(
+    loss = kernel(
         problem.image_vectors,
         problem.tables,
         problem.features,
@@ -52,7 +57,16 @@ def run(config: Config, data=None, seed: int = 3, rate: float = 0.05):
         random_state(seed),
         counts,
     )
-    return problem, twin, counts, loss
+    return counts, loss
+
+
+def train_both(config: Config, data: Annotations | None = None, seed: int = 3, rate: float = 0.05):
+    """One slice by the kernel and by its twin."""
+    problem = make_problem(config, data or random_annotations(IMAGES, 20, 6))
+    twin = SlowModel(problem, SplitMix(seed), problem.step(rate))
+    images = np.random.default_rng(1).permutation(len(problem.pairs.indptr) - 1)
+    twin.train_slice(images)
+    return problem, twin, *train(problem, images, seed, rate)
 
 
 def assert_same(problem, twin: SlowModel, counts, loss: float) -> None:
@@ -69,7 +83,7 @@ def assert_same(problem, twin: SlowModel, counts, loss: float) -> None:
 
 @pytest.mark.parametrize(("sampler", "loss"), ONE_NEGATIVE)
 def test_equals_the_slow_twin(sampler: str, loss: str) -> None:
-    problem, twin, counts, value = run(Config(sampler=sampler, loss=loss, candidates=3))
+    problem, twin, counts, value = train_both(Config(sampler=sampler, loss=loss, candidates=3))
     assert_same(problem, twin, counts, value)
     assert counts[DRAWS] == len(problem.pairs.indices)
     assert 0 < counts[VIOLATIONS] <= counts[DRAWS]
@@ -77,12 +91,12 @@ def test_equals_the_slow_twin(sampler: str, loss: str) -> None:
 
 @pytest.mark.parametrize("rank_weight", ["harmonic", "mean", "top-n"])
 def test_equals_the_slow_twin_for_every_rank_weight(rank_weight: str) -> None:
-    assert_same(*run(Config(sampler="warp", loss="warp", rank_weight=rank_weight, top_n=3)))
+    assert_same(*train_both(Config(sampler="warp", loss="warp", rank_weight=rank_weight, top_n=3)))
 
 
 @pytest.mark.parametrize("tower", ["features", "id+features"])
 def test_equals_the_slow_twin_for_every_tower(tower: str) -> None:
-    assert_same(*run(Config(sampler="uniform", loss="hinge", tower=tower)))
+    assert_same(*train_both(Config(sampler="uniform", loss="hinge", tower=tower)))
 
 
 def test_without_a_negative_there_is_decay_and_no_step() -> None:
@@ -90,19 +104,7 @@ def test_without_a_negative_there_is_decay_and_no_step() -> None:
     config = Config(sampler="uniform", loss="hinge", regularization=0.5, bias_regularization=0.25)
     problem = make_problem(config, data)
     labels, bias, vectors = problem.tables.labels.copy(), problem.tables.bias.copy(), problem.image_vectors.copy()
-    counts = no_counts()
-    slice_kernel(DIMENSIONS, samplers.UNIFORM, losses.HINGE, True, False)(
-        problem.image_vectors,
-        problem.tables,
-        problem.features,
-        problem.pairs,
-        np.array([0]),
-        problem.sampling,
-        problem.step(0.1),
-        problem.scratch(),
-        random_state(1),
-        counts,
-    )
+    counts, _ = train(problem, np.array([0]))
     assert counts[DRAWS] == counts[GIVEN_UP] == 4
     assert_allclose(problem.image_vectors[0], vectors[0] * (1 - 0.1 * 0.5) ** 4, rtol=1e-6)
     assert_allclose(problem.tables.labels, labels * (1 - 0.1 * 0.5), rtol=1e-6)
@@ -111,7 +113,7 @@ def test_without_a_negative_there_is_decay_and_no_step() -> None:
 
 def test_an_image_with_hundreds_of_labels_and_one_with_all() -> None:
     data = annotations([list(range(0, 300)), list(range(320)), [5]], 320)
-    assert_same(*run(Config(sampler="uniform", loss="hinge"), data, rate=0.01))
+    assert_same(*train_both(Config(sampler="uniform", loss="hinge"), data, rate=0.01))
 
 
 def test_where_the_margin_holds_there_is_still_decay() -> None:
@@ -120,19 +122,7 @@ def test_where_the_margin_holds_there_is_still_decay() -> None:
     problem = make_problem(config, data)
     problem.tables.bias[:] = [40.0, -40.0]
     before = [array.copy() for array in (problem.image_vectors, problem.tables.labels, problem.tables.bias)]
-    counts = no_counts()
-    loss = slice_kernel(DIMENSIONS, samplers.UNIFORM, losses.HINGE, True, False)(
-        problem.image_vectors,
-        problem.tables,
-        problem.features,
-        problem.pairs,
-        np.array([0]),
-        problem.sampling,
-        problem.step(0.1),
-        problem.scratch(),
-        random_state(1),
-        counts,
-    )
+    counts, loss = train(problem, np.array([0]))
     assert loss == 0.0
     assert counts[VIOLATIONS] == 0
     assert_allclose(problem.image_vectors[0], before[0][0] * 0.95, rtol=1e-6)
@@ -161,22 +151,9 @@ def test_merging_touches_only_its_rows() -> None:
 
 
 def test_a_slice_of_no_images_does_nothing() -> None:
-    config = replace(Config(sampler="uniform", loss="hinge"), margin=1.0)
-    problem = make_problem(config, random_annotations(5, 20, 3))
+    problem = make_problem(Config(sampler="uniform", loss="hinge"), random_annotations(5, 20, 3))
     before = problem.tables.labels.copy()
-    counts = no_counts()
-    loss = slice_kernel(DIMENSIONS, samplers.UNIFORM, losses.HINGE, True, False)(
-        problem.image_vectors,
-        problem.tables,
-        problem.features,
-        problem.pairs,
-        np.empty(0, np.int64),
-        problem.sampling,
-        problem.step(),
-        problem.scratch(),
-        random_state(1),
-        counts,
-    )
+    counts, loss = train(problem, np.empty(0, np.int64))
     assert loss == 0.0
     assert not counts.any()
     assert (problem.tables.labels == before).all()

@@ -28,11 +28,11 @@ class Als(Baseline):
 
     name: ClassVar[str] = "als"
 
-    factors: int = 100
+    factors: int = 128
     """Dimensions of a vector."""
-    regularization: float = 10.0
+    regularization: float = 100.0
     """L2 on vectors."""
-    alpha: float = 1.0
+    alpha: float = 40.0
     """The weight of a known pair; that of the others is 1."""
     iterations: int = 15
     seed: int = 0
@@ -46,8 +46,10 @@ class Als(Baseline):
 
     def fit(self, data: Annotations) -> FittedAls:
         """Alternate; all cores are used."""
+        # Imported first: only a BLAS that is loaded can be held to one thread.
+        library = _part("implicit.cpu.als")
         with _one_blas_thread():
-            model = _part("implicit.cpu.als").AlternatingLeastSquares(
+            model = library.AlternatingLeastSquares(
                 factors=self.factors,
                 regularization=self.regularization,
                 alpha=self.alpha,

@@ -31,11 +31,11 @@ class Cooccurrence(Baseline):
     aggregation: str = "sum"
     candidates: int = 25
     """m, how many labels a known label puts forward."""
-    stability: float = 0.0
+    stability: float = 3.0
     """k_s in k_s / (k_s + |k_s - ln |u||): trust u most where it has about e^k_s images; 0 leaves this out."""
-    descriptiveness: float = 0.0
+    descriptiveness: float = 3.0
     """k_d in k_d / (k_d + |k_d - ln |c||): prefer c with about e^k_d images; 0 leaves this out."""
-    rank: float = 0.0
+    rank: float = 4.0
     """k_r in k_r / (k_r + r - 1), r the place of c in the list of u; 0 leaves this out."""
 
     def __post_init__(self) -> None:

@@ -15,15 +15,18 @@ def invert_in_place(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     try:
         from scipy.linalg.lapack import dpotrf, dpotri
     except ImportError:
-        return np.linalg.inv(matrix)
+        return np.asarray(np.linalg.inv(matrix), np.float64)
     # LAPACK counts by columns: the transpose, which is the same matrix, lets it work in the memory it is given.
     factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
     if not failed:
         inverse, failed = dpotri(factor, lower=0, overwrite_c=1)
     if failed:
-        raise ConfigError("regularization is too small for these pairs: the matrix of ease cannot be inverted; raise it")
-    _mirror(inverse.T)
-    return inverse.T
+        raise ConfigError(
+            "regularization is too small for these pairs: the matrix of ease cannot be inverted; raise it"
+        )
+    rows: NDArray[np.float64] = inverse.T
+    _mirror(rows)
+    return rows
 
 
 def _mirror(matrix: NDArray[np.float64]) -> None:

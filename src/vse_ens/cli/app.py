@@ -14,6 +14,9 @@ import typer
 
 from vse_ens import __version__
 from vse_ens.cli import boundary
+from vse_ens.cli.data_iaprtc12 import iaprtc12
+from vse_ens.cli.data_nuswide import nuswide
+from vse_ens.cli.data_openimages import openimages
 from vse_ens.cli.data_scenes import scenes
 from vse_ens.cli.demo import demo
 from vse_ens.cli.doctor import doctor
@@ -56,11 +59,14 @@ add(app, train, example="vse train split/train.parquet --out model --validate")
 add(app, doctor, example="vse doctor")
 
 data = typer.Typer(
-    help="Make or fetch data sets.",
+    help="Make a data set, or read one that its owners publish.",
     epilog="\b\nExample:\n  $ vse data scenes --images 2000 --out pairs.csv",
     no_args_is_help=True,
 )
 add(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
+add(data, openimages, example="vse data openimages openimages --out pairs.parquet")
+add(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out pairs.parquet")
+add(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out pairs.parquet")
 app.add_typer(data, name="data")
 
 

@@ -52,7 +52,11 @@ def train(
     if features is not None:
         from vse_ens.data.features import read_features
 
-        data = data.with_features(read_features(features, data.images))
+        table = read_features(features, data.images)
+        data = data.with_features(table.matrix)
+        if table.ignored:
+            ignored = f"{table.ignored:,} image{'s' if table.ignored > 1 else ''}"
+            screen.say(f"note: passed over {ignored} of {features} that no pair has")
     checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.exists() and not resume:
         screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vse_ens.data.wide import Layout
 
 # How many keys are worked on at a time, where a copy of all of them would double the memory needed.
-_CHUNK = 1 << 20
+_CHUNK = 1 << 17
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class DelimitedSource:
                     header = int(self._dialect.header and not rows)
                     rows += len(images)
                     yield Batch(images.slice(header), labels.slice(header))
-            except pa.ArrowInvalid as error:
+            except pa.ArrowException as error:
                 raise self._fault() or self._unexplained(error) from None
         if not text.well_quoted and (fault := self._fault()):
             raise fault
@@ -62,7 +62,7 @@ class DelimitedSource:
     def _fault(self) -> DataError | None:
         return text_fault(self._file, self._dialect)
 
-    def _unexplained(self, error: pa.ArrowInvalid) -> DataError:
+    def _unexplained(self, error: pa.ArrowException) -> DataError:
         if "straddl" in str(error):
             return DataError(f"{self.name} has a line of more than {_BLOCK:,} bytes; write it in several")
         return DataError(f"{self.name} cannot be read as delimited text: {error}")

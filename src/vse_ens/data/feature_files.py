@@ -20,8 +20,8 @@ from vse_ens.data.header import Dialect, examine, rows_of
 from vse_ens.data.quoting import WatchedText
 from vse_ens.errors import DataError
 
-# Bytes parsed at a time; a line of tens of thousands of numbers fits well.
-_BLOCK = 1 << 22
+# Bytes parsed at a time: enough that a wide table has many rows in it, and a line of a million numbers fits.
+_BLOCK = 1 << 24
 # Numbers decoded at a time: many rows of a narrow table, few of a wide one.
 _BATCH_NUMBERS = 1 << 22
 
@@ -64,7 +64,10 @@ class _Text:
     def __init__(self, file: PairsFile) -> None:
         self.name = str(file.path)
         self._file = file
-        dialect = examine(file, 0, 1, False, None, '"')
+        try:
+            dialect = examine(file, 0, 1, False, None, '"')
+        except DataError:
+            raise DataError(f"{file.path} has no feature column beside the image ids; give every line some") from None
         first = _first_row(file, dialect)
         self._dialect = replace(dialect, header=_is_header(first))
         self.columns = first if self._dialect.header else [str(place) for place in range(len(first))]
@@ -152,7 +155,7 @@ def _first_row(file: PairsFile, dialect: Dialect) -> list[str]:
 
 
 def _is_header(first: Sequence[str]) -> bool:
-    """Whether line 1 names columns: a known name of the images, none at all as pandas has it, or words for numbers."""
+    """Whether line 1 names columns: the images by a known name or (as pandas has it) none, or the others by words."""
     names_images = not first[0].strip() or are_known([first[0], "label"])
     return names_images or not all(_may_be_number(field) for field in first[1:])
 

@@ -18,7 +18,7 @@ def plain_features(features: Any) -> Any:
     is_sparse = hasattr(features, "tocsr")
     try:
         with np.errstate(over="ignore"):  # too large for float32 is infinite, and told below
-            plain = (
+            plain: Any = (
                 features.tocsr().astype(np.float32, copy=False)
                 if is_sparse
                 else np.ascontiguousarray(features, dtype=np.float32)
@@ -38,6 +38,7 @@ def plain_features(features: Any) -> Any:
 def squared_lengths(plain: Any) -> NDArray[np.float64]:
     """|x_i|^2 of every row of `plain_features`."""
     if isinstance(plain, np.ndarray):
-        return np.einsum("ij,ij->i", plain, plain, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", plain, plain, dtype=np.float64))
     rows = np.repeat(np.arange(plain.shape[0]), np.diff(plain.indptr))
-    return np.bincount(rows, np.square(plain.data, dtype=np.float64), minlength=plain.shape[0])
+    squares = np.square(plain.data, dtype=np.float64)
+    return np.bincount(rows, squares, minlength=plain.shape[0]).astype(np.float64, copy=False)

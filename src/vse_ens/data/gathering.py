@@ -17,7 +17,7 @@ from vse_ens.data.numbering import Numbering
 from vse_ens.data.source import Batch, Source
 from vse_ens.errors import DataError
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 17
 
 
 def gather(source: Source, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:

@@ -23,6 +23,7 @@ Progress = Callable[[int, int], None]
 
 # As deep as any of the data sets nests its files in the folder of their archive, and that folder in another.
 _DEPTH = 4
+_TELL_EVERY = 1 << 12
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".rar")
 
 
@@ -45,22 +46,26 @@ def named(files: Iterable[Path], pattern: Pattern[str]) -> Path | None:
     return found[0][1] if found else None
 
 
-def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
-    """The lines of a text with their numbers, without white space at their ends; blank ones at the end are left out."""
+def lines_of(path: Path, meter: Meter | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a text with their numbers, without white space at their ends; only the last ones may be blank."""
     blank = 0
     with readable(path), path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                text = line.decode(encoding if number == 1 else encoding.removesuffix("-sig")).strip()
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             except UnicodeDecodeError as error:
                 byte = line[error.start]
-                raise DataError(f"{path}, line {number} is not UTF-8 (byte 0x{byte:02x}); fetch it again") from None
+                raise DataError(f"{path}, line {number:,} is not UTF-8 (byte 0x{byte:02x}); fetch it again") from None
             if not text:
                 blank = blank or number
                 continue
             if blank:
-                raise DataError(f"{path}, line {blank} is blank; remove it, or fetch the file again")
+                raise DataError(f"{path}, line {blank:,} is blank; remove it, or fetch the file again")
             yield number, text
+            if meter and number % _TELL_EVERY == 0:
+                meter.at(stream)
+    if meter:
+        meter.done(path)
 
 
 def distinct_lines(path: Path) -> list[str]:
@@ -131,7 +136,7 @@ def as_ids(names: Sequence[str]) -> pa.LargeStringArray:
 
 def pairs_of(matrix: NDArray[Any], images: pa.LargeStringArray, labels: pa.LargeStringArray) -> Batch:
     """The pairs where a matrix of 0 and 1, images by labels, has a 1."""
-    rows, columns = np.nonzero(matrix)
+    rows, columns = map(np.ascontiguousarray, np.nonzero(matrix))
     return Batch(images.take(as_arrow(rows)), labels.take(as_arrow(columns)))
 
 

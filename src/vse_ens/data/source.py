@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 # Enough rows to make a batch worth its calls, few enough that a batch is small beside what is kept of it.
-BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 15
 
 
 class Batch(NamedTuple):

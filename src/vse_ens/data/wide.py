@@ -49,7 +49,8 @@ class LabelLists:
         if self._json_note:
             notes.append(self._json_note)
         if self._empty_pieces:
-            notes.append(f"passed over {self._empty_pieces:,} empty labels between separators")
+            plural = "s" if self._empty_pieces > 1 else ""
+            notes.append(f"passed over {self._empty_pieces:,} empty label{plural} between separators")
         return notes
 
     def batches(self) -> Iterator[Batch]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.published import Meter, readable
+from vse_ens.data.published import Meter, counted, readable
 from vse_ens.errors import DataError
 
 _BLOCK = 1 << 23
@@ -25,22 +25,25 @@ class Rows(NamedTuple):
 
 def zero_one_rows(path: Path, width: int, height: int, meter: Meter) -> Iterator[Rows]:
     """The rows of a text of ``height`` lines with ``width`` times 0 or 1 each; anything else is an error."""
-    start = 0
+    start = blank = 0
     with readable(path), path.open("rb") as stream:
         while block := stream.read(_BLOCK):
             block += stream.readline()
-            if not block.strip(_SPACE):
-                continue  # blank lines at the end; were they not at the end, the count of lines would tell
-            rows = _parse(block.rstrip(_SPACE), width)
-            if rows is None:
-                raise _fault(path, block, width, start)
-            if start + len(rows) > height:
-                raise DataError(
-                    f"{path}, line {height + 1:,} is one too many: there are {height:,} images; the file and the image "
-                    f"list do not belong together"
-                )
-            yield Rows(start, rows)
-            start += len(rows)
+            content = block.rstrip(_SPACE)
+            if content:
+                rows = None if blank else _parse(content, width)
+                if rows is None:
+                    raise _fault(path, content, width, start, blank)
+                if start + len(rows) > height:
+                    raise DataError(
+                        f"{path}, line {height + 1:,} is one too many for {height:,} images; it and the image list do "
+                        f"not belong together"
+                    )
+                yield Rows(start, rows)
+                start += len(rows)
+            # Blank lines may end the file, but nothing may follow them.
+            if block.count(b"\n", len(content)) > 1 or not content:
+                blank = blank or start + 1
             meter.at(stream)
     if start < height:
         raise DataError(f"{path} ends after line {start:,}, but there are {height:,} images; fetch it again")
@@ -60,14 +63,17 @@ def _parse(block: bytes, width: int) -> NDArray[np.bool_] | None:
     return one[digit].reshape(-1, width) if (per_line == width).all() else None
 
 
-def _fault(path: Path, block: bytes, width: int, start: int) -> DataError:
-    """The first line of a block that is not as it should be."""
-    for line, text in enumerate(block.split(b"\n"), start + 1):
+def _fault(path: Path, content: bytes, width: int, start: int, blank: int) -> DataError:
+    """What is wrong with the first line that is not as it should be."""
+    if blank:
+        return DataError(f"{path}, line {blank:,} is blank; fetch it again")
+    for line, text in enumerate(content.split(b"\n"), start + 1):
         values = text.split()
         odd = next((value for value in values if value not in (b"0", b"1")), None)
         if odd is not None:
             shown = odd[:20].decode(errors="backslashreplace")
-            return DataError(f"{path}, line {line:,} has {shown!r} where 0 or 1 should be; fetch it again")
+            return DataError(f"{path}, line {line:,} has {shown!r} where 0 or 1 should be; mend it, or fetch it again")
         if len(values) != width:
-            return DataError(f"{path}, line {line:,} has {len(values):,} values, not {width:,}; fetch it again")
-    return DataError(f"{path} is not a matrix of 0 and 1 around line {start + 1:,}; fetch it again")
+            count = counted(len(values), "value")
+            return DataError(f"{path}, line {line:,} has {count} where there are {width:,} labels; fetch it again")
+    return DataError(f"{path} is not a matrix of 0 and 1 from line {start + 1:,} on; fetch it again")

@@ -23,9 +23,7 @@ def count_pairs(by_image: Pairs, counts: NDArray[np.float64]) -> None:
 
 
 @kernel
-def find_partners(
-    by_image: Pairs, by_label: Pairs, partners: NDArray[np.int32], counts: NDArray[np.int32]
-) -> None:
+def find_partners(by_image: Pairs, by_label: Pairs, partners: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
     """The labels that occur most often with each label, best first, and how often; equals by their number.
 
     ``by_label`` has the images of every label. A row of ``partners`` that is not full ends in ``NO_LABEL``.

@@ -51,7 +51,7 @@ def add_features(features: Features, tables: Shared, image: int, vector: Floats)
 
 @part
 def move_features(features: Features, tables: Shared, image: int, start: Floats, vector: Floats) -> None:
-    """F += x_i (v_i' - v_i) / |x_i|^2: the chain rule on what the visit did to v_i, freed of the scale of the features."""
+    """F += x_i (v_i' - v_i) / |x_i|^2: the chain rule on what the visit did to v_i, free of the features' unit."""
     reach = features.reach[image]
     for place in range(features.indptr[image], features.indptr[image + 1]):
         row, step = features.indices[place], features.values[place] * reach

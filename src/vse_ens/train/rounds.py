@@ -40,7 +40,9 @@ class Schedule:
         """The schedule of a model: from the number of labels where the configuration leaves it open."""
         natural = config.refresh * labels * math.log(max(labels, 2))
         draws = max(int(natural), _SHORTEST_ROUND)
-        slices = config.slices or _power_of_two(min(_MOST_SLICES, draws // _SHORTEST_SLICE))
+        # Every image trains the whole feature map, so slices overshoot there most: one, unless asked for.
+        pieces = 1 if config.has_features else draws // _SHORTEST_SLICE
+        slices = config.slices or _power_of_two(min(_MOST_SLICES, pieces))
         # A batch much larger than the vocabulary adds many stale steps to the same rows, and diverges.
         batch = config.batch or min(1_024, max(32, 2 * labels))
         return cls(draws, slices, batch)

@@ -1,0 +1,184 @@
+"""What an evaluation found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.evaluate import metrics
+from vse_ens.evaluate.bootstrap import Sample, intervals
+from vse_ens.evaluate.metrics import TOPS
+from vse_ens.evaluate.popularity import GROUPS, group_of
+from vse_ens.evaluate.rankings import Rankings
+from vse_ens.evaluate.standing import Numbers
+from vse_ens.streams import Streams
+
+GROUP_METRICS = ("recall@10", "map", "mrr")
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The held-out pairs whose labels are about equally common in training."""
+
+    labels: int
+    """How many labels these are."""
+    pairs: int
+    images: int
+    metrics: dict[str, float]
+    intervals: dict[str, Interval]
+
+
+@dataclass(frozen=True)
+class Report(Mapping[str, float]):
+    """Metrics by name, as in ``report["recall@10"]``; prints as a table.
+
+    All are means over images. ``intervals`` holds the ends of 95 % bootstrap intervals over images, and ``groups`` the
+    same by how common the held-out label is in training: head, middle and tail, those that have a pair.
+    """
+
+    images: int
+    pairs: int
+    labels: int
+    """How many labels the model ranks."""
+    unknown_images: int
+    """Images the model does not know; they count as misses."""
+    unknown_labels: int
+    """Held-out pairs of other images whose label the model does not know; they count as misses."""
+    metrics: dict[str, float]
+    intervals: dict[str, Interval]
+    groups: dict[str, Group]
+
+    def __getitem__(self, name: str) -> float:
+        return self.metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        return {
+            "images": self.images,
+            "pairs": self.pairs,
+            "labels": self.labels,
+            "unknown_images": self.unknown_images,
+            "unknown_labels": self.unknown_labels,
+            "metrics": dict(self.metrics),
+            "intervals": {name: list(ends) for name, ends in self.intervals.items()},
+            "groups": {
+                name: {
+                    "labels": group.labels,
+                    "pairs": group.pairs,
+                    "images": group.images,
+                    "metrics": dict(group.metrics),
+                    "intervals": {metric: list(ends) for metric, ends in group.intervals.items()},
+                }
+                for name, group in self.groups.items()
+            },
+        }
+
+    def notes(self) -> list[str]:
+        """What counts as a miss because the model does not know it."""
+        found = [
+            (self.unknown_images, f"of {self.images:,} images are not known to the model"),
+            (self.unknown_labels, f"of {self.pairs:,} held-out labels are not known to the model"),
+        ]
+        return [f"{count:,} {text}: they count as misses" for count, text in found if count]
+
+    def __str__(self) -> str:
+        rows = [(name, f"{value:.4f}", _between(self.intervals.get(name))) for name, value in self.metrics.items()]
+        blocks = [
+            f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,}",
+            *self.notes(),
+            "",
+            *_aligned([("metric", "value", "95 % interval"), *rows]),
+        ]
+        groups = [
+            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in GROUP_METRICS))
+            for name, group in self.groups.items()
+        ]
+        blocks += ["", *_aligned([("common labels", "labels", "pairs", *GROUP_METRICS), *groups])]
+        return "\n".join(blocks)
+
+
+def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0) -> Report:
+    """Compute all metrics from rankings; ``seed`` is that of the bootstrap intervals."""
+    images = len(rankings.images)
+    values = metrics.per_image(rankings, tops)
+    parts = _parts(rankings)
+    samples = [Sample(np.arange(images), _table(values)), *(Sample(part.rows, _table(part.values)) for part in parts)]
+    ends, *ends_of_parts = intervals(images, samples, Streams(seed).child("bootstrap"))
+    unknown = rankings.candidates < 0
+    return Report(
+        images=images,
+        pairs=rankings.pairs,
+        labels=rankings.ranked_labels,
+        unknown_images=int(np.count_nonzero(unknown)),
+        unknown_labels=int(np.count_nonzero((rankings.tied == 0) & ~np.repeat(unknown, rankings.held_out))),
+        metrics=_means(values) | {f"coverage@{top}": metrics.coverage(rankings, top) for top in sorted(set(tops))},
+        intervals=_named(values, ends),
+        groups={
+            part.name: Group(part.labels, part.pairs, len(part.rows), _means(part.values), _named(part.values, both))
+            for part, both in zip(parts, ends_of_parts, strict=True)
+        },
+    )
+
+
+class _Part(NamedTuple):
+    """A group before its intervals are known."""
+
+    name: str
+    labels: int
+    pairs: int
+    rows: NDArray[np.int64]
+    values: dict[str, Numbers]
+
+
+def _parts(rankings: Rankings) -> list[_Part]:
+    group = group_of(rankings.seen, rankings.common)
+    parts = []
+    for number, name in enumerate(GROUPS):
+        keep = group == number
+        if keep.any():
+            part = rankings.only(keep)
+            values = metrics.per_image(part, (10,))
+            rows = np.flatnonzero(np.logical_or.reduceat(keep, rankings.indptr[:-1]))
+            chosen = {metric: values[metric] for metric in GROUP_METRICS}
+            parts.append(_Part(name, len(np.unique(part.label)), part.pairs, rows, chosen))
+    return parts
+
+
+def _table(values: Mapping[str, Numbers]) -> Numbers:
+    return np.column_stack(list(values.values()))
+
+
+def _means(values: Mapping[str, Numbers]) -> dict[str, float]:
+    return {name: float(of_images.mean()) for name, of_images in values.items()}
+
+
+def _named(values: Mapping[str, Numbers], ends: Numbers) -> dict[str, Interval]:
+    return {name: (float(low), float(high)) for name, (low, high) in zip(values, ends, strict=True)}
+
+
+def _between(ends: Interval | None) -> str:
+    return f"{ends[0]:.4f} to {ends[1]:.4f}" if ends else ""
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of text: the first flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if place else text.ljust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

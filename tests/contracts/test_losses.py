@@ -1,0 +1,227 @@
+"""What every loss promises: one draw moves every number by the learning rate times the slope of what is documented.
+
+The slope is that of the loss plus half the L2 of every vector and bias the draw touches, by central differences in
+double precision; a feature map's step is scaled by the image's reach as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from kernels.problems import DIMENSIONS, Problem, annotations, make_problem, no_counts, random_state
+from vse_ens.config import LOSSES, TOWERS, Config
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.batches import Changes, apply_changes, apply_moves, compute_kernel
+from vse_ens.kernels.slices import slice_kernel
+from vse_ens.kernels.tables import REJECTED, TRIES
+
+RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
+L2, BIAS_L2 = 0.3, 0.2
+
+
+@dataclass
+class Numbers:
+    """All that a draw may move, in double precision."""
+
+    labels: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    feature_map: NDArray[np.float64]
+    ids: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Numbers:
+        return cls(*(array.astype(np.float64) for array in (*problem.tables, problem.image_vectors)))
+
+    def vector(self, problem: Problem) -> NDArray[np.float64]:
+        features, config = problem.features, problem.config
+        vector = self.ids[IMAGE].copy() if config.has_ids else np.zeros(DIMENSIONS)
+        if config.has_features:
+            places = slice(features.indptr[IMAGE], features.indptr[IMAGE + 1])
+            vector += features.values[places].astype(np.float64) @ self.feature_map[features.indices[places]]
+        return vector
+
+
+def slopes(function: Callable[[], float], numbers: NDArray[np.float64], step: float = 1e-6) -> NDArray[np.float64]:
+    """The slope of a function in every number of an array, which is moved for it and put back."""
+    found = np.zeros_like(numbers)
+    for place in np.ndindex(numbers.shape):
+        before = numbers[place]
+        values = []
+        for side in (-1, 1):
+            numbers[place] = before + side * step
+            values.append(function())
+        numbers[place] = before
+        found[place] = (values[1] - values[0]) / (2 * step)
+    return found
+
+
+class LossContract:
+    """A loss passes by naming itself and writing its value down."""
+
+    name: str
+    sampler = "uniform"
+    settings: dict[str, object] = {}
+
+    def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
+        raise NotImplementedError
+
+    def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
+        """One draw by the kernel: its negatives, how many labels were tried, and the loss it tells."""
+        before, counts, config = problem.tables.bias.copy(), no_counts(), problem.config
+        train = slice_kernel(
+            DIMENSIONS, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
+        )
+        loss = train(
+            problem.image_vectors,
+            problem.tables,
+            problem.features,
+            problem.pairs,
+            np.array([IMAGE]),
+            problem.sampling,
+            problem.step(RATE),
+            problem.scratch(),
+            random_state(seed),
+            counts,
+        )
+        moved = np.flatnonzero(problem.tables.bias != before)
+        return [a for a in moved.tolist() if a != POSITIVE], int(counts[TRIES] - counts[REJECTED]), loss
+
+    @pytest.mark.parametrize("tower", TOWERS)
+    @pytest.mark.parametrize("seed", [4, 5])
+    def test_a_draw_goes_down_the_slope_of_the_loss(self, tower: str, seed: int) -> None:
+        config = Config(
+            sampler=self.sampler,
+            loss=self.name,
+            tower=tower,
+            regularization=L2,
+            bias_regularization=BIAS_L2,
+            **self.settings,  # type: ignore[arg-type]
+        )
+        problem = make_problem(config, annotations([[0], [POSITIVE], [3]], LABELS), seed=3, scale=0.4)
+        numbers = Numbers.of(problem)
+        negatives, tried, told = self.draw(problem, seed)
+        assert negatives
+        assert POSITIVE not in negatives
+
+        def value() -> float:
+            return self.value(numbers.labels @ numbers.vector(problem) + numbers.bias, negatives, tried)
+
+        def documented() -> float:
+            touched = [POSITIVE, *negatives]
+            squares = (numbers.vector(problem) ** 2).sum() + (numbers.labels[touched] ** 2).sum()
+            return value() + L2 / 2 * squares + BIAS_L2 / 2 * (numbers.bias[touched] ** 2).sum()
+
+        assert value() > 0
+        assert told == pytest.approx(value(), rel=1e-5)
+        reach = float(problem.features.reach[IMAGE])
+        for name, after, scale in (
+            ("labels", problem.tables.labels, 1.0),
+            ("bias", problem.tables.bias, 1.0),
+            ("ids", problem.image_vectors, 1.0),
+            ("feature_map", problem.tables.feature_map, reach),
+        ):
+            before = getattr(numbers, name)
+            expected = before - RATE * scale * slopes(documented, before)
+            assert_allclose(after, expected, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+class TestHinge(LossContract):
+    name = "hinge"
+    settings = {"margin": 2.5}  # so that the draws violate it
+
+    def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
+        (n,) = negatives
+        return max(0.0, 2.5 - (scores[POSITIVE] - scores[n]))
+
+
+class TestLogistic(LossContract):
+    name = "logistic"
+
+    def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
+        (n,) = negatives
+        return float(np.log1p(np.exp(-(scores[POSITIVE] - scores[n]))))
+
+
+class WarpContract(LossContract):
+    """L(floor((|A| - 1) / N)) times the hinge."""
+
+    name = "warp"
+    sampler = "warp"
+
+    def rank_weight(self, rank: int) -> float:
+        raise NotImplementedError
+
+    def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
+        (n,) = negatives
+        return self.rank_weight((LABELS - 1) // tried) * max(0.0, 1.0 - (scores[POSITIVE] - scores[n]))
+
+
+class TestWarpHarmonic(WarpContract):
+    settings = {"rank_weight": "harmonic"}
+
+    def rank_weight(self, rank: int) -> float:
+        return sum(1 / j for j in range(1, rank + 1))
+
+
+class TestWarpMean(WarpContract):
+    settings = {"rank_weight": "mean"}
+
+    def rank_weight(self, rank: int) -> float:
+        return rank / (LABELS - 1)
+
+
+class TestWarpTopN(WarpContract):
+    settings = {"rank_weight": "top-n", "top_n": 3}
+
+    def rank_weight(self, rank: int) -> float:
+        return sum(1 / j for j in range(1, min(rank, 3) + 1))
+
+
+class TestSoftmax(LossContract):
+    name = "softmax"
+
+    def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
+        compared = scores[[POSITIVE, *negatives]]
+        return float(np.log(np.exp(compared).sum()) - scores[POSITIVE])
+
+    def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
+        config, step, count = problem.config, problem.step(RATE), 3
+        compute = compute_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
+        start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
+        while True:
+            changes, moves = Changes.sized(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
+            loss = compute(
+                problem.image_vectors,
+                problem.tables,
+                problem.features,
+                problem.pairs,
+                np.array([IMAGE]),
+                0,
+                changes,
+                moves,
+                problem.sampling,
+                step,
+                problem.scratch(),
+                random_state(seed),
+                no_counts(),
+            )
+            negatives = changes.rows[0, 1:].tolist()
+            if len(set(negatives)) == count:  # a label drawn twice decays twice, one step after the other
+                break
+            problem.image_vectors[:] = start[3]
+            seed += 100
+        apply_changes(problem.tables, changes, 1, step, 0, LABELS)
+        if config.has_features:
+            apply_moves(problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map))
+        return negatives, 0, loss
+
+
+def test_every_loss_is_under_contract() -> None:
+    contracts = {*LossContract.__subclasses__(), *WarpContract.__subclasses__()}
+    assert {contract.name for contract in contracts} == set(LOSSES)

@@ -1,0 +1,56 @@
+"""Losses of one negative as functions of the difference of two scores: values, slopes, extremes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from vse_ens.kernels.losses import hinge, logistic
+
+POINTS = [-30.0, -3.0, -1.5, -0.5, 0.25, 0.75, 1.5, 3.0, 30.0]
+
+
+def slow_hinge(difference: float, margin: float) -> float:
+    return max(0.0, margin - difference)
+
+
+def slow_logistic(difference: float) -> float:
+    return float(np.logaddexp(0.0, -difference))
+
+
+def falling(function, point: float, step: float = 1e-5) -> float:
+    """Minus the slope, by central differences."""
+    return (function(point - step) - function(point + step)) / (2 * step)
+
+
+@pytest.mark.parametrize("margin", [0.1, 1.0, 2.5])
+@pytest.mark.parametrize("point", POINTS)
+def test_hinge(point: float, margin: float) -> None:
+    value, slope = hinge(np.float32(point), np.float32(margin))
+    assert value == pytest.approx(slow_hinge(point, margin), rel=1e-6)
+    assert slope == pytest.approx(falling(lambda x: slow_hinge(x, margin), point), abs=1e-6)
+
+
+def test_hinge_at_the_margin_makes_no_step() -> None:
+    assert hinge(np.float32(1.0), np.float32(1.0)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("point", [*POINTS, 0.0])
+def test_logistic(point: float) -> None:
+    value, slope = logistic(np.float32(point))
+    assert value == pytest.approx(slow_logistic(point), rel=1e-6)
+    assert slope == pytest.approx(falling(slow_logistic, point), abs=1e-6)
+
+
+@pytest.mark.parametrize("point", [1e4, 1e30, math.inf])
+def test_logistic_does_not_overflow(point: float) -> None:
+    assert logistic(np.float32(point)) == (0.0, 0.0)
+    value, slope = logistic(np.float32(-point))
+    assert value == np.float32(point)
+    assert slope == 1.0
+
+
+def test_numbers_that_are_not_numbers_are_passed_on() -> None:
+    assert all(map(math.isnan, logistic(np.float32(np.nan))))

@@ -1,0 +1,175 @@
+"""The benchmarks measure what they say, judge plainly, and the page shows what is stored."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks import __main__ as command
+from benchmarks import labels, speed, workers
+from benchmarks.benchmark import Benchmark, Check, Score
+from benchmarks.contest import Training, Turn, best, cost, hold
+from benchmarks.data_sets import REAL, real, zipf
+from benchmarks.labels import Case, random_embeddings
+from benchmarks.report import DOCUMENT, rewritten, section
+from benchmarks.results import Result, load, store
+from benchmarks.suite import SUITE
+from benchmarks.yardstick import Yardstick, uniform_negatives
+
+from vse_ens.config import Config
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+
+SMALL = Config(sampler="uniform", loss="logistic", dimensions=8)
+
+
+def test_the_page_shows_what_is_stored() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    sections = {name: section(benchmark, load(name)) for name, benchmark in SUITE.items()}
+    assert text == rewritten(text, sections), "run: python -m benchmarks report"
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict"),
+    [
+        (Check("x", 0.79, "at least", 0.8), "**below floor**"),
+        (Check("x", 0.80, "at least", 0.8), "met"),
+        (Check("x", 0.50, "at least", 0.4, 0.7), "met, goal not yet"),
+        (Check("x", 0.70, "at least", 0.4, 0.7), "goal met"),
+        (Check("x", 2.01, "at most", 2.0), "**over limit**"),
+        (Check("x", 2.00, "at most", 2.0), "met"),
+    ],
+)
+def test_a_missed_promise_is_named(check: Check, verdict: str) -> None:
+    assert check.verdict == verdict
+
+
+def test_the_best_turn_counts_with_its_share_of_the_plan() -> None:
+    slow = asdict(Turn(draws=100, seconds=2.0))
+    fast = asdict(Turn(draws=100, seconds=1.0, plan_seconds=4.0, epoch_draws=1_000))
+    assert best([slow, fast]) == fast
+    assert cost(fast) == pytest.approx(0.01 + 0.004)
+
+
+def test_the_first_turn_does_not_count_and_contestants_alternate() -> None:
+    taken: list[str] = []
+
+    def contestant(name: str) -> Turn:
+        taken.append(name)
+        return Turn(1, 1.0)
+
+    turns = hold({"a": lambda: contestant("a"), "b": lambda: contestant("b")}, repeats=2)
+    assert taken == ["a", "b"] * 3
+    assert {name: len(listed) for name, listed in turns.items()} == {"a": 2, "b": 2}
+
+
+def test_a_result_comes_back_as_it_was_stored(tmp_path: Path) -> None:
+    result = Result({"date": "2026-01-01"}, 1.5, {"turns": [1, 2]})
+    store("speed", result, tmp_path)
+    assert load("speed", tmp_path) == result
+    assert load("labels", tmp_path) is None
+
+
+def test_the_page_needs_a_place_for_every_benchmark() -> None:
+    assert rewritten("a\n<!-- x -->\nold\n<!-- /x -->\nb", {"x": r"new \1"}) == "a\n<!-- x -->\nnew \\1\n<!-- /x -->\nb"
+    with pytest.raises(ValueError, match="<!-- y -->"):
+        rewritten("a", {"y": "new"})
+
+
+def test_zipf_pairs_cover_all_images_and_favour_some_labels() -> None:
+    data = zipf(images=500, labels=50)
+    assert data.labels_per_image.min() >= 1
+    counts = np.sort(data.images_per_label)
+    assert counts[-1] > 5 * np.median(counts)
+
+
+def test_missing_data_sets_are_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("benchmarks.data_sets._FOLDER", tmp_path)
+    found, skipped = real(REAL)
+    assert not found
+    assert [sentence.split(":")[0] for sentence in skipped] == list(REAL)
+
+
+def test_negatives_drawn_beforehand_are_labels_the_image_has_not() -> None:
+    data = zipf(images=200, labels=12)
+    images = np.arange(200)[::-1].copy()
+    negatives = uniform_negatives(data, images, Streams(0))
+    owners = np.repeat(images, data.labels_per_image[images])
+    assert not any(n in data.label_numbers(int(i)) for i, n in zip(owners, negatives, strict=True))
+    assert set(negatives.tolist()) == set(range(12))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to build the yardstick with")
+def test_the_yardstick_does_the_work_of_the_engine() -> None:
+    data = zipf(images=2_000, labels=60)
+    start = random_embeddings(data, SMALL.dimensions)
+    with Workers(1) as worker:
+        ours = Training(SMALL, data, start, worker)
+        theirs = Yardstick(SMALL, data, start)
+        for _ in range(3):
+            our_turn, their_turn = ours(), theirs()
+            assert our_turn.draws == their_turn.draws == data.pairs
+            assert our_turn.loss == pytest.approx(their_turn.loss, rel=0.03)
+
+
+def test_a_turn_of_some_rounds_goes_on_where_the_last_one_ended() -> None:
+    data = zipf(images=2_000, labels=60)
+    with Workers(1) as worker:
+        training = Training(SMALL, data, random_embeddings(data, SMALL.dimensions), worker, rounds=2)
+        draws = 0
+        while draws < data.pairs:
+            turn = training()
+            draws += turn.draws
+            assert turn.draws < data.pairs
+        assert draws == data.pairs
+        assert training().draws < data.pairs
+
+
+def test_speed_workers_and_labels_measure_and_judge() -> None:
+    raw = speed.measure(speed.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, others=(), other_turns=1))
+    assert [check.limit for check in speed.score(_stored(raw)).checks][-1] == 0.4
+    raw = workers.measure(workers.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, kinds=("uniform",)))
+    assert raw["skipped"] or workers.score(_stored(raw)).checks[0].limit == 1.6
+    cases = (Case(200, 20), Case(200, 100)), (Case(100, 20, rounds=1), Case(400, 20, rounds=1))
+    raw = labels.measure(labels.Sizes(*cases, dimensions=8, turns=1))
+    assert [check.limit for check in labels.score(_stored(raw)).checks] == [2.0, 1.5]
+
+
+def _stored(raw: dict[str, object]) -> dict[str, object]:
+    """As it comes back from a file."""
+    return json.loads(json.dumps(raw, allow_nan=False))  # type: ignore[no-any-return]
+
+
+def test_a_quick_run_uses_small_sizes_and_stores_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stored: list[Result] = []
+    reported: list[bool] = []
+    made_up = Benchmark("x", "A claim.", 100.0, 1.0, lambda size: {"size": size, "skipped": ["A reason."]}, _judge)
+    monkeypatch.setattr(command, "SUITE", {"x": made_up})
+    monkeypatch.setattr(command, "store", lambda _, result: stored.append(result) or tmp_path)
+    monkeypatch.setattr(command, "report", lambda: reported.append(True))
+    command.main(["x", "--quick"])
+    assert not stored
+    assert not reported
+    shown = capsys.readouterr().out
+    assert "| a size | 1.00 | at least 2 |  | **below floor** |" in shown
+    assert "Skipped: A reason." in shown
+    command.main([])
+    assert [result.raw["size"] for result in stored] == [100.0]
+    assert reported
+
+
+def _judge(raw: dict[str, Any]) -> Score:
+    return Score([Check("a size", raw["size"], "at least", 2.0)])
+
+
+def test_an_unknown_benchmark_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["speeed"])
+    assert "no benchmark 'speeed'" in capsys.readouterr().err

@@ -1,0 +1,119 @@
+"""A run goes on from any checkpoint to the same bytes, and from no checkpoint that is not its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from train.runs import bytes_of, counted, finished, small_config, small_data
+from vse_ens.errors import ConfigError
+from vse_ens.train.checkpoint import Checkpoints, fingerprint
+from vse_ens.train.trainer import Trainer
+
+pytestmark = pytest.mark.usefixtures("short_rounds")
+
+RUNS: dict[str, dict[str, Any]] = {
+    "slices": {"sampler": "vse-ens"},
+    "one slice": {"sampler": "vse-ens", "slices": 1},
+    "batches": {"sampler": "uniform", "loss": "softmax"},
+    "validated": {"sampler": "vse-ens", "validate": True, "epochs": 5, "learning_rate": 0.5, "metric": "auc"},
+    "stopped early": {
+        "sampler": "uniform",
+        "validate": True,
+        "epochs": 50,
+        "learning_rate": 0.5,
+        "patience": 2,
+        "metric": "auc",
+    },
+    "decaying": {"sampler": "uniform", "learning_rate_decay": 0.5, "epochs": 3},
+    "features": {"sampler": "uniform", "tower": "id+features"},
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_goes_on_from_any_round_to_the_same_bytes(run: str, tmp_path: Path) -> None:
+    config, data = small_config(**RUNS[run]), small_data(features=run == "features")
+    whole = finished(config, data)
+    rounds = sum(1 for _ in Trainer(config, data, 1).rounds())
+    assert rounds > 5
+    for stop in sorted({0, 1, 2, 3, rounds // 2, rounds - 1, rounds}):
+        trainer = Trainer(config, data, 1)
+        for _ in islice(trainer.rounds(), stop):
+            pass
+        Checkpoints(tmp_path / "run", data).write(trainer)
+        resumed = Trainer(config, data, 2)
+        assert Checkpoints(tmp_path / "run", data).resume(resumed)
+        assert bytes_of(resumed.embeddings) == bytes_of(trainer.embeddings)
+        for _ in resumed.rounds():
+            pass
+        assert bytes_of(resumed.embeddings) == bytes_of(whole.embeddings), f"after {stop} of {rounds} rounds"
+        assert counted(resumed.history) == counted(whole.history)
+        assert resumed.best_epoch == whole.best_epoch
+        assert resumed.best_validation == whole.best_validation
+
+
+def test_a_checkpoint_of_a_checkpoint(tmp_path: Path) -> None:
+    config, data = small_config(sampler="vse-ens", validate=True), small_data()
+    checkpoints = Checkpoints(tmp_path / "run", data)
+    trainer = Trainer(config, data, 1)
+    while not trainer.finished:
+        for _ in islice(trainer.rounds(), 1):
+            pass
+        checkpoints.write(trainer)
+        trainer = Trainer(config, data, 1)
+        assert checkpoints.resume(trainer)
+    assert bytes_of(trainer.embeddings) == bytes_of(finished(config, data).embeddings)
+
+
+def test_without_a_checkpoint_there_is_nothing_to_resume(tmp_path: Path) -> None:
+    trainer = Trainer(small_config(), small_data(), 1)
+    assert not Checkpoints(tmp_path / "none", small_data()).resume(trainer)
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    config, data = small_config(sampler="uniform"), small_data()
+    Checkpoints(tmp_path / "run", data).write(Trainer(config, data, 1))
+    other = Trainer(replace(config, regularization=0.5), data, 1)
+    with pytest.raises(ConfigError, match=r"run was started with regularization 0.01, not 0.5; resume with the same"):
+        Checkpoints(tmp_path / "run", data).resume(other)
+
+
+def test_other_data_is_refused(tmp_path: Path) -> None:
+    config, data = small_config(sampler="uniform"), small_data()
+    Checkpoints(tmp_path / "run", data).write(Trainer(config, data, 1))
+    fewer = data.with_pairs(np.arange(data.pairs) > 0)
+    with pytest.raises(ConfigError, match=r"run is a checkpoint of other data; resume with the pairs"):
+        Checkpoints(tmp_path / "run", fewer).resume(Trainer(config, fewer, 1))
+
+
+def test_checkpoints_are_written_when_due(tmp_path: Path) -> None:
+    config, data = small_config(sampler="uniform"), small_data()
+    trainer = Trainer(config, data, 1)
+    rare, often = Checkpoints(tmp_path / "rare", data, seconds=3600.0), Checkpoints(tmp_path / "often", data, seconds=0)
+    for checkpoints in (rare, often):
+        checkpoints.after_round(trainer)
+    assert not rare.path.exists()
+    assert often.path.exists()
+
+
+def test_a_fingerprint_sees_ids_pairs_and_features() -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    data = small_data()
+    dense = np.zeros((len(data.images), 3), np.float32)
+    dense[0, 1] = 2.0
+    moved = np.roll(dense, 1, axis=1)
+    variants = [
+        data,
+        data.with_pairs(np.arange(data.pairs) > 0),
+        data.with_features(dense),
+        data.with_features(moved),
+        data.with_features(scipy_sparse.csr_array(dense)),
+        data.with_features(scipy_sparse.csr_array(moved)),
+    ]
+    assert len({fingerprint(variant) for variant in variants}) == len(variants)
+    assert fingerprint(data) == fingerprint(small_data())

@@ -1,0 +1,45 @@
+"""Early stopping, with no model and no disk in it."""
+
+from __future__ import annotations
+
+import math
+
+from vse_ens.train.stopping import EarlyStopping
+
+
+def stops_at(values: list[float], patience: int) -> tuple[int, int]:
+    """The epoch after which training stops, and the best one; both from 1."""
+    stopping = EarlyStopping(patience)
+    for epoch, value in enumerate(values, 1):
+        stopping.update(epoch, value)
+        if stopping.exhausted:
+            return epoch, stopping.best_epoch
+    return len(values), stopping.best_epoch
+
+
+def test_stops_after_as_many_epochs_without_a_better_one() -> None:
+    assert stops_at([0.1, 0.3, 0.2, 0.25, 0.29, 0.9], patience=3) == (5, 2)
+    assert stops_at([0.1, 0.3, 0.2, 0.25, 0.31, 0.9], patience=3) == (6, 6)
+
+
+def test_as_good_is_not_better() -> None:
+    assert stops_at([0.3, 0.3, 0.3], patience=2) == (3, 1)
+
+
+def test_a_patience_of_one_stops_at_once() -> None:
+    assert stops_at([0.3, 0.2, 0.4], patience=1) == (2, 1)
+
+
+def test_what_is_not_a_number_is_never_the_best() -> None:
+    assert stops_at([math.nan, 0.1, math.nan], patience=5) == (3, 2)
+
+
+def test_tells_whether_an_epoch_is_the_best_so_far() -> None:
+    stopping = EarlyStopping(3)
+    assert [stopping.update(epoch, value) for epoch, value in enumerate([0.1, 0.2, 0.15, 0.2, 0.3], 1)] == [
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]

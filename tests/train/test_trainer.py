@@ -1,0 +1,98 @@
+"""Epochs: what is reported, what is kept, when it ends."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from train.runs import bytes_of, counted, finished, small_config, small_data
+from vse_ens.errors import DataError, TrainingError
+from vse_ens.train.trainer import Trainer
+
+pytestmark = pytest.mark.usefixtures("short_rounds")
+
+
+def test_leaves_a_usable_model_after_every_round() -> None:
+    data = small_data()
+    trainer = Trainer(small_config(sampler="vse-ens"), data, 1)
+    seen = [bytes_of(trainer.embeddings)["label_vectors"]]
+    for progress in trainer.rounds():
+        scores = trainer.embeddings.scores(trainer.embeddings.vectors(np.arange(len(data.images))))
+        assert np.isfinite(scores).all()
+        seen.append(bytes_of(trainer.embeddings)["label_vectors"])
+        assert progress.rounds_done <= progress.rounds
+    assert len(set(seen)) == len(seen)
+    assert len(seen) > 5
+
+
+def test_reports_add_up() -> None:
+    data = small_data()
+    trainer = finished(small_config(sampler="vse-ens", epochs=3, learning_rate_decay=0.5), data)
+    assert [report.epoch for report in trainer.history] == [1, 2, 3]
+    assert [report.learning_rate for report in trainer.history] == [0.05, 0.025, 0.0125]
+    for report in trainer.history:
+        assert report.draws == data.pairs
+        assert report.tries == report.draws - report.given_up + report.rejected
+        assert 0 < report.violations <= report.draws
+        assert 0.0 < report.refresh_share < 1.0
+        assert report.loss > 0
+        json.dumps(report.to_dict())
+    assert trainer.finished
+    assert trainer.best_epoch == 3
+    assert trainer.best_validation is None
+
+
+def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
+    config, data = small_config(sampler="vse-ens"), small_data()
+    trainer = Trainer(config, data, 1)
+    while not trainer.finished:
+        for _ in trainer.rounds():
+            break
+    whole = finished(config, data)
+    assert bytes_of(trainer.embeddings) == bytes_of(whole.embeddings)
+    assert counted(trainer.history) == counted(whole.history)
+
+
+def test_validation_keeps_the_best_epoch() -> None:
+    config = small_config(sampler="uniform", validate=True, epochs=12, learning_rate=0.5, patience=20, metric="auc")
+    data = small_data()
+    trainer = Trainer(config, data, 1)
+    models = []
+    for _ in trainer.epochs():
+        models.append(trainer._current.copy())
+    values = [report.validation["auc"] for report in trainer.history if report.validation]
+    assert len(values) == 12
+    best = int(np.argmax(values))
+    assert 0 < best < 11, "the data must show a rise and a fall"
+    assert trainer.best_epoch == best + 1
+    assert bytes_of(trainer.embeddings) == bytes_of(models[best])
+    assert trainer.best_validation == trainer.history[best].validation
+
+
+def test_validation_stops_when_patience_is_over() -> None:
+    config = small_config(sampler="uniform", validate=True, epochs=100, learning_rate=0.5, patience=3, metric="auc")
+    trainer = finished(config, small_data())
+    assert len(trainer.history) == trainer.best_epoch + 3 < 100
+    assert trainer.finished
+
+
+def test_held_out_labels_are_not_trained_on() -> None:
+    data = small_data()
+    trainer = finished(small_config(sampler="uniform", validate=True), data)
+    assert 0 < data.pairs - trainer.history[0].draws <= np.count_nonzero(data.labels_per_image >= 2)
+
+
+def test_validation_needs_images_with_two_labels() -> None:
+    from kernels.problems import annotations
+
+    with pytest.raises(DataError, match="two or more labels"):
+        Trainer(small_config(validate=True), annotations([[0], [1], [2]], 3))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "softmax"])
+def test_divergence_stops_the_run_with_advice(loss: str) -> None:
+    config = small_config(sampler="uniform", loss=loss, learning_rate=10, regularization=10, epochs=100)
+    with pytest.raises(TrainingError, match=r"diverged in epoch \d+: .* lower the learning rate \(now 10\)"):
+        finished(config, small_data())
