@@ -56,8 +56,9 @@ def _train(name: str, split: Split, epochs: int | None) -> Raw:
     settings = {key: value for key, value in config.to_dict().items() if key != "seed"}
     model = Annotator(seed=config.seed, **settings).fit(split.train)
     seconds = time.perf_counter() - started
+    found = model.evaluate(split.test)
     return {
-        "metrics": model.evaluate(split.test),
+        "metrics": {metric: found[metric] for metric in _METRICS},
         "seconds": seconds,
         "epochs": len(model.history_),
         "config": config.to_dict(),

@@ -41,4 +41,6 @@ def load(name: str, folder: Path = FOLDER) -> Result | None:
     if not path.exists():
         return None
     document = json.loads(path.read_text(encoding="utf-8"))
+    if document.get("benchmark") != name:
+        raise ValueError(f"{path} was not written by this suite; measure again with: python -m benchmarks {name}")
     return Result(document["machine"], document["seconds"], document["raw"])

@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import reading
 from benchmarks.accuracy import ACCURACY
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
+from benchmarks.evaluation import EVALUATION
 from benchmarks.labels import LABELS
 from benchmarks.speed import SPEED
 from benchmarks.start import START
@@ -60,5 +61,5 @@ READING = Benchmark(
 )
 
 SUITE: dict[str, Benchmark[Any]] = {
-    one.name: one for one in (SPEED, WORKERS, LABELS, START, READING, TRIES, TIME_TO_ACCURACY, ACCURACY)
+    one.name: one for one in (SPEED, WORKERS, LABELS, START, READING, EVALUATION, TRIES, TIME_TO_ACCURACY, ACCURACY)
 }

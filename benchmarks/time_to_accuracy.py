@@ -13,7 +13,7 @@ from benchmarks.contenders import VSE_ENS_LOGISTIC, contender
 from benchmarks.data_sets import real
 from vse_ens.config import Config
 from vse_ens.data.annotations import Split
-from vse_ens.evaluate.ranks import held_out_ranks, metrics
+from vse_ens.evaluate.means import mean_metrics
 from vse_ens.train.trainer import Trainer
 
 _METRIC = "recall@10"
@@ -60,7 +60,7 @@ def _curve(config: Config, split: Split, evaluations: int) -> list[Raw]:
     for report in trainer.epochs():
         seconds += time.perf_counter() - started
         if report.epoch % every == 0 or trainer.finished:
-            found = metrics(*held_out_ranks(scores_of, split.train, split.test))
+            found = mean_metrics(scores_of, split.train, split.test)
             curve.append({"epoch": report.epoch, "seconds": seconds, **found})
         started = time.perf_counter()
     return curve

@@ -21,7 +21,7 @@ import numpy as np
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
-from vse_ens.evaluate.ranks import held_out_ranks, metrics
+from vse_ens.evaluate.means import mean_metrics
 from vse_ens.streams import Streams
 from vse_ens.train.trainer import Trainer
 
@@ -99,7 +99,7 @@ def measure(config: Config, train: Annotations, held_out: Annotations) -> dict[s
         pass
     seconds = time.perf_counter() - began
     model = trainer.embeddings
-    figures = metrics(*held_out_ranks(lambda images: model.scores(model.vectors(images)), train, held_out))
+    figures = mean_metrics(lambda images: model.scores(model.vectors(images)), train, held_out)
     return {**figures, "seconds": seconds}
 
 

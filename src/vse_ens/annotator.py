@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,14 @@ from vse_ens.model.card import model_card
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.ranking import top_labels
 from vse_ens.model.store import StoredModel, load_model, save_model
+
+if TYPE_CHECKING:
+    from vse_ens.evaluate.rankings import Rankings
+    from vse_ens.evaluate.report import Report
+
+# Images scored at a time, always so many: products of fewer rows round in another way, and one image would get other
+# scores alone than in company.
+_BLOCK = 16
 
 
 @dataclass(frozen=True)
@@ -139,27 +147,52 @@ class Annotator:
         return self._annotate(self.known_.images.numbers(images), top)
 
     def _annotate(self, numbers: NDArray[np.int64], top: int) -> list[list[Suggestion]]:
-        scores = self._scores(numbers)
-        for row, number in enumerate(numbers):
-            scores[row, self.known_.label_numbers(int(number))] = -np.inf
-        labels, values = top_labels(scores, top)
-        return [
-            [
-                Suggestion(label, float(value))
-                for label, value in zip(self.known_.labels.ids(row), line, strict=True)
-                if value > -np.inf
-            ]
-            for row, line in zip(labels, values, strict=True)
-        ]
+        found = []
+        for first in range(0, len(numbers), _BLOCK):
+            block = numbers[first : first + _BLOCK]
+            scores = self._scores(np.resize(block, _BLOCK))[: len(block)]
+            for row, number in enumerate(block):
+                scores[row, self.known_.label_numbers(int(number))] = -np.inf
+            found += [self._suggestions(*line) for line in zip(*top_labels(scores, top), strict=True)]
+        return found
 
-    def evaluate(self, test: Annotations) -> dict[str, float]:
-        """recall@5, recall@10, map and auc of held-out labels, in the full ranking with the known labels left out."""
-        from vse_ens.evaluate.ranks import held_out_ranks, metrics
+    def _suggestions(self, labels: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Suggestion]:
+        pairs = zip(self.known_.labels.ids(labels), scores, strict=True)
+        return [Suggestion(label, float(score)) for label, score in pairs if score > -np.inf]
+
+    def evaluate(self, test: Annotations, *, tops: Sequence[int] = (1, 5, 10)) -> Report:
+        """How well held-out labels are found in the full ranking, with the known labels left out.
+
+        ``test`` may have ids of its own: images and labels the model has never seen count as misses. ``tops`` are the N
+        of the metrics at N; docs/metrics.md defines them all.
+        """
+        from vse_ens.evaluate.report import summarise
+
+        return summarise(self.rankings(test, top=max(tops, default=1)), tops=tops)
+
+    def rankings(
+        self,
+        test: Annotations,
+        *,
+        top: int = 10,
+        memory: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Rankings:
+        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.evaluator.evaluate`."""
+        from vse_ens.evaluate.evaluator import DEFAULT_MEMORY, evaluate
+        from vse_ens.evaluate.scorer import FunctionScorer
 
         self._check_fitted()
-        if test.images != self.known_.images or test.labels != self.known_.labels:
-            raise ConfigError("evaluate needs the other half of the split the model was trained on")
-        return metrics(*held_out_ranks(self._scores, self.known_, test))
+        scorer = FunctionScorer(self.known_.images, self.known_.labels, self._scores)
+        return evaluate(
+            scorer,
+            self.known_,
+            test,
+            top=top,
+            memory=memory or DEFAULT_MEMORY,
+            workers=self.workers,
+            progress=progress,
+        )
 
     def _scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
         return self.embeddings_.scores(self.embeddings_.image_vectors[images])

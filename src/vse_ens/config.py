@@ -94,6 +94,11 @@ class Config:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        if self.seed >= 2**64:
+            raise ConfigError(f"seed must be a whole number below 2**64, got {self.seed}")
+        for name in ("label_bias", "validate"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, low, high in (
             ("learning_rate", 0.0, 10.0),
             ("learning_rate_decay", 0.0, 1.0),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ class LossContract:
 
     name: str
     sampler = "uniform"
-    settings: dict[str, object] = {}
+    settings: ClassVar[dict[str, object]] = {}
 
     def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
         raise NotImplementedError
@@ -133,7 +134,7 @@ class LossContract:
 
 class TestHinge(LossContract):
     name = "hinge"
-    settings = {"margin": 2.5}  # so that the draws violate it
+    settings: ClassVar = {"margin": 2.5}  # so that the draws violate it
 
     def value(self, scores: NDArray[np.float64], negatives: list[int], tried: int) -> float:
         (n,) = negatives
@@ -163,21 +164,21 @@ class WarpContract(LossContract):
 
 
 class TestWarpHarmonic(WarpContract):
-    settings = {"rank_weight": "harmonic"}
+    settings: ClassVar = {"rank_weight": "harmonic"}
 
     def rank_weight(self, rank: int) -> float:
         return sum(1 / j for j in range(1, rank + 1))
 
 
 class TestWarpMean(WarpContract):
-    settings = {"rank_weight": "mean"}
+    settings: ClassVar = {"rank_weight": "mean"}
 
     def rank_weight(self, rank: int) -> float:
         return rank / (LABELS - 1)
 
 
 class TestWarpTopN(WarpContract):
-    settings = {"rank_weight": "top-n", "top_n": 3}
+    settings: ClassVar = {"rank_weight": "top-n", "top_n": 3}
 
     def rank_weight(self, rank: int) -> float:
         return sum(1 / j for j in range(1, min(rank, 3) + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ class SamplerContract:
     """A sampler passes by naming itself, and by saying what becomes of the labels it looks at."""
 
     name: str
-    settings: dict[str, Any] = {}
+    settings: ClassVar[dict[str, Any]] = {}
 
     def problem(self) -> Problem:
         return make_problem(Config(sampler=self.name, rank_scale=0.4, **self.settings), annotations(OWNED, LABELS))
@@ -97,12 +97,12 @@ class TestPopularity(SamplerContract):
 
 class TestPopularityToAPower(SamplerContract):
     name = "popularity"
-    settings = {"popularity_power": 0.5}
+    settings: ClassVar = {"popularity_power": 0.5}
 
 
 class TestDns(SamplerContract):
     name = "dns"
-    settings = {"candidates": 3}
+    settings: ClassVar = {"candidates": 3}
 
     def chosen(self, problem: Problem, image: int, looked_at: NDArray[np.float64]) -> NDArray[np.float64]:
         return best_of(looked_at, problem.scores(image), 3)
@@ -120,12 +120,12 @@ class TestVseEns(SamplerContract):
 
 class TestVseEnsGeometric(SamplerContract):
     name = "vse-ens"
-    settings = {"rank_distribution": "geometric"}
+    settings: ClassVar = {"rank_distribution": "geometric"}
 
 
 class TestVseEnsLinear(SamplerContract):
     name = "vse-ens"
-    settings = {"rank_distribution": "linear"}
+    settings: ClassVar = {"rank_distribution": "linear"}
 
 
 class TestNaive(SamplerContract):

@@ -57,7 +57,9 @@ def test_order_is_a_stable_sort_by_steps_of_the_range(labels: int, dtype: type) 
 @given(arrays(np.float32, (9, 3), elements=st.floats(-1e3, 1e3, width=32)))
 def test_rankings_are_permutations_that_fall_to_within_a_step(table: NDArray[np.float32]) -> None:
     sampling = rank(table)
-    assert_allclose(sampling.spread[:3], table.std(axis=0, dtype=np.float64), rtol=1e-4, atol=1e-20 + 2e-7 * np.abs(table).max())
+    assert_allclose(
+        sampling.spread[:3], table.std(axis=0, dtype=np.float64), rtol=1e-4, atol=1e-20 + 2e-7 * np.abs(table).max()
+    )
     for ranking, column in zip(sampling.rankings, table.T, strict=False):
         assert sorted(ranking.tolist()) == list(range(9))
         step = (column.max() - column.min()) / (8 * 9 - 1)

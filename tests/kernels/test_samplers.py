@@ -220,7 +220,9 @@ def test_selecting_ends_where_a_score_is_not_a_number(bad: list[float]) -> None:
 
 
 def test_naive_draws_by_the_exact_ranking() -> None:
-    problem = make_problem(Config(sampler="naive", rank_scale=0.001), data())  # lambda |A| < 1: hardly any but the first
+    problem = make_problem(
+        Config(sampler="naive", rank_scale=0.001), data()
+    )  # lambda |A| < 1: hardly any but the first
     best = max(problem.free(0), key=lambda label: problem.scores(0)[label])
     found = np.bincount(draw(problem, 0, draws=2_000 if JIT else 200).labels, minlength=LABELS)
     assert found.argmax() == best

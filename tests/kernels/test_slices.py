@@ -112,7 +112,7 @@ def test_without_a_negative_there_is_decay_and_no_step() -> None:
 
 
 def test_an_image_with_hundreds_of_labels_and_one_with_all() -> None:
-    data = annotations([list(range(0, 300)), list(range(320)), [5]], 320)
+    data = annotations([list(range(300)), list(range(320)), [5]], 320)
     assert_same(*train_both(Config(sampler="uniform", loss="hinge"), data, rate=0.01))
 
 

@@ -1,4 +1,4 @@
-"""The same bytes whatever the number of workers, for everything that can be trained; and buffers that are large enough."""
+"""The same bytes whatever the number of workers, for all that can be trained; and buffers that are large enough."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.ranks import held_out_ranks, metrics
+from vse_ens.evaluate.means import mean_metrics
 from vse_ens.streams import Streams
 from vse_ens.train.checkpoint import fingerprint
 from vse_ens.train.state import features_of, initial_embeddings
@@ -62,7 +62,7 @@ def halves(data: Annotations) -> Split:
 
 def popularity(split: Split) -> float:
     counts = split.train.images_per_label.astype(np.float32)
-    return metrics(*held_out_ranks(lambda images: np.tile(counts, (len(images), 1)), *split))["recall@10"]
+    return mean_metrics(lambda images: np.tile(counts, (len(images), 1)), *split)["recall@10"]
 
 
 def annotator(tower: str, **settings: Any) -> Annotator:

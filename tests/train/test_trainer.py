@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from kernels.problems import annotations
 from train.runs import bytes_of, counted, finished, small_config, small_data
 from vse_ens.errors import DataError, TrainingError
 from vse_ens.train.trainer import Trainer
@@ -56,13 +57,13 @@ def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
 
 
 def test_validation_keeps_the_best_epoch() -> None:
-    config = small_config(sampler="uniform", validate=True, epochs=12, learning_rate=0.5, patience=20, metric="auc")
+    config = small_config(
+        sampler="uniform", validate=True, epochs=12, learning_rate=0.2, label_bias=False, patience=20, metric="map"
+    )
     data = small_data()
     trainer = Trainer(config, data, 1)
-    models = []
-    for _ in trainer.epochs():
-        models.append(trainer._current.copy())
-    values = [report.validation["auc"] for report in trainer.history if report.validation]
+    models = [trainer._current.copy() for _ in trainer.epochs()]
+    values = [report.validation["map"] for report in trainer.history if report.validation]
     assert len(values) == 12
     best = int(np.argmax(values))
     assert 0 < best < 11, "the data must show a rise and a fall"
@@ -85,8 +86,6 @@ def test_held_out_labels_are_not_trained_on() -> None:
 
 
 def test_validation_needs_images_with_two_labels() -> None:
-    from kernels.problems import annotations
-
     with pytest.raises(DataError, match="two or more labels"):
         Trainer(small_config(validate=True), annotations([[0], [1], [2]], 3))
 

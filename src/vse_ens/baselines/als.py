@@ -94,8 +94,7 @@ class FittedAls(FittedBaseline):
 def _matrix(indptr: NDArray[np.int64], indices: NDArray[np.int32], labels: int) -> Any:
     """A scipy matrix of ones, images by labels."""
     ones = np.ones(len(indices), np.float32)
-    # The library's kernels want both index arrays of one type.
-    return _part("scipy.sparse").csr_matrix((ones, indices, indptr.astype(np.int32)), (len(indptr) - 1, labels))
+    return _part("scipy.sparse").csr_matrix((ones, indices, indptr), (len(indptr) - 1, labels))
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:

@@ -20,6 +20,7 @@ from vse_ens.cli.data_openimages import openimages
 from vse_ens.cli.data_scenes import scenes
 from vse_ens.cli.demo import demo
 from vse_ens.cli.doctor import doctor
+from vse_ens.cli.evaluate import evaluate
 from vse_ens.cli.info import info
 from vse_ens.cli.options import add
 from vse_ens.cli.session import Debug, Session
@@ -56,17 +57,18 @@ add(app, demo, example="vse demo")
 add(app, info, example="vse info pairs.csv")
 add(app, split, example="vse split pairs.csv --out split --seed 0")
 add(app, train, example="vse train split/train.parquet --out model --validate")
+add(app, evaluate, example="vse evaluate model split/test.parquet")
 add(app, doctor, example="vse doctor")
 
 data = typer.Typer(
-    help="Make a data set, or read one that its owners publish.",
+    help="Make a data set, or read a published one.",
     epilog="\b\nExample:\n  $ vse data scenes --images 2000 --out pairs.csv",
     no_args_is_help=True,
 )
 add(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
-add(data, openimages, example="vse data openimages openimages --out pairs.parquet")
-add(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out pairs.parquet")
-add(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out pairs.parquet")
+add(data, openimages, example="vse data openimages openimages --out openimages.parquet")
+add(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet")
+add(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out iaprtc12.parquet")
 app.add_typer(data, name="data")
 
 

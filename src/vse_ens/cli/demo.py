@@ -60,7 +60,7 @@ def demo(
         "train": train.pairs,
         "test": test.pairs,
         "seconds": round(seconds, 3),
-        "metrics": figures,
+        "metrics": figures.metrics,
         "examples": examples,
     }
     rows = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -24,14 +25,15 @@ def gather(source: Source, min_images_per_label: int = 1, min_labels_per_image: 
     """Read a source to its end, merge duplicates, and drop what is too rare."""
     images, labels = Numbering("image"), Numbering("label")
     keys = GrowingArray(np.uint64, source.expected_rows)
-    for batch in source.batches():
-        if _has_null(batch):
-            raise blank_ids(source)
-        keys.extend(_keys(batch, images, labels))
-        if images.has_blank or labels.has_blank:
-            raise blank_ids(source)
-        # What a batch took is given back at once, or the allocator would keep room for several.
-        pa.default_memory_pool().release_unused()
+    with ThreadPoolExecutor(1) as helper:
+        for batch in source.batches():
+            if _has_null(batch):
+                raise blank_ids(source)
+            keys.extend(_keys(batch, images, labels, helper))
+            if images.has_blank or labels.has_blank:
+                raise blank_ids(source)
+            # What a batch took is given back at once, or the allocator would keep room for several.
+            pa.default_memory_pool().release_unused()
     if not len(keys):
         raise DataError(f"{source.name} holds no pair of an image and a label")
     data = _finish(images, labels, keys.release(), tuple(source.notes))
@@ -46,16 +48,16 @@ def _has_null(batch: Batch) -> bool:
     return bool(batch.images.null_count or batch.labels.null_count)
 
 
-def _keys(batch: Batch, images: Numbering, labels: Numbering) -> NDArray[np.uint64]:
-    """``image << 32 | label`` of every pair, by the numbers of first sight."""
+def _keys(batch: Batch, images: Numbering, labels: Numbering, helper: Executor) -> NDArray[np.uint64]:
+    """``image << 32 | label`` of every pair, by the numbers of first sight; the two are numbered side by side."""
+    is_wide = pa.types.is_large_list(batch.labels.type)
+    label_numbers = helper.submit(labels.numbers, batch.labels.flatten() if is_wide else batch.labels)
     keys = images.numbers(batch.images).astype(np.uint64)
     keys <<= np.uint64(32)
-    label_ids = batch.labels
-    if pa.types.is_large_list(label_ids.type):
-        lengths = pc.list_value_length(label_ids)
+    if is_wide:
+        lengths = pc.list_value_length(batch.labels)
         keys = np.repeat(keys, as_numpy(lengths.fill_null(0) if lengths.null_count else lengths))
-        label_ids = label_ids.flatten()
-    keys |= labels.numbers(label_ids)
+    keys |= label_numbers.result().astype(np.uint64)
     return keys
 
 

@@ -18,6 +18,7 @@ from vse_ens.data.gathering import gather
 from vse_ens.data.iaprtc12_matrices import read_hvecs, read_mat
 from vse_ens.data.iaprtc12_texts import Lexicon, read_description
 from vse_ens.data.published import (
+    Files,
     LoadedPairs,
     Meter,
     Progress,
@@ -44,7 +45,7 @@ _LISTS: dict[Split, re.Pattern[str]] = {
     "test": re.compile(r"iapr(?:tc-?12)?_test_list\.txt", re.IGNORECASE),
 }
 _DICTIONARY = re.compile(r"iapr(?:tc-?12)?_dictionary\.txt", re.IGNORECASE)
-# The archive has the descriptions twice; those in the other folder are shortened.
+# Where there are several folders of texts, the one that calls itself complete is read.
 _COMPLETE = "annotations_complete_eng"
 _PAGE = "https://www.imageclef.org/photodata"
 _TAGPROP_PAGE = "https://lear.inrialpes.fr/people/guillaumin/data.php"
@@ -77,8 +78,9 @@ def read_iaprtc12(
         if value is not None and value not in allowed:
             raise ConfigError(f"{option} must be one of {', '.join(allowed)}, got {value!r}")
     files = files_of(path)
-    form = _form(path, [path] if path.is_file() else files, form)
-    chosen = [one for one in ([path] if path.is_file() else files) if _FILES[form].fullmatch(one.name)]
+    candidates = [path] if path.is_file() else list(files)
+    form = _form(path, candidates, form)
+    chosen = [one for one in candidates if _FILES[form].fullmatch(one.name)]
     pairs = _Pairs(path, files, _words(path, files, dictionary), progress)
     load = pairs.texts(chosen, split) if form == "texts" else pairs.matrices(chosen, form, split)
     return gather(LoadedPairs(str(path), lambda: load, pairs.notes))
@@ -87,7 +89,7 @@ def read_iaprtc12(
 class _Pairs:
     """The pairs in files of either kind; ``notes`` is complete after the last."""
 
-    def __init__(self, path: Path, files: Sequence[Path], words: list[str], progress: Progress | None) -> None:
+    def __init__(self, path: Path, files: Files, words: list[str], progress: Progress | None) -> None:
         self.notes: list[str] = []
         self._path = path
         self._files = files
@@ -183,7 +185,7 @@ def _form(path: Path, files: Sequence[Path], asked: Form | None) -> Form:
     return asked or there[0]
 
 
-def _words(path: Path, files: Sequence[Path], dictionary: str | Path | None) -> list[str]:
+def _words(path: Path, files: Files, dictionary: str | Path | None) -> list[str]:
     file = named(files, _DICTIONARY) if dictionary is None else Path(dictionary)
     if file is None:
         raise DataError(f"{path} has no iaprtc12_dictionary.txt to name labels by; give a dictionary: {_TAGPROP}")

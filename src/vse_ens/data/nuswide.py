@@ -29,6 +29,7 @@ from vse_ens.data.nuswide_images import (
     tag_line,
 )
 from vse_ens.data.published import (
+    Files,
     LoadedPairs,
     Meter,
     Progress,
@@ -121,7 +122,7 @@ class _Table:
 # --- the three sets of labels -------------------------------------------------------------------------------------
 
 
-def _tags(path: Path, files: Sequence[Path], split: Split | None, progress: Progress | None) -> _Table:
+def _tags(path: Path, files: Files, split: Split | None, progress: Progress | None) -> _Table:
     tags = _needed(path, files, ALL_TAGS, "All_Tags.txt", "NUS_WID_Tags.zip")
     final = distinct_lines(_needed(path, files, _FINAL_TAGS, "Final_Tag_List.txt", "NUS_WID_Tags.zip"))
     images = image_list(files) or images_of_tags(tags)
@@ -131,7 +132,7 @@ def _tags(path: Path, files: Sequence[Path], split: Split | None, progress: Prog
     return _Table(images, final, wanted, rows, notes)
 
 
-def _matrix(path: Path, files: Sequence[Path], split: Split | None, progress: Progress | None) -> _Table:
+def _matrix(path: Path, files: Files, split: Split | None, progress: Progress | None) -> _Table:
     matrix = _needed(path, files, _MATRIX_1K, "AllTags1k.txt", "NUS_WID_Tags.zip")
     tags = distinct_lines(_needed(path, files, _TAGS_1K, "TagList1k.txt", "NUS_WID_Tags.zip"))
     images = _images(path, files)
@@ -139,7 +140,7 @@ def _matrix(path: Path, files: Sequence[Path], split: Split | None, progress: Pr
     return _Table(images, tags, _wanted(files, images, split), rows, [*images.notes])
 
 
-def _concepts(path: Path, files: Sequence[Path], split: Split | None, progress: Progress | None) -> _Table:
+def _concepts(path: Path, files: Files, split: Split | None, progress: Progress | None) -> _Table:
     whole = _concept_files(files, None)
     if whole:
         images = _images(path, files)
@@ -210,14 +211,14 @@ def _labels_in(path: Path, asked: Labels | None) -> Labels:
     return found
 
 
-def _needed(path: Path, files: Sequence[Path], pattern: re.Pattern[str], name: str, archive: str) -> Path:
+def _needed(path: Path, files: Files, pattern: re.Pattern[str], name: str, archive: str) -> Path:
     found = named(files, pattern)
     if found is None:
         raise DataError(f"{path} has no {name} of NUS-WIDE; download {archive} from {PAGE} and unpack it there")
     return found
 
 
-def _images(path: Path, files: Sequence[Path]) -> ImageList:
+def _images(path: Path, files: Files) -> ImageList:
     listed = image_list(files)
     if listed is not None:
         return listed
@@ -230,11 +231,11 @@ def _images(path: Path, files: Sequence[Path]) -> ImageList:
     return images_of_tags(tags)
 
 
-def _wanted(files: Sequence[Path], images: ImageList, split: Split | None) -> NDArray[np.bool_]:
+def _wanted(files: Files, images: ImageList, split: Split | None) -> NDArray[np.bool_]:
     return np.ones(len(images.ids), bool) if split is None else of_split(files, images, split)
 
 
-def _part(path: Path, files: Sequence[Path], split: Split) -> tuple[dict[str, Path], ImageList]:
+def _part(path: Path, files: Files, split: Split) -> tuple[dict[str, Path], ImageList]:
     """The concept files of a split and its images, for want of files of the whole."""
     found, images = _concept_files(files, split), image_list(files, split)
     if not found or images is None:
@@ -244,7 +245,7 @@ def _part(path: Path, files: Sequence[Path], split: Split) -> tuple[dict[str, Pa
     return found, images
 
 
-def _concept_files(files: Sequence[Path], split: Split | None) -> dict[str, Path]:
+def _concept_files(files: Files, split: Split | None) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in files:
         match = _CONCEPT.fullmatch(path.name)

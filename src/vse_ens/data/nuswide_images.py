@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.published import counted, lines_of, named
+from vse_ens.data.published import Files, counted, lines_of, named
 from vse_ens.errors import DataError
 
 Split = Literal["train", "test"]
@@ -38,7 +38,7 @@ class ImageList:
     notes: tuple[str, ...]
 
 
-def image_list(files: Sequence[Path], split: Split | None = None) -> ImageList | None:
+def image_list(files: Files, split: Split | None = None) -> ImageList | None:
     """The list of all images, or of a split; None if it is not there."""
     path = named(files, _LISTS[split])
     if path is None:
@@ -74,7 +74,7 @@ def tag_line(path: Path, number: int, text: str) -> tuple[str, list[str]]:
     return image, tags
 
 
-def of_split(files: Sequence[Path], everything: ImageList, split: Split) -> NDArray[np.bool_]:
+def of_split(files: Files, everything: ImageList, split: Split) -> NDArray[np.bool_]:
     """Which of all images are of a split."""
     part = image_list(files, split)
     if part is None or not everything.entries:

@@ -25,7 +25,7 @@ from vse_ens.data.formats import PairsFile, recognise
 from vse_ens.data.gathering import gather
 from vse_ens.data.header import Dialect
 from vse_ens.data.numbering import is_blank
-from vse_ens.data.openimages_files import HEADER, Labels, Split, check_header, choose
+from vse_ens.data.openimages_files import DOWNLOAD, HEADER, Labels, Split, check_header, choose
 from vse_ens.data.openimages_names import LabelNames, find_names
 from vse_ens.data.published import LoadedPairs, Meter, Progress, counted, files_of
 from vse_ens.data.quoting import WatchedText
@@ -70,6 +70,8 @@ def read_openimages(
     if split is not None and path.is_file():
         raise ConfigError(f"split {split} is for a folder, but {path} is a file, which is read whole; leave one out")
     files = files_of(path)
+    if path.is_file() and not path.name.endswith((".csv", ".csv.gz")):
+        raise DataError(f"{path} is not a .csv file of image-level labels of Open Images; {DOWNLOAD}")
     labels: Labels = source or ("both" if path.is_file() else "human")
     chosen = [path] if path.is_file() else choose(path, files, labels, split)
     pairs = _Pairs(chosen, labels, min_confidence, find_names(path, files, names), progress)

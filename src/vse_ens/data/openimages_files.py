@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -39,7 +39,7 @@ class LabelFile:
     split: str | None
 
 
-def choose(folder: Path, files: Sequence[Path], source: Labels, split: Split | None) -> list[Path]:
+def choose(folder: Path, files: Iterable[Path], source: Labels, split: Split | None) -> list[Path]:
     """The files that were asked for: one of every kind and split, or an error."""
     found = list(_label_files(files))
     kinds = ("human", "machine") if source == "both" else (source,)
@@ -73,7 +73,7 @@ def check_header(file: PairsFile) -> None:
         )
 
 
-def _label_files(files: Sequence[Path]) -> Iterator[LabelFile]:
+def _label_files(files: Iterable[Path]) -> Iterator[LabelFile]:
     for path in files:
         folder = path.parent.name if path.parent.name in get_args(Split) else None
         if match := _SINCE_V4.fullmatch(path.name):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from vse_ens.data.formats import recognise
 from vse_ens.data.openimages_files import DOWNLOAD
-from vse_ens.data.published import as_ids, counted
+from vse_ens.data.published import Files, as_ids, counted, named
 from vse_ens.errors import DataError
 
 # The latest version first, all labels before the boxable ones.
@@ -51,13 +51,12 @@ class LabelNames:
         return ([self._note] if self._note else []) + ([f"{nameless} no name there"] if self._nameless else [])
 
 
-def find_names(path: Path, files: Sequence[Path], asked: bool | None) -> LabelNames:
+def find_names(path: Path, files: Files, asked: bool | None) -> LabelNames:
     """The names in the best of ``files``; none where ids are ``asked`` for, or names are not and there is no file."""
     if asked is False:
         return LabelNames({})
     for name in _FILES:
-        # Of several the least deep: what is deeper belongs to a part of the data.
-        found = min((one for one in files if one.name == name), key=lambda one: (len(one.parts), one), default=None)
+        found = named(files, re.compile(re.escape(name)))
         if found:
             return LabelNames(read_names(found), f"labels are named as in {found.name}")
     if asked:

@@ -20,6 +20,8 @@ from vse_ens.errors import DataError
 
 # Bytes of the data set's files behind, and in all.
 Progress = Callable[[int, int], None]
+# Files, and how many folders away from what the user named each of them is.
+Files = dict[Path, int]
 
 # As deep as any of the data sets nests its files in the folder of their archive, and that folder in another.
 _DEPTH = 4
@@ -27,20 +29,20 @@ _TELL_EVERY = 1 << 12
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".rar")
 
 
-def files_of(path: Path) -> list[Path]:
-    """The files in and below a folder; of a file: those beside it, and in and beside the folder it is in."""
+def files_of(path: Path) -> Files:
+    """The files in and below a folder; of a file: those beside it, and beside the folder it is in."""
     if path.is_file():
         if path.name.lower().endswith(_ARCHIVES):
             raise DataError(f"{path} is an archive; unpack it and name the folder")
-        return [*_walk(path.parent, 1), *(one for one in _walk(path.parent.parent, 2) if one.parent != path.parent)]
+        return dict(_walk(path.parent, 1)) | dict(_walk(path.parent.parent, 1, steps=1))
     if not path.is_dir():
         raise DataError(f"{path} does not exist; name the folder or file that you downloaded")
-    return list(_walk(path, _DEPTH))
+    return dict(_walk(path, _DEPTH))
 
 
-def named(files: Iterable[Path], pattern: Pattern[str]) -> Path | None:
-    """The file whose name matches, the one least deep if several do; of two equally deep ones neither is taken."""
-    found = sorted((len(one.parts), one) for one in files if pattern.fullmatch(one.name))
+def named(files: Files, pattern: Pattern[str]) -> Path | None:
+    """The file whose name matches, the nearest if several do; of two equally near ones neither is taken."""
+    found = sorted((steps, one) for one, steps in files.items() if pattern.fullmatch(one.name))
     if len(found) > 1 and found[0][0] == found[1][0]:
         raise DataError(f"{found[0][1]} and {found[1][1]} are both there; remove one of them, or name its folder")
     return found[0][1] if found else None
@@ -145,13 +147,13 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
-def _walk(folder: Path, depth: int) -> Iterator[Path]:
+def _walk(folder: Path, depth: int, steps: int = 0) -> Iterator[tuple[Path, int]]:
     with readable(folder):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     for entry in entries:
         if entry.name.startswith("."):
             continue
         if entry.is_file():
-            yield Path(entry.path)
+            yield Path(entry.path), steps
         elif depth > 1 and entry.is_dir():
-            yield from _walk(Path(entry.path), depth - 1)
+            yield from _walk(Path(entry.path), depth - 1, steps + 1)

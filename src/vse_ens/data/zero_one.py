@@ -14,6 +14,10 @@ from vse_ens.errors import DataError
 
 _BLOCK = 1 << 23
 _SPACE = b" \t\r\n"
+# What a byte is: the digits 0 and 1, which stand for themselves, the end of a line, white space, or none of these.
+_END, _BETWEEN, _ODD = 2, 3, 4
+_KINDS = np.full(256, _ODD, np.uint8)
+_KINDS[np.frombuffer(b"01\n \t\r", np.uint8)] = [0, 1, _END, _BETWEEN, _BETWEEN, _BETWEEN]
 
 
 class Rows(NamedTuple):
@@ -50,17 +54,15 @@ def zero_one_rows(path: Path, width: int, height: int, meter: Meter) -> Iterator
     meter.done(path)
 
 
-def _parse(block: bytes, width: int) -> NDArray[np.bool_] | None:
+def _parse(content: bytes, width: int) -> NDArray[np.bool_] | None:
     """The rows of whole lines, or None if anything is out of place."""
-    text = np.frombuffer(block, np.uint8)
-    one, zero, end = text == ord("1"), text == ord("0"), text == ord("\n")
-    digit = one | zero
-    other = ~digit & ~end
-    if not np.isin(text[other], np.frombuffer(b" \t\r", np.uint8)).all() or (digit[1:] & digit[:-1]).any():
+    kinds = _KINDS[np.frombuffer(content, np.uint8)]
+    digits = kinds <= 1
+    if (kinds == _ODD).any() or (digits[1:] & digits[:-1]).any():
         return None
-    before = np.cumsum(digit)[end]
-    per_line = np.diff(before, prepend=0, append=np.count_nonzero(digit))
-    return one[digit].reshape(-1, width) if (per_line == width).all() else None
+    starts = np.concatenate([[0], np.flatnonzero(kinds == _END) + 1])
+    widths = np.add.reduceat(digits, starts, dtype=np.int64)
+    return kinds[digits].view(bool).reshape(-1, width) if (widths == width).all() else None
 
 
 def _fault(path: Path, content: bytes, width: int, start: int, blank: int) -> DataError:

@@ -128,7 +128,10 @@ def _refuse(
             f"the label {label!r} of image {image!r} is both held out and known from training; "
             "evaluate on pairs that were not trained on"
         )
-    raise DataError(f"the scores of image {image!r} are not all numbers; train the model again")
+    raise DataError(
+        f"the scores of image {image!r} are not all numbers: the model has diverged; "
+        "train it again with a lower learning rate"
+    )
 
 
 def _blocks(rows: NDArray[np.int64], labels: int, memory: int) -> Iterator[NDArray[np.int64]]:

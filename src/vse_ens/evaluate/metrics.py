@@ -82,7 +82,8 @@ def ndcg(standing: Standing, top: int) -> Numbers:
     begin = np.minimum(standing.above, top).astype(np.int64)
     end = begin + standing.within(top).astype(np.int64)
     most = np.minimum(standing.held_out, top).astype(np.int64)
-    return standing.total(standing.per_place(gains[end] - gains[begin])) / gains[most]
+    gained: Numbers = standing.total(standing.per_place(gains[end] - gains[begin])) / gains[most]
+    return gained
 
 
 def average_precision(standing: Standing) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def write(rankings: Rankings, path: Path) -> None:
     except OSError as error:
         raise DataError(f"{path} could not be written: {error.strerror or error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def read(path: Path) -> Rankings:
@@ -98,7 +100,7 @@ def _lists(starts: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
 
 
 def _starts(lists: pa.ListArray) -> NDArray[np.int64]:
-    return lists.offsets.to_numpy().astype(np.int64)
+    return np.asarray(lists.offsets.to_numpy(), np.int64)
 
 
 def _numbers(labels: Vocabulary, ids: pa.LargeStringArray) -> NDArray[np.int32]:

@@ -44,7 +44,7 @@ class Embeddings:
         """The same numbers in memory of their own."""
         return Embeddings(**{name: array.copy() for name, array in self.arrays().items()})
 
-    def vectors(self, images: NDArray[np.integer], features: Any = None) -> Floats:
+    def vectors(self, images: NDArray[np.integer] | slice, features: Any = None) -> Floats:
         """v_i of some images: the free vector, the mapped features, or their sum."""
         if not len(self.feature_map):
             return np.asarray(self.image_vectors[images])
@@ -57,7 +57,7 @@ class Embeddings:
         """
         if not len(self.feature_map):
             return self
-        return replace(self, image_vectors=self.vectors(np.arange(features.shape[0]), features))
+        return replace(self, image_vectors=self.vectors(slice(None), features))
 
     def scores(self, vectors: Floats) -> Floats:
         """Scores of all labels, one row a vector."""

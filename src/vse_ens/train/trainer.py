@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.config import Config
+from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import DataError, TrainingError
-from vse_ens.evaluate.ranks import held_out_ranks, metrics
+from vse_ens.evaluate.means import mean_metrics
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
@@ -149,7 +149,8 @@ class Trainer:
         def scores_of(images: NDArray[np.int64]) -> NDArray[np.float32]:
             return current.scores(current.vectors(images, features))
 
-        return metrics(*held_out_ranks(scores_of, self._known, self._held_out))
+        found = mean_metrics(scores_of, self._known, self._held_out, self._workers)
+        return {name: found[name] for name in METRICS}
 
     # What a checkpoint holds: enough to go on from the end of any round to the same bytes.
 

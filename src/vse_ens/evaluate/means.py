@@ -13,7 +13,7 @@ from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.scorer import FunctionScorer
 
 
-def measure(
+def mean_metrics(
     scores: Callable[[NDArray[np.int64]], NDArray[np.float32]],
     known: Annotations,
     held_out: Annotations,

@@ -1,0 +1,1 @@
+"""Whole experiments: models on one split, and what came of it."""

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vse_ens.annotator import Annotator
+from vse_ens.data.scenes import scenes
+from vse_ens.data.writers import write_parquet
+from vse_ens.evaluate.rankings import Rankings
+from vse_ens.evaluate.report import summarise
+
+Vse = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small model and the pairs held out from it."""
+    folder = tmp_path_factory.mktemp("trained")
+    split = scenes(images=300, seed=0).leave_one_out()
+    write_parquet({folder / "train.parquet": split.train, folder / "test.parquet": split.test})
+    Annotator(epochs=3, dimensions=8).fit(split.train).save(folder / "model")
+    return folder
+
+
+def test_json_is_what_the_library_finds(vse: Vse, trained: Path) -> None:
+    answer = vse("evaluate", trained / "model", trained / "test.parquet", "--json")
+    assert (answer.status, answer.err) == (0, "")
+    split = scenes(images=300, seed=0).leave_one_out()
+    expected = Annotator.load(trained / "model").evaluate(split.test)
+    document = answer.document
+    assert document["metrics"] == expected.metrics
+    assert document["intervals"] == {name: list(ends) for name, ends in expected.intervals.items()}
+    assert document["images"] == expected.images
+    assert (document["model"], document["test"]) == (str(trained / "model"), str(trained / "test.parquet"))
+    wanted = {"precision@5", "recall@5", "precision@10", "recall@10", "map", "auc", "auc@10", "ndcg@10", "mrr", "hit@1"}
+    assert wanted <= document["metrics"].keys()
+
+
+def test_it_shows_a_table(vse: Vse, trained: Path) -> None:
+    answer = vse("evaluate", trained / "model", trained / "test.parquet", "--top", 3, "--top", 20)
+    assert (answer.status, answer.err) == (0, "")
+    assert "held-out labels, ranked among" in answer.out.splitlines()[0]
+    names = [line.split()[0] for line in answer.out.splitlines() if line]
+    assert {"recall@3", "recall@20", "coverage@20", "map", "auc", "head", "tail"} <= set(names)
+    assert "recall@10" not in names
+
+
+def test_rankings_are_kept(vse: Vse, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rankings.parquet"
+    options = ("--json", "--save-rankings", path, "--memory", 1, "--workers", 1, "--seed", 3)
+    document = vse("evaluate", trained / "model", trained / "test.parquet", *options).document
+    report = summarise(Rankings.load(path), seed=3)
+    assert report.metrics == document["metrics"]
+    assert {name: list(ends) for name, ends in report.intervals.items()} == document["intervals"]
+
+
+def test_the_options_of_reading_reach_the_reader(vse: Vse, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "test.csv"
+    path.write_text("what;where\nzebra crossing;img_0000001\nsky;nowhere\n", encoding="utf-8")
+    options = ("--image-column", "where", "--label-column", "what", "--separator", ";")
+    document = vse("evaluate", trained / "model", path, *options, "--json").document
+    assert (document["images"], document["unknown_images"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "test", "sentence"),
+    [
+        ("modle", "test.parquet", "modle"),
+        ("model", "tset.parquet", "tset.parquet does not exist"),
+        ("model", "train.parquet", "is both held out and known from training"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(model: str, test: str, sentence: str, vse: Vse, trained: Path) -> None:
+    answer = vse("evaluate", trained / model, trained / test)
+    assert (answer.status, answer.out) == (1, "")
+    assert sentence in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_list_of_no_labels_is_bad_usage(vse: Vse, trained: Path) -> None:
+    answer = vse("evaluate", trained / "model", trained / "test.parquet", "--top", 0)
+    assert answer.status == 2
+    assert "'--top'" in answer.err

@@ -1,0 +1,224 @@
+"""The façade: ids in, ids out, and scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from vse_ens.annotator import Annotator, Suggestion
+from vse_ens.config import PRESETS
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ConfigError, ModelError, UnknownIdError
+
+SMALL: dict[str, Any] = {"sampler": "uniform", "dimensions": 8, "epochs": 3, "workers": 1}
+WORDS = ["Meer", "sable", "海", "été", "🏖️ beach", "a/b", "007", "x y"]
+
+
+@pytest.fixture(scope="module")
+def data() -> Annotations:
+    rng = np.random.default_rng(5)
+    return Annotations.from_pairs(
+        (f"bild {i:03}/ß", WORDS[a])
+        for i in range(60)
+        for a in rng.choice(len(WORDS), rng.integers(2, 5), replace=False)
+    )
+
+
+@pytest.fixture(scope="module")
+def features(data: Annotations) -> np.ndarray:
+    return np.random.default_rng(6).normal(size=(len(data.images), 6)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def fitted(data: Annotations) -> Annotator:
+    return Annotator("opt-auc", **SMALL).fit(data)
+
+
+def test_suggestions_are_labels_the_image_lacks_best_first(fitted: Annotator, data: Annotations) -> None:
+    for image in data.images:
+        suggestions = fitted.annotate(image, top=100)
+        assert {one.label for one in suggestions} == set(WORDS) - set(data.labels_of(image))
+        scores = [one.score for one in suggestions]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_are_those_of_the_vectors(fitted: Annotator, data: Annotations) -> None:
+    image = data.images.id(7)
+    table = fitted.embeddings_
+    for one in fitted.annotate(image, top=3):
+        label = data.labels.number(one.label)
+        expected = table.image_vectors[7] @ table.label_vectors[label] + table.label_bias[label]
+        assert one.score == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_many_at_once_equal_one_at_a_time(data: Annotations) -> None:
+    # Large vectors, so that products that round in another way would show.
+    model = Annotator("opt-auc", **{**SMALL, "epochs": 1}, init_scale=1.0).fit(data)
+    images = list(data.images)[::-1]
+    together = model.annotate(images, top=4)
+    assert together == [model.annotate(image, top=4) for image in images]
+    assert together[3:6] == model.annotate(images[3:6], top=4)
+    assert together[3] == model.annotate([images[3], images[3]], top=4)[1]
+    assert model.annotate([], top=4) == []
+
+
+def test_an_unknown_image_is_told_with_the_nearest(fitted: Annotator) -> None:
+    with pytest.raises(UnknownIdError, match=r"no image 'bild 007' is known; the nearest known: .*'bild 007/ß'"):
+        fitted.annotate("bild 007")
+    with pytest.raises(UnknownIdError, match="no image 'nie' is known"):
+        fitted.annotate(["bild 007/ß", "nie"])
+
+
+def test_top_must_be_positive(fitted: Annotator) -> None:
+    with pytest.raises(ConfigError, match="top must be at least 1, got 0"):
+        fitted.annotate("bild 007/ß", top=0)
+
+
+@pytest.mark.parametrize("verb", ["annotate", "save", "evaluate"])
+def test_an_annotator_that_was_not_fitted_says_so(verb: str, data: Annotations, tmp_path: Path) -> None:
+    arguments = {"annotate": "bild 007/ß", "save": tmp_path / "model", "evaluate": data}
+    with pytest.raises(ConfigError, match=r"has not been fitted: call fit\(data\) or Annotator.load"):
+        getattr(Annotator(), verb)(arguments[verb])
+
+
+# --- saving ---
+
+
+def test_a_saved_model_comes_back_the_same(fitted: Annotator, data: Annotations, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    for verify in (True, False):
+        loaded = Annotator.load(tmp_path / "model", verify=verify)
+        assert loaded.config_ == fitted.config_
+        assert loaded.config() == fitted.config()
+        assert loaded.known_ == data
+        assert loaded.annotate(list(data.images), top=3) == fitted.annotate(list(data.images), top=3)
+
+
+def test_equal_runs_are_saved_as_equal_bytes(fitted: Annotator, data: Annotations, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "one")
+    Annotator("opt-auc", **{**SMALL, "workers": 2}).fit(data).save(tmp_path / "two")
+    one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+
+
+@pytest.mark.parametrize("tower", ["features", "id+features"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_model_of_features_needs_none_once_it_is_saved(
+    tower: str, kind: str, data: Annotations, features: np.ndarray, tmp_path: Path
+) -> None:
+    matrix: Any = features if kind == "dense" else sparse.csr_array(features)
+    model = Annotator("opt-auc", **SMALL, tower=tower, loss="hinge").fit(data.with_features(matrix))
+    images = list(data.images)
+    expected = model.annotate(images, top=4)
+    model.save(tmp_path / "model")
+    assert Annotator.load(tmp_path / "model").annotate(images, top=4) == expected
+
+
+def test_a_model_of_a_preset_that_is_gone_is_told(fitted: Annotator, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setitem(PRESETS, "mine", PRESETS["opt-auc"])
+    model = Annotator("mine", **SMALL).fit(fitted.known_)
+    model.save(tmp_path / "model")
+    monkeypatch.delitem(PRESETS, "mine")
+    with pytest.raises((ConfigError, ModelError), match="preset"):
+        Annotator.load(tmp_path / "model")
+
+
+# --- data of any kind ---
+
+
+def test_fits_whatever_holds_pairs(data: Annotations, fitted: Annotator) -> None:
+    expected = fitted.embeddings_.label_vectors.tobytes()
+    rows = [(image, label) for image in data.images for label in data.labels_of(image)]
+    frame = pd.DataFrame(rows, columns=["image", "label"]).sample(frac=1.0, random_state=1)
+    assert Annotator("opt-auc", **SMALL).fit(frame).embeddings_.label_vectors.tobytes() == expected
+    matrix = sparse.csr_array((np.ones(data.pairs), data.indices, data.indptr), (len(data.images), len(WORDS)))
+    assert Annotator("opt-auc", **SMALL).fit(matrix).known_.pairs == data.pairs
+
+
+def test_evaluates_the_other_half_of_a_split(data: Annotations) -> None:
+    train, test = data.leave_one_out(seed=0)
+    model = Annotator("opt-auc", **SMALL).fit(train)
+    found = model.evaluate(test)
+    assert all(0.0 <= found[name] <= 1.0 for name in ("recall@10", "map", "auc"))
+
+
+# --- scikit-learn's conventions ---
+
+
+def clone(model: Annotator) -> Annotator:
+    """As `sklearn.base.clone` does it: the class called with the parameters, which must then be the same objects."""
+    parameters = model.get_params(deep=False)
+    copy = type(model)(**parameters)
+    assert all(copy.get_params(deep=False)[name] is value for name, value in parameters.items())
+    return copy
+
+
+def test_a_clone_has_the_parameters_and_nothing_learnt(fitted: Annotator) -> None:
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert repr(copy) == repr(fitted)
+    assert not hasattr(copy, "embeddings_")
+
+
+def test_parameters_are_set_by_name() -> None:
+    model = Annotator("vse-ens", epochs=3)
+    assert model.set_params(epochs=5, seed=2, workers=1) is model
+    assert model.get_params() == {"preset": "vse-ens", "seed": 2, "workers": 1, "epochs": 5}
+    assert model.config().epochs == 5
+    # Together they make sense, one by one they would not.
+    model.set_params(preset="warp", loss="warp", sampler="warp")
+    assert model.config().loss == "warp"
+
+
+@pytest.mark.parametrize("bad", [{"epoch": 3}, {"epochs": 0}, {"preset": "best"}, {"loss": "warp"}, {"seed": -1}])
+def test_a_bad_parameter_is_told_and_nothing_is_changed(bad: dict[str, Any]) -> None:
+    model = Annotator("opt-auc", epochs=3)
+    with pytest.raises(ConfigError):
+        model.set_params(**bad)
+    assert model.get_params() == {"preset": "opt-auc", "seed": 0, "workers": None, "epochs": 3}
+
+
+def test_the_constructor_does_no_work(data: Annotations) -> None:
+    model = Annotator("no such preset", epochs=-1)
+    with pytest.raises(ConfigError, match="preset must be one of"):
+        model.fit(data)
+    assert repr(Annotator(seed=3, loss="hinge")) == "Annotator(preset='vse-ens', seed=3, loss='hinge')"
+
+
+# --- stopping and going on ---
+
+
+def test_ctrl_c_stops_after_the_round_and_keeps_the_model(data: Annotations, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "run"
+
+    def stop(step: Any) -> None:
+        if step.epoch == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    model = Annotator("opt-auc", **SMALL).fit(data, progress=stop, checkpoint=checkpoint)
+    assert model.interrupted_
+    assert not model.training_["complete"]
+    assert len(model.history_) == 2
+    assert isinstance(model.annotate("bild 007/ß")[0], Suggestion)
+
+    resumed = Annotator("opt-auc", **SMALL).fit(data, checkpoint=checkpoint, resume=True)
+    whole = Annotator("opt-auc", **SMALL).fit(data)
+    assert resumed.resumed_
+    assert not resumed.interrupted_
+    assert resumed.embeddings_.label_vectors.tobytes() == whole.embeddings_.label_vectors.tobytes()
+    assert resumed.embeddings_.image_vectors.tobytes() == whole.embeddings_.image_vectors.tobytes()
+    assert resumed.training_ == whole.training_
+
+
+def test_progress_is_told_after_every_round(data: Annotations) -> None:
+    steps: list[Any] = []
+    model = Annotator("opt-auc", **SMALL).fit(data, progress=steps.append)
+    assert [step.report.epoch for step in steps if step.report] == [1, 2, 3]
+    assert [report.epoch for report in model.history_] == [1, 2, 3]

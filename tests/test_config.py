@@ -1,0 +1,116 @@
+"""Every setting is checked where it enters, and told apart by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from vse_ens.config import LOSSES, PRESETS, RANK_DISTRIBUTIONS, SAMPLERS, Config, Settings, preset
+from vse_ens.errors import ConfigError
+
+BAD: dict[str, list[Any]] = {
+    "sampler": ["nearest", "", None, 3, ["uniform"]],
+    "loss": ["bpr", None],
+    "tower": ["pixels", "features+id", "context"],
+    "dimensions": [0, -1, 2.5, True, "100", None],
+    "epochs": [0, 1.0, None],
+    "learning_rate": [0, -0.1, 11, math.nan, math.inf, "0.1", True, None],
+    "learning_rate_decay": [0, 1.01, -1, math.nan],
+    "regularization": [-0.1, 11, math.nan, None, "0"],
+    "bias_regularization": [-0.1, 11, math.inf],
+    "init_scale": [0, -1, 11],
+    "label_bias": [1, "yes", None],
+    "margin": [0, -1, math.nan, math.inf],
+    "rank_distribution": ["zipf", None],
+    "rank_scale": [0, -0.5, math.nan, math.inf],
+    "negatives": [0, 1.5],
+    "candidates": [0, -3],
+    "popularity_power": [-1, 11, math.nan],
+    "rank_weight": ["median", None],
+    "top_n": [0, 2.0],
+    "refresh": [0, -1, math.inf],
+    "slices": [-1, 1.5, False],
+    "batch": [-1, 2.0],
+    "validate": [1, "no", None],
+    "metric": ["accuracy", None],
+    "patience": [0, 1.5],
+    "seed": [-1, 2**64, 0.5, True, None],
+}
+
+
+def test_every_setting_is_tried() -> None:
+    assert set(BAD) == {field.name for field in fields(Config)}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_value_is_told_with_its_name(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} must be ") as told:
+        Config(**{name: value})
+    assert repr(value) in str(told.value)
+
+
+def test_settings_are_the_fields_but_for_the_seed() -> None:
+    types = {field.name: field.type for field in fields(Config) if field.name != "seed"}
+    found = {name: getattr(hint, "__forward_arg__", hint) for name, hint in Settings.__annotations__.items()}
+    assert found == types
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_pairs_that_make_sense(sampler: str, loss: str) -> None:
+    sense = {
+        "hinge": SAMPLERS,
+        "logistic": SAMPLERS,
+        "warp": ("warp",),
+        "softmax": ("uniform", "popularity", "vse-ens", "dns"),
+    }
+    if sampler in sense[loss]:
+        assert Config(sampler=sampler, loss=loss).loss == loss
+    else:
+        with pytest.raises(ConfigError, match=f"loss {loss} .* sampler {sampler}.* use "):
+            Config(sampler=sampler, loss=loss)
+
+
+def test_a_dictionary_goes_out_and_comes_back() -> None:
+    config = Config(sampler="dns", loss="logistic", rank_distribution=RANK_DISTRIBUTIONS[1], seed=3)
+    assert Config.from_dict(config.to_dict()) == config
+
+
+def test_unknown_names_are_told() -> None:
+    with pytest.raises(ConfigError, match=r"unknown setting 'dimension'; known are .*dimensions"):
+        Config.from_dict({"dimension": 3})
+    with pytest.raises(ConfigError, match="unknown setting 'dimension'"):
+        Config().override(dimension=3)
+
+
+def test_override_leaves_out_what_is_none() -> None:
+    assert Config().override(dimensions=7, epochs=None) == Config(dimensions=7)
+    with pytest.raises(ConfigError, match="dimensions"):
+        Config().override(dimensions=0)
+
+
+def test_towers_are_taken_apart() -> None:
+    found = {tower: (Config(tower=tower).has_ids, Config(tower=tower).has_features) for tower in ("id", "features")}
+    assert found == {"id": (True, False), "features": (False, True)}
+    assert Config(tower="id+features").has_ids
+    assert Config(tower="id+features").has_features
+
+
+def test_presets_of_the_paper() -> None:
+    for name in ("vse-ens", "warp", "opt-auc"):
+        paper = preset(f"paper-{name}")
+        assert (paper.sampler, paper.loss) == (PRESETS[name].sampler, PRESETS[name].loss)
+        assert (paper.dimensions, paper.learning_rate, paper.regularization) == (100, 0.01, 0.01)
+        assert not paper.label_bias
+        assert paper.init_scale == 0.01
+    assert (PRESETS["vse-ens"].sampler, PRESETS["vse-ens"].loss) == ("vse-ens", "hinge")
+    assert (PRESETS["warp"].sampler, PRESETS["warp"].loss) == ("warp", "warp")
+    assert (PRESETS["opt-auc"].sampler, PRESETS["opt-auc"].loss) == ("uniform", "logistic")
+
+
+def test_an_unknown_preset_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"preset must be one of vse-ens, .*; got 'best'"):
+        preset("best")
