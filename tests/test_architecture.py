@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "vse_ens"
 # From the roof down: a room may import any room of a lower floor ...
 FLOORS = (
     {"cli", "service"},
-    {"annotator"},
+    {"annotator", "experiments"},
     {"train", "evaluate", "baselines", "curate", "report"},
     {"run"},
     {"model", "data"},
@@ -24,6 +24,7 @@ FLOORS = (
 # ... and on its own floor only these: (who, whom).
 NEIGHBOURS = {
     ("cli", "service"),
+    ("experiments", "annotator"),
     ("train", "evaluate"),
     ("curate", "evaluate"),
     ("report", "evaluate"),
@@ -137,6 +138,8 @@ def test_the_document_names_every_room() -> None:
         ("train/x.py", "from vse_ens.annotator import Annotator", "train may not import annotator"),
         ("service/x.py", "from vse_ens.cli.screen import Screen", "service may not import cli"),
         ("annotator.py", "from vse_ens.cli.screen import Screen", "annotator may not import cli"),
+        ("annotator.py", "from vse_ens.experiments.compare import compare", "annotator may not import experiments"),
+        ("report/x.py", "from vse_ens.experiments.compare import compare", "report may not import experiments"),
         ("train/x.py", "import numba", "imports numba, which only kernels/ may"),
         ("run/threads.py", "import ray", "imports ray, which only run/ray may"),
         ("cli/serve.py", "from fastapi import FastAPI", "imports fastapi, which only service/ may"),

@@ -168,7 +168,7 @@ class Annotator:
         """
         from vse_ens.evaluate.report import summarise
 
-        return summarise(self.rankings(test, top=max(tops, default=1)), tops=tops)
+        return summarise(self.rankings(test, top=max(tops, default=1)), tops=tops, workers=self.workers)
 
     def rankings(
         self,

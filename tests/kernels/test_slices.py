@@ -130,24 +130,45 @@ def test_where_the_margin_holds_there_is_still_decay() -> None:
     assert_allclose(problem.tables.bias, before[2] * 0.975, rtol=1e-6)
 
 
-def test_merging_adds_the_changes_of_all_slices() -> None:
+def merged(base: list[float], changes: list[list[float]]) -> NDArray[np.float32]:
+    """One row after slices changed it so."""
+    table = np.array([base], np.float32)
+    copies = table + np.array(changes, np.float32)[:, None, :]
+    merge_slices(table, copies, 0, 1)
+    return table[0]
+
+
+def test_merging_adds_changes_as_far_as_they_do_not_agree() -> None:
     rng = np.random.default_rng(2)
     table = rng.normal(size=(9, DIMENSIONS)).astype(np.float32)
-    changes = rng.normal(size=(4, 9, DIMENSIONS)).astype(np.float32)
-    copies = (table + changes).astype(np.float32)
-    expected = table.astype(np.float64) + (copies.astype(np.float64) - table).sum(axis=0)
-    merged = table.copy()
+    copies = (table + rng.normal(0.2, 1.0, size=(4, 9, DIMENSIONS))).astype(np.float32)
+    changes = copies.astype(np.float64) - table
+    total = changes.sum(axis=0)
+    share = np.minimum(1.0, (changes**2).sum(axis=(0, 2)) / (total**2).sum(axis=1))
+    assert 0 < np.count_nonzero(share < 1) < 9, "rows of both kinds"
+    ours = table.copy()
     for first, last in ((0, 2), (2, 9)):
-        merge_slices(merged, copies, first, last)
-    assert_allclose(merged, expected, rtol=1e-5, atol=1e-5)
-    assert all((copy == merged).all() for copy in copies)
+        merge_slices(ours, copies, first, last)
+    assert_allclose(ours, table + share[:, None] * total, rtol=1e-5, atol=1e-5)
+    assert all((copy == ours).all() for copy in copies)
+
+
+def test_merging_averages_changes_that_agree_and_adds_those_that_have_nothing_in_common() -> None:
+    assert_allclose(merged([1.0, 2.0], [[0.5, 1.0]] * 4), [1.5, 3.0])
+    assert_allclose(merged([1.0, 2.0], [[3.0, 0.0], [0.0, 4.0]]), [4.0, 6.0])
+    assert_allclose(merged([1.0, 2.0], [[3.0, 0.0], [-1.0, 0.0]]), [3.0, 2.0])
+    assert_allclose(merged([1.0, 2.0], [[0.0, 0.0], [0.0, 0.0]]), [1.0, 2.0])
 
 
 def test_merging_touches_only_its_rows() -> None:
     table, copies = np.zeros((5, 3), np.float32), np.ones((2, 5, 3), np.float32)
+    copies[1] = 2.0
     merge_slices(table, copies, 1, 3)
-    assert table[:, 0].tolist() == [0, 2, 2, 0, 0]
-    assert copies[:, :, 0].tolist() == [[1, 2, 2, 1, 1]] * 2
+    assert not table[[0, 3, 4]].any()
+    assert table[[1, 2]].all()
+    assert (copies[:, [1, 2]] == table[[1, 2]]).all()
+    assert (copies[0, [0, 3, 4]] == 1.0).all()
+    assert (copies[1, [0, 3, 4]] == 2.0).all()
 
 
 def test_a_slice_of_no_images_does_nothing() -> None:

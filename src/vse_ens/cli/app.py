@@ -14,6 +14,7 @@ import typer
 
 from vse_ens import __version__
 from vse_ens.cli import boundary
+from vse_ens.cli.compare import compare
 from vse_ens.cli.data_iaprtc12 import iaprtc12
 from vse_ens.cli.data_nuswide import nuswide
 from vse_ens.cli.data_openimages import openimages
@@ -58,6 +59,7 @@ add(app, info, example="vse info pairs.csv")
 add(app, split, example="vse split pairs.csv --out split --seed 0")
 add(app, train, example="vse train split/train.parquet --out model --validate")
 add(app, evaluate, example="vse evaluate model split/test.parquet")
+add(app, compare, example="vse compare pairs.csv --models vse-ens,ease --out report.html")
 add(app, doctor, example="vse doctor")
 
 data = typer.Typer(

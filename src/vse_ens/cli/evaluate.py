@@ -34,7 +34,7 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the random resamples behind the intervals.")] = 0,
     workers: Annotated[int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Threads.")] = None,
-    memory: Annotated[int, typer.Option(metavar="MB", min=1, help="Memory for scores at a time.")] = 32,
+    memory: Annotated[int, typer.Option(metavar="MB", min=1, help="Memory for scores at a time.")] = 16,
     reading: Reading,
     screen: Screen,
 ) -> None:
@@ -54,7 +54,7 @@ def evaluate(
     began = time.perf_counter()
     with screen.progress("evaluating", len(held_out.images), "images") as progress:
         rankings = annotator.rankings(held_out, top=max(top), memory=memory * 1_000_000, progress=progress)
-    report = summarise(rankings, tops=top, seed=seed)
+    report = summarise(rankings, tops=top, seed=seed, workers=workers)
     seconds = time.perf_counter() - began
     if save_rankings is not None:
         rankings.save(save_rankings)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 
 RESAMPLES = 1000
 _LEVEL = 0.95
-# Weights are made for so many resamples at a time. Each of these has a stream of its own: part of the result.
-_AT_A_TIME = 8
 _LOTS = 1 << 16
+# Weights held at a time; a resample of many images may need more.
+_MOST_WEIGHTS = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,9 @@ class Sample:
     values: NDArray[np.float64]
 
 
-def intervals(images: int, samples: Sequence[Sample], streams: Streams) -> list[NDArray[np.float64]]:
+def intervals(
+    images: int, samples: Sequence[Sample], streams: Streams, workers: int | None = None
+) -> list[NDArray[np.float64]]:
     """For every sample and column the two ends between which 95 % of the resampled means lie.
 
     Poisson bootstrap: in each resample every image counts a Poisson(1) number of times, which for more than a few
@@ -44,13 +48,13 @@ def intervals(images: int, samples: Sequence[Sample], streams: Streams) -> list[
         table[sample.rows, start] = 1.0
         table[sample.rows, columns[-1]] = sample.values - centre
 
-    weight_of = _poisson_table()
     sums = np.empty((RESAMPLES, table.shape[1]), np.float32)
-    for first in range(0, RESAMPLES, _AT_A_TIME):
-        count = min(_AT_A_TIME, RESAMPLES - first)
-        words = streams.child(first).words(-(-count * images // 4))
-        lots = words.astype("<u8", copy=False).view("<u2")[: count * images].reshape(count, images)
-        sums[first : first + count] = np.take(weight_of, lots, mode="clip") @ table
+    weights = np.empty((max(1, min(RESAMPLES, _MOST_WEIGHTS // images)), images), np.float32)
+    with Workers(workers) as team:
+        for first in range(0, RESAMPLES, len(weights)):
+            some = weights[: RESAMPLES - first]
+            team.run([partial(_draw, streams.child(first + row), weight) for row, weight in enumerate(some)])
+            np.matmul(some, table, out=sums[first : first + len(some)])
 
     tail = (1.0 - _LEVEL) / 2.0
     result = []
@@ -61,6 +65,13 @@ def intervals(images: int, samples: Sequence[Sample], streams: Streams) -> list[
     return result
 
 
+def _draw(streams: Streams, weights: NDArray[np.float32], _worker: int) -> None:
+    """Fill in the weights of one resample: sixteen bits of the stream are a lot."""
+    words = streams.words(-(-len(weights) // 4)).astype("<u8", copy=False)
+    np.take(_poisson_table(), words.view("<u2")[: len(weights)], out=weights, mode="clip")
+
+
+@cache
 def _poisson_table() -> NDArray[np.float32]:
     """The Poisson(1) number of each of 65,536 equally likely lots."""
     shares = np.cumsum([math.exp(-1.0) / math.factorial(number) for number in range(12)])

@@ -16,7 +16,7 @@ from vse_ens.evaluate.scorer import Scorer
 from vse_ens.kernels.ranking import IS_KNOWN, Found, Pairs, rank_rows
 from vse_ens.run.threads import Workers
 
-DEFAULT_MEMORY = 32_000_000
+DEFAULT_MEMORY = 16_000_000
 """Bytes of a block of scores. More is no faster: a block should stay near the cache, and below what the C library
 returns to the system and asks for again."""
 

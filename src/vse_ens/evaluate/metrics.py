@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.rankings import Rankings
@@ -149,8 +148,9 @@ def coverage(rankings: Rankings, top: int) -> float:
 
     Lists as a user sees them: equal scores in the order of ids.
     """
-    shown: NDArray[np.int32] = rankings.top[:, :top]
-    return len(np.unique(shown[shown >= 0])) / rankings.ranked_labels if rankings.ranked_labels else 0.0
+    shown = np.zeros(len(rankings.labels) + 1, dtype=bool)
+    shown[rankings.top[:, :top]] = True  # -1, where a list has ended, is the place behind the last label
+    return int(np.count_nonzero(shown[:-1])) / rankings.ranked_labels if rankings.ranked_labels else 0.0
 
 
 def _inverse_places(standing: Standing) -> Numbers:

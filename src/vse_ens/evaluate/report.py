@@ -109,13 +109,13 @@ class Report(Mapping[str, float]):
         return "\n".join(blocks)
 
 
-def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0) -> Report:
+def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, workers: int | None = None) -> Report:
     """Compute all metrics from rankings; ``seed`` is that of the bootstrap intervals."""
     images = len(rankings.images)
     values = metrics.per_image(rankings, tops)
     parts = _parts(rankings)
     samples = [Sample(np.arange(images), _table(values)), *(Sample(part.rows, _table(part.values)) for part in parts)]
-    ends, *ends_of_parts = intervals(images, samples, Streams(seed).child("bootstrap"))
+    ends, *ends_of_parts = intervals(images, samples, Streams(seed).child("bootstrap"), workers)
     unknown = rankings.candidates < 0
     return Report(
         images=images,

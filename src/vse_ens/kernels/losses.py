@@ -20,9 +20,12 @@ def hinge(difference: np.float32, margin: np.float32) -> tuple[np.float32, np.fl
 
 
 @part
-def logistic(difference: np.float32) -> tuple[np.float32, np.float32]:
-    """ln(1 + exp(-x)), and minus its slope 1 / (1 + exp(x)); neither overflows."""
+def logistic(difference: np.float32) -> tuple[np.float32, np.float32, np.float32]:
+    """ln(1 + exp(-x)) as (a, b) with a + ln b, and minus its slope 1 / (1 + exp(x)); none of them overflows.
+
+    Whoever adds up many multiplies the b's and takes one logarithm in the end.
+    """
     decay = np.exp(-abs(difference))
-    value = np.log1p(decay) + max(-difference, _ZERO)
-    slope = decay / (_ONE + decay) if difference > _ZERO else _ONE / (_ONE + decay)
-    return value, slope
+    factor = _ONE + decay
+    slope = decay / factor if difference > _ZERO else _ONE / factor
+    return max(-difference, _ZERO), factor, slope

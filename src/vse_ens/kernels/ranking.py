@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 from vse_ens.kernels.jit import kernel, part
 from vse_ens.kernels.tables import Floats
 
-# Labels looked at together: one comparison of all with the score to beat tells that none of them leads.
-_CHUNK = 64
+Keys = NDArray[np.int32]
+
+# The best label is looked for in the best chunk of labels only. Long enough for the vector unit, short enough to search.
+CHUNK = 128
 # What `Found.above` holds where there is no such count.
 IS_KNOWN, IS_NAN = -1, -2
+
+_SIGN_PLACE = np.int32(31)
+_ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
+_INFINITY = np.int32(0x7F800000)
+_LEFT_OUT = np.int32(-(2**31))  # below the key of any score
 
 
 class Pairs(NamedTuple):
@@ -32,54 +39,58 @@ class Found(NamedTuple):
 
 
 @part
-def holds(labels: NDArray[np.int32], label: np.int32) -> bool:
-    """Whether sorted ``labels`` hold ``label``."""
-    low, high = 0, labels.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if labels[middle] < label:
-            low = middle + 1
-        else:
-            high = middle
-    return low < labels.shape[0] and labels[low] == label
+def fill_keys(bits: Keys, keys: Keys) -> bool:
+    """The bits of floats as whole numbers of the same order, in which both zeros are 0; whether all are numbers."""
+    largest = np.int32(0)
+    for a in range(bits.shape[0]):
+        sign, size = np.int32(bits[a] >> _SIGN_PLACE), np.int32(bits[a] & _ALL_BUT_SIGN)
+        keys[a] = np.int32(np.int32(size ^ sign) - sign)
+        largest = max(largest, size)
+    return largest <= _INFINITY
 
 
 @part
-def stand(line: Floats, own: np.float32, known: NDArray[np.int32]) -> tuple[int, int]:
-    """How many labels other than the known ones score higher than ``own``, and how many the same."""
+def stand(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
+    """How many keys are higher than ``own``, and how many the same."""
     above, tied = np.int32(0), np.int32(0)
-    for a in range(line.shape[0]):
-        above = np.int32(above + (line[a] > own))
-        tied = np.int32(tied + (line[a] == own))
-    for place in range(known.shape[0]):
-        above = np.int32(above - (line[known[place]] > own))
-        tied = np.int32(tied - (line[known[place]] == own))
+    for a in range(keys.shape[0]):
+        above = np.int32(above + (keys[a] > own))
+        tied = np.int32(tied + (keys[a] == own))
     return above, tied
 
 
 @part
-def lead(line: Floats, known: NDArray[np.int32], best: Floats, top: NDArray[np.int32]) -> None:
-    """The best labels other than the known ones into ``top``, with their scores in ``best``."""
-    labels, last = line.shape[0], top.shape[0] - 1
-    best[:] = -np.inf
+def highest(keys: Keys, chunk: int) -> np.int32:
+    """The highest key of a chunk."""
+    part_of_keys = keys[chunk * CHUNK : chunk * CHUNK + CHUNK]
+    found = _LEFT_OUT
+    for a in range(CHUNK):
+        found = max(found, part_of_keys[a])
+    return found
+
+
+@part
+def lead(keys: Keys, peaks: Keys, top: NDArray[np.int32]) -> None:
+    """The labels with the highest keys into ``top``; they are taken out of ``keys``."""
+    for chunk in range(peaks.shape[0]):
+        peaks[chunk] = highest(keys, chunk)
     top[:] = -1
-    for start in range(0, labels, _CHUNK):
-        stop = min(start + _CHUNK, labels)
-        if stop - start == _CHUNK:
-            chunk, to_beat = line[start : start + _CHUNK], best[last]
-            better = np.int32(0)
-            for place in range(_CHUNK):
-                better |= np.int32(chunk[place] > to_beat)
-            if not better:
-                continue
-        for a in range(start, stop):
-            score = line[a]
-            if score > best[last] and not holds(known, np.int32(a)):
-                place = last
-                while place > 0 and score > best[place - 1]:
-                    best[place], top[place] = best[place - 1], top[place - 1]
-                    place -= 1
-                best[place], top[place] = score, a
+    for place in range(top.shape[0]):
+        best = _LEFT_OUT
+        for chunk in range(peaks.shape[0]):
+            best = max(best, peaks[chunk])
+        if best <= -_INFINITY:
+            return
+        # The first chunk and the first label in it: of equal scores the lowest number leads.
+        chunk = 0
+        while peaks[chunk] != best:
+            chunk += 1
+        label = chunk * CHUNK
+        while keys[label] != best:
+            label += 1
+        top[place] = label
+        keys[label] = _LEFT_OUT
+        peaks[chunk] = highest(keys, chunk)
 
 
 @kernel
@@ -97,22 +108,24 @@ def rank_rows(
     ``held_out`` and ``found``.
     """
     labels = scores.shape[1]
-    best = np.empty(found.top.shape[1], np.float32)
+    peaks = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
+    keys = np.full(peaks.shape[0] * CHUNK, _LEFT_OUT, np.int32)
+    bits = scores.view(np.int32)
     for n in range(first, last):
-        line, row, image = scores[n], rows[n], images[n]
-        own_known = known.labels[known.indptr[image] : known.indptr[image + 1]]
-        nans = np.int32(0)
-        for a in range(labels):
-            nans |= np.int32(line[a] != line[a])
+        row, image = rows[n], images[n]
+        all_numbers = fill_keys(bits[n], keys)
+        known_labels = known.labels[known.indptr[image] : known.indptr[image + 1]]
+        for place in range(known_labels.shape[0]):
+            keys[known_labels[place]] = _LEFT_OUT
         for pair in range(held_out.indptr[row], held_out.indptr[row + 1]):
             label = held_out.labels[pair]
             found.tied[pair] = 0
-            if nans:
+            if not all_numbers:
                 found.above[pair] = IS_NAN
             elif label < 0:
-                found.above[pair] = labels - own_known.shape[0]
-            elif holds(own_known, label):
+                found.above[pair] = labels - known_labels.shape[0]
+            elif keys[label] == _LEFT_OUT:
                 found.above[pair] = IS_KNOWN
             else:
-                found.above[pair], found.tied[pair] = stand(line, line[label], own_known)
-        lead(line, own_known, best, found.top[row])
+                found.above[pair], found.tied[pair] = stand(keys, keys[label])
+        lead(keys, peaks, found.top[row])

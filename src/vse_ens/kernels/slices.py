@@ -13,7 +13,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.jit import kernel, part, prefetch_row, source_version
 from vse_ens.kernels.tables import DRAWS, GIVEN_UP, VIOLATIONS, Features, Floats, Pairs, Sampling, Shared, Step
 
-_ONE = np.float32(1.0)
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 
 class SliceScratch(NamedTuple):
@@ -36,6 +36,9 @@ class SliceScratch(NamedTuple):
             np.empty(scores, np.float32),
         )
 
+
+# A product of so much is taken to its logarithm before it could overflow.
+_FULL = 1e200
 
 SliceKernel = Callable[..., float]
 
@@ -90,7 +93,7 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
         rate = step.learning_rate
         shrink = _ONE - rate * step.regularization
         shrink_bias = _ONE - step.bias_rate * step.bias_regularization
-        total_loss = 0.0
+        total_loss, product = 0.0, 1.0
         for visit in range(images.shape[0]):
             image = images[visit]
             if has_ids:
@@ -117,6 +120,7 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                         negative = samplers.draw_popularity(sampling, owned, state, counts)
                     scratch.negatives[place] = negative
                     prefetch_row(labels, max(negative, 0))
+                    prefetch_row(labels, np.int64(owned[place]))
 
             for place in range(owned.shape[0]):
                 positive = owned[place]
@@ -149,11 +153,16 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                 for f in range(dimensions):
                     difference += vector[f] * (labels[positive, f] - labels[negative, f])
                 if logistic:
-                    value, slope = losses.logistic(difference)
+                    linear, factor, slope = losses.logistic(difference)
+                    total_loss += linear
+                    product *= factor
+                    if product > _FULL:
+                        total_loss += np.log(product)
+                        product = 1.0
                 else:
                     value, slope = losses.hinge(difference, step.margin)
+                    total_loss += weight * value
                 counts[VIOLATIONS] += difference < step.margin
-                total_loss += weight * value
                 reach = rate * weight * slope
                 reach_bias = step.bias_rate * weight * slope
                 for f in range(dimensions):
@@ -172,21 +181,34 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
             elif has_ids:
                 for f in range(dimensions):
                     image_vectors[image, f] = vector[f]
-        return total_loss
+        return total_loss + np.log(product)
 
     return train_slice
 
 
 @kernel
 def merge_slices(table: Floats, copies: Floats, first: int, last: int) -> None:
-    """Rows ``first`` to ``last - 1``: what every slice changed is added, in slice order, and all copies start anew."""
+    """Rows ``first`` to ``last - 1``: what the slices changed is combined, in slice order, and all copies start anew.
+
+    With d_s what slice s did to a row, the row moves by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2): changes that have
+    nothing to do with each other are added, changes that agree are averaged. A common label is moved the same way by
+    every slice; their sum would overshoot, and diverge. (The idea of Adasum, Maleki et al. 2021, for many at once.)
+    """
     slices, _, width = copies.shape
+    total = np.empty(width, np.float32)
     for row in range(first, last):
+        total[:] = _ZERO
+        apart, together = _ZERO, _ZERO
+        for s in range(slices):
+            for f in range(width):
+                change = copies[s, row, f] - table[row, f]
+                total[f] += change
+                apart += change * change
         for f in range(width):
-            base = table[row, f]
-            total = base
-            for s in range(slices):
-                total += copies[s, row, f] - base
-            table[row, f] = total
-            for s in range(slices):
-                copies[s, row, f] = total
+            together += total[f] * total[f]
+        share = apart / together if together > apart else _ONE
+        for f in range(width):
+            table[row, f] += share * total[f]
+        for s in range(slices):
+            for f in range(width):
+                copies[s, row, f] = table[row, f]

@@ -15,8 +15,7 @@ def model_card(
     lines = [
         "# A vse-ens model",
         "",
-        f"Suggests labels for images: {settings['sampler']} sampling, {settings['loss']} loss, tower {settings['tower']}, "
-        + f"{settings['dimensions']} dimensions. Made by vse-ens {training['version']}.",
+        f"Suggests labels for images. Made by vse-ens {training['version']}.",
         "",
         "## Use",
         "",

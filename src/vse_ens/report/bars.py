@@ -72,7 +72,7 @@ class BarChart:
         ]
         for place, group in enumerate(self.groups):
             top = 6.0 + group_height * place + head
-            parts.append(text(left, top - 6, group, name="name"))
+            parts.append(text(left + 6, top - 6, group, name="name"))
             for number, one in enumerate(self.bars):
                 ends_here = one.intervals[place] if one.intervals else None
                 parts.append(self._bar(number, one.values[place], ends_here, x, top + _BAR * number))

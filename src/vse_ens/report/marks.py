@@ -39,13 +39,15 @@ def marker(number: int, x: float, y: float, title: str = "") -> str:
 
 def line_sample(number: int, curve: bool) -> str:
     """A line and its shape, or the shape alone, for a legend."""
+    width = 34 if curve else 14
     line = f'<path class="curve" d="M1 7H33"{dash(number)}/>' if curve else ""
-    return f'<svg class="{colour(number)}" viewBox="0 0 34 14" aria-hidden="true">{line}{marker(number, 17, 7)}</svg>'
+    return _sample(number, width, line + marker(number, width / 2, 7))
 
 
 def bar_sample(number: int) -> str:
     """A piece of a bar, for a legend."""
-    return (
-        f'<svg class="{colour(number)}" viewBox="0 0 34 14" aria-hidden="true">'
-        '<rect class="bar" x="6" y="1" width="22" height="12" rx="2"/></svg>'
-    )
+    return _sample(number, 14, '<rect class="bar" x="1" y="1" width="12" height="12" rx="2"/>')
+
+
+def _sample(number: int, width: int, inside: str) -> str:
+    return f'<svg class="{colour(number)}" width="{width}" viewBox="0 0 {width} 14" aria-hidden="true">{inside}</svg>'

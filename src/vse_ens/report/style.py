@@ -74,8 +74,7 @@ caption{{text-align:left;color:var(--faint);padding:0 0 .5rem;font-size:.9rem;ma
 th,td{{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--line)}}
 th+th,td{{padding-left:.4rem}}
 thead th{{vertical-align:bottom;font-size:.85rem;border-bottom:2px solid var(--line);white-space:nowrap}}
-tbody th{{font-weight:600;position:sticky;left:0;background:var(--paper);max-width:14rem;min-width:6.5rem;
-overflow-wrap:anywhere}}
+tbody th{{font-weight:600;position:sticky;left:0;background:var(--paper);max-width:14rem;min-width:6.5rem}}
 .number{{text-align:right;white-space:nowrap}}
 td.best{{background:var(--best)}}
 td small,th small{{display:block;color:var(--faint);font-weight:400;font-size:.78rem}}
@@ -86,7 +85,7 @@ figcaption{{font-weight:600;margin-bottom:.25rem}}
 .legend{{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;margin:.25rem 0 .5rem;padding:0;font-size:.9rem;
 max-width:none}}
 .legend li{{display:flex;align-items:center;gap:.4rem;overflow-wrap:anywhere}}
-.legend svg{{width:34px;height:14px;flex:none}}
+.legend svg{{height:14px;flex:none}}
 .chart{{display:block;width:100%;height:auto}}
 .chart text{{font-size:13px;fill:var(--faint);font-family:inherit}}
 .chart text.name{{fill:var(--ink);font-weight:600}}

@@ -87,6 +87,9 @@ def shown(value: Value, style: str = "") -> str:
 
 def _cell(cell: Cell, style: str, number: bool, name: bool) -> str:
     text = escape(shown(cell.ours, style))
+    if name:
+        # A long name without spaces, such as settings in a row, may go on in the next line.
+        text = text.replace(",", ",<wbr>").replace(":", ":<wbr>")
     parts = [f"<strong>{text}</strong>" if cell.best else text]
     if cell.interval is not None:
         low, high = (escape(shown(end, style)) for end in cell.interval)

@@ -53,7 +53,8 @@ class Engine:
         self._tables = shared_tables(embeddings)
         self._pairs = pairs_of(data)
         self._features = features_of(config, data)
-        self._sampling = make_sampling(config, data)
+        self._width = embeddings.dimensions  # k, or more where rows are padded
+        self._sampling = make_sampling(config, data, self._width)
         self._rank_weights = (
             rank_weights(len(data.labels), config.rank_weight, config.top_n)
             if config.loss == "warp"
@@ -64,7 +65,7 @@ class Engine:
         ]
         self._scratch = [
             SliceScratch.sized(
-                config.dimensions,
+                self._width,
                 int(data.labels_per_image.max(initial=0)),
                 len(data.labels) if config.sampler == "naive" else 0,
             )
@@ -99,7 +100,7 @@ class Engine:
         raise NotImplementedError
 
     def _refresh(self) -> None:
-        factors = self._config.dimensions + 1
+        factors = self._width + 1
 
         def rank(first: int, last: int, worker: int) -> None:
             rank_factors(
@@ -118,7 +119,7 @@ class SliceEngine(Engine):
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         super().__init__(config, data, embeddings, workers)
         self._kernel = slice_kernel(
-            config.dimensions,
+            self._width,
             samplers.CODES[config.sampler],
             losses.CODES[config.loss],
             config.has_ids,
@@ -166,13 +167,11 @@ class BatchEngine(Engine):
 
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         super().__init__(config, data, embeddings, workers)
-        self._kernel = compute_kernel(
-            config.dimensions, samplers.CODES[config.sampler], config.has_ids, config.has_features
-        )
+        self._kernel = compute_kernel(self._width, samplers.CODES[config.sampler], config.has_ids, config.has_features)
         # A batch ends with a whole image, so it may be longer than asked for by one image's labels.
         most = 2 * self._schedule.batch + int(data.labels_per_image.max(initial=0))
-        self._changes = Changes.sized(most, config.negatives, config.dimensions)
-        self._moves = np.empty((most if config.has_features else 0, config.dimensions), np.float32)
+        self._changes = Changes.sized(most, config.negatives, self._width)
+        self._moves = np.empty((most if config.has_features else 0, self._width), np.float32)
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> Work:
         batches = plan.batches(number, self._schedule.batch)

@@ -20,10 +20,9 @@ from vse_ens.streams import Streams
 # A round shorter than this would spend more time on its refresh than on its draws; it concerns vocabularies below some
 # 300 labels only, where the paper's |A| ln |A| is a few hundred draws.
 _SHORTEST_ROUND = 2_048
-# A slice of fewer draws spends too much of its time on copying and merging the label table; and the more slices of a
-# round start from one snapshot, the more their sum overshoots (8 slices of 6,000 draws: recall@10 0.636 for 0.662).
-_SHORTEST_SLICE = 16_384
-_MOST_SLICES = 8
+# From so many labels on a round is long enough to be worth sharing out, and into so many slices. Each slice costs a
+# copy of the label table and its part of the merge: at two about a tenth of a worker's time.
+_SLICES = ((100_000, 8), (20_000, 4), (3_000, 2))
 _CHUNKS = 8
 
 
@@ -38,11 +37,10 @@ class Schedule:
     @classmethod
     def of(cls, config: Config, labels: int) -> Schedule:
         """The schedule of a model: from the number of labels where the configuration leaves it open."""
-        natural = config.refresh * labels * math.log(max(labels, 2))
+        slices = config.slices or _slices(config, labels)
+        # With slices a round is twice as long: half the merges, and with two of them each still draws |A| ln |A|.
+        natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
         draws = max(int(natural), _SHORTEST_ROUND)
-        # Every image trains the whole feature map, so slices overshoot there most: one, unless asked for.
-        pieces = 1 if config.has_features else draws // _SHORTEST_SLICE
-        slices = config.slices or _power_of_two(min(_MOST_SLICES, pieces))
         # A batch much larger than the vocabulary adds many stale steps to the same rows, and diverges.
         batch = config.batch or min(1_024, max(32, 2 * labels))
         return cls(draws, slices, batch)
@@ -102,6 +100,8 @@ def _cut(before: NDArray[np.int64], first: int, last: int, size: int) -> NDArray
     return np.unique(np.clip(places, first, last))
 
 
-def _power_of_two(count: int) -> int:
-    """The largest power of two up to ``count``, at least 1: pieces that share out evenly among cores."""
-    return 1 << (max(count, 1).bit_length() - 1)
+def _slices(config: Config, labels: int) -> int:
+    # Every image trains the whole feature map, where the slices' changes agree most; batches have no slices.
+    if config.has_features or config.loss == "softmax":
+        return 1
+    return next((slices for least, slices in _SLICES if labels >= least), 1)

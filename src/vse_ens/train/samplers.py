@@ -23,8 +23,8 @@ from vse_ens.train.distributions import alias_table, popularity_probabilities, r
 _MAX_REDRAWS = 64
 
 
-def make_sampling(config: Config, data: Annotations) -> Sampling:
-    """The tables of a configuration's sampler; rankings and spreads are filled by the first refresh."""
+def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
+    """The tables of a configuration's sampler for vectors of so many factors; the first refresh fills the rankings."""
     labels = len(data.labels)
     threshold, alias = np.empty(0, np.float32), np.empty(0, np.int32)
     rankings = np.empty((0, 0), np.uint16)
@@ -34,10 +34,10 @@ def make_sampling(config: Config, data: Annotations) -> Sampling:
         threshold, alias = alias_table(popularity_probabilities(data.images_per_label, config.popularity_power))
     if config.sampler == "vse-ens":
         small = labels <= np.iinfo(np.uint16).max + 1  # half the memory, and half the misses
-        rankings = np.zeros((config.dimensions + 1, labels), np.uint16 if small else np.int32)
+        rankings = np.zeros((factors + 1, labels), np.uint16 if small else np.int32)
     return Sampling(
         rankings=rankings,
-        spread=np.zeros(config.dimensions + 1, np.float32),
+        spread=np.zeros(factors + 1, np.float32),
         threshold=threshold,
         alias=alias,
         candidates=max(labels - 1, 1) if config.sampler == "warp" else config.candidates,

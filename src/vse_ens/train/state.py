@@ -14,13 +14,21 @@ from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
 
 
+# Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
+# memory of what is kept.
+_BLOCK_ROWS = 16_384
+
+
 def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     """N(0, init_scale^2) from named streams; biases start at 0."""
     streams = Streams(config.seed).child("init")
 
     def normal(name: str, rows: int, scale: float = config.init_scale) -> Floats:
-        numbers = streams.child(name).normals(rows * config.dimensions)
-        return (numbers * scale).astype(np.float32).reshape(rows, config.dimensions)
+        table = np.empty((rows, config.dimensions), np.float32)
+        for start in range(0, rows, _BLOCK_ROWS):
+            block = table[start : start + _BLOCK_ROWS]
+            block[:] = (streams.child(name, start).normals(block.size) * scale).reshape(block.shape)
+        return table
 
     columns, feature_scale = 0, 0.0
     if config.has_features:

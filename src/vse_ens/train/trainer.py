@@ -28,6 +28,8 @@ from vse_ens.train.stopping import EarlyStopping
 # many that what is left to learn from is another data set.
 _VALIDATION_IMAGES = 4_000
 _VALIDATION_SHARE = 0.2
+# Vectors are trained at a multiple of this length, that of a vector register: what is over would run one by one.
+_LANES = 8
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,15 @@ class Trainer:
         self._data = data
         self._workers = workers
         self._stopping = EarlyStopping(config.patience)
-        self._current = initial_embeddings(config, data)
+        # Zeros behind every vector stay zeros: no step has a direction there.
+        self._current = initial_embeddings(config, data).widened(-(-config.dimensions // _LANES) * _LANES)
         self._best: Embeddings | None = None
         self._epoch, self._round, self._work = 0, 0, Work()
 
     @property
     def embeddings(self) -> Embeddings:
         """The model as it is: of the best epoch so far where there is validation, else of the last round."""
-        return self._best or self._current
+        return (self._best or self._current).widened(self.config.dimensions)
 
     @property
     def finished(self) -> bool:

@@ -1,0 +1,28 @@
+"""The command that is running, as it was typed."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import typer
+
+
+def typed_command(context: typer.Context) -> str:
+    """The command with every argument and option that was given, as a shell takes it."""
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            words += _words(parameter, context.params[name])
+    return shlex.join(words)
+
+
+def _words(parameter: Any, value: Any) -> list[str]:
+    if parameter.param_type_name == "argument":
+        return [str(value)]
+    if parameter.is_flag:
+        return [(parameter.opts if value else parameter.secondary_opts)[0]]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [word for one in values for word in (parameter.opts[0], str(one))]

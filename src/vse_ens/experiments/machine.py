@@ -1,0 +1,42 @@
+"""Where and with what something was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from vse_ens import __version__
+from vse_ens.run.threads import available_cores
+
+_PACKAGES = ("numpy", "numba", "scipy", "polars", "pyarrow", "implicit")
+
+
+def machine() -> dict[str, str]:
+    """Facts without which a time means little; the load tells whether others were at work."""
+    facts = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "processor": _processor(),
+        "cores": str(available_cores()),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "vse-ens": __version__,
+    }
+    if hasattr(os, "getloadavg"):
+        facts["load at the start"] = f"{os.getloadavg()[0]:.2f}"
+    for package in _PACKAGES:
+        try:
+            facts[package] = version(package)
+        except PackageNotFoundError:
+            facts[package] = "not installed"
+    return facts
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    for line in facts.read_text(encoding="utf-8").splitlines() if facts.exists() else ():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
