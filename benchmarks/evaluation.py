@@ -88,10 +88,8 @@ def score(raw: Raw) -> Score:
         ("products and ranking", f"{min(seconds['ranking']):.2f} s"),
         ("all metrics and their intervals", f"{min(seconds['metrics']):.2f} s"),
     ]
-    note = (
-        f"{raw['images']:,} images against {raw['labels']:,} labels, k = {raw['dimensions']}; the best of {raw['turns']} "
-        "turns. The bare products are the same blocks into memory that is there already."
-    )
+    size = f"{raw['images']:,} images against {raw['labels']:,} labels, k = {raw['dimensions']}"
+    note = f"{size}; the best of {raw['turns']} turns. The bare products are of the same blocks, into ready memory."
     return Score(checks, [Table(("", "time"), rows)], [note])
 
 

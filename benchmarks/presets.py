@@ -1,6 +1,6 @@
 """Write the table of presets into docs/training.md.
 
-    python -m benchmarks.presets
+python -m benchmarks.presets
 """
 
 from __future__ import annotations

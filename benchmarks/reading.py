@@ -1,6 +1,6 @@
 """Reading 10 million pairs into `Annotations`, beside what Polars alone needs to read them and drop duplicates.
 
-    python -m benchmarks.reading
+    python -m benchmarks reading
 
 Every measurement is a process of its own, the best of three, taken in turn. Memory is the peak resident size above that
 after the imports. Limits: three times Polars' time, and three times the bytes of the arrays that result.
@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-RESULTS = Path(__file__).parent / "results" / "reading.json"
 PAIRS, IMAGES, LABELS = 10_000_000, 1_000_000, 20_000
 REPEATS = 3
 LIMIT = 3.0
@@ -100,45 +99,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def table(result: dict[str, Any]) -> str:
-    """The result as a person reads it."""
-    lines = [f"{result['pairs']:,} pairs, {result['images']:,} images, {result['labels']:,} labels", ""]
-    lines.append(f"{'':<18}{'seconds':>9}{'peak MB':>9}{'result MB':>11}")
-    for name, taken in result["measured"].items():
-        peak, held = taken["peak_bytes"] / 1e6, taken["result_bytes"] / 1e6
-        lines.append(f"{name:<18}{taken['seconds']:>9.2f}{peak:>9.0f}{held:>11.0f}")
-    lines.append("")
-    lines.append(f"Parquet, time over that of Polars:    {result['time_ratio']:.2f} (limit {result['limit']:.0f})")
-    lines.append(f"Parquet, peak memory over the result: {result['memory_ratio']:.2f} (limit {result['limit']:.0f})")
-    return "\n".join(lines)
-
-
-def _in_process(who: str, file: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.reading", who, str(file)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    taken: dict[str, float] = json.loads(done.stdout)
-    return taken
-
-
-def _memory(field: str) -> int:
-    """Bytes resident now or at the peak; `getrusage` would count the peak of the process that started this one."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status[field].split()[0]) * 1024
-
-
 def main() -> None:
-    """Measure one reader when told which, else all of them."""
-    if len(sys.argv) == 3:
-        print(json.dumps(measure(sys.argv[1], Path(sys.argv[2]))))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        result = run(Path(folder))
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(result, indent=2) + "\n")
-    print(table(result))
-    print(f"\nwritten to {RESULTS}")
-    if max(result["time_ratio"], result["memory_ratio"]) > LIMIT:
-        sys.exit(1)
+    """Measure one reader in this process: how `run` calls itself."""
+    print(json.dumps(measure(sys.argv[1], Path(sys.argv[2]))))
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def make_problem(config: Config, data: Annotations, seed: int = 0, scale: float 
         tables,
         features,
         Pairs(data.indptr, data.indices),
-        make_sampling(config, data),
+        make_sampling(config, data, DIMENSIONS),
     )
     if config.sampler == "vse-ens":
         rank_factors(tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.sized(labels))

@@ -32,7 +32,7 @@ def allowed_pairs() -> list[tuple[str, str]]:
 def small_config(**settings: Any) -> Config:
     defaults = {"dimensions": DIMENSIONS, "epochs": 2, "negatives": 4, "candidates": 3, "batch": 16, "slices": 4}
     # The length of a round comes from `short_rounds`, where a test asks for several an epoch.
-    return Config(**{**defaults, "learning_rate": 0.05, "init_scale": 0.1, "refresh": 0.5, **settings})
+    return Config(**{**defaults, "learning_rate": 0.05, "init_scale": 0.1, "refresh": 0.25, **settings})
 
 
 def small_data(features: bool = False) -> Annotations:

@@ -82,9 +82,11 @@ def test_pieces_have_random_states_of_their_own() -> None:
 
 @pytest.mark.parametrize("labels", [2, 291, 6_000, 100_000])
 def test_a_round_is_the_number_of_labels_times_its_logarithm(labels: int) -> None:
-    schedule = Schedule.of(Config(), labels)
+    schedule = Schedule.of(Config(slices=1), labels)
     assert schedule.round_draws == max(2_048, int(labels * math.log(labels)))
-    assert Schedule.of(Config(refresh=3.0), 6_000).round_draws == int(3 * 6_000 * math.log(6_000))
+    assert Schedule.of(Config(slices=1, refresh=3.0), 6_000).round_draws == int(3 * 6_000 * math.log(6_000))
+    assert Schedule.of(Config(slices=2), 6_000).round_draws == int(2 * 6_000 * math.log(6_000))
+    assert Schedule.of(Config(slices=2, loss="softmax"), 6_000).round_draws == int(6_000 * math.log(6_000))
 
 
 def test_what_the_configuration_says_comes_first() -> None:

@@ -58,7 +58,7 @@ def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
 
 def test_validation_keeps_the_best_epoch() -> None:
     config = small_config(
-        sampler="uniform", validate=True, epochs=12, learning_rate=0.2, label_bias=False, patience=20, metric="map"
+        sampler="uniform", validate=True, epochs=12, learning_rate=0.05, label_bias=False, patience=20, metric="map"
     )
     data = small_data()
     trainer = Trainer(config, data, 1)

@@ -41,8 +41,8 @@ def compare(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Presets and baselines (popularity, cooccurrence, ease, als) with a comma between them; settings after "
-            "a colon: vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
+            help="Presets and baselines (popularity, cooccurrence, ease, als), with commas; settings after a colon: "
+            "vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
         ),
     ] = "vse-ens,warp,opt-auc,popularity,cooccurrence,ease",
     budget: Annotated[
@@ -82,6 +82,8 @@ def compare(
     """
     if (pairs is None) == (from_rankings is None):
         raise typer.BadParameter("give a file of pairs, or a folder with --from-rankings", param_hint="'PAIRS'")
+    if out is not None and (out.is_dir() or out == rankings):
+        raise typer.BadParameter(f"{out} is a folder; name a file such as report.html", param_hint="'--out'")
     if from_rankings is not None:
         _show(_load(from_rankings, screen), out, from_rankings, screen)
         return
@@ -90,7 +92,7 @@ def compare(
     from vse_ens.experiments.entries import parse_entries
 
     entries = parse_entries(models, seed=seed, dimensions=dimensions)  # a wrong name is told before any file is read
-    kept = rankings or (out and out.with_suffix(".rankings"))
+    kept = rankings or (out and out.with_name(f"{out.stem}.rankings"))
     with ExitStack() as stack:
         folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vse-compare-")))
         data = reading.read(Path(str(pairs)), screen)

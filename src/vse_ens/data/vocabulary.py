@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from vse_ens.data.growing import as_arrow
 from vse_ens.errors import DataError, UnknownIdError
 
 # Building a hash table of the whole vocabulary pays off only when a fair share of it is looked up.
@@ -122,7 +123,7 @@ class Vocabulary:
 
     def ids(self, numbers: NDArray[np.integer] | Sequence[int]) -> list[str]:
         """The ids of many numbers."""
-        found: list[str] = self._ids.take(pa.array(np.asarray(numbers, dtype=np.int64))).to_pylist()
+        found: list[str] = self._ids.take(as_arrow(np.ascontiguousarray(numbers, dtype=np.int64))).to_pylist()
         return found
 
     def nearest(self, one: str, count: int = 3) -> list[str]:

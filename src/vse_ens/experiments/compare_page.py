@@ -24,7 +24,7 @@ def comparison_page(comparison: Comparison) -> Page:
     """Accuracy, accuracy against time, common and rare labels, what was done, and how to do it again."""
     record, split = comparison.record, comparison.record.split
     done = [result for result in comparison.results if result.report]
-    page = Page(f"{len(comparison.results)} ways to label {Path(record.pairs).name}", _lead(comparison))
+    page = Page(f"{len(comparison.results)} models on {Path(record.pairs).name}", _lead(comparison))
     page.add(Section("Accuracy", *_accuracy(comparison)))
     if done:
         page.add(
@@ -35,11 +35,11 @@ def comparison_page(comparison: Comparison) -> Page:
         Section(
             "What was done",
             Paragraph(
-                f"Of every image with two labels or more one label, chosen at random, was held out: {split['test']:,} of "
-                f"{split['pairs']:,} pairs. Every model learnt from the other {split['train']:,} and from nothing else, "
-                "then ranked all labels that an image is not known to have. The same evaluator ranked for all, labels "
-                "with equal scores taking their expected place. The settings of all models are those named below; none "
-                "was chosen by looking at these held-out labels in this run."
+                "Of every image with two labels or more one label, chosen at random, was held out: "
+                f"{split['test']:,} of {split['pairs']:,} pairs. Every model learnt from the other {split['train']:,} "
+                "and from nothing else, then ranked all labels that an image is not known to have. One evaluator did "
+                "that for all; labels with equal scores take their expected place. Nothing was chosen by looking at "
+                "the held-out labels: every model has the settings below, and is measured as its training ends."
             ),
             _facts(record),
             Fold("All settings", Table("Settings of every model", ["model", "settings"], _settings(comparison))),
@@ -49,10 +49,10 @@ def comparison_page(comparison: Comparison) -> Page:
             Code(record.command),
             Paragraph(
                 "The split and every model depend on the pairs, the settings and the seed alone, so accuracy comes out "
-                "the same on one kind of processor; with a budget it depends on the speed of the machine too. Times are "
-                "those of one run. What every model ranked is kept beside this page, and "
-                "vse compare --from-rankings computes all metrics from it without training; only the curves over time "
-                "are as they were measured on the way."
+                "the same on one kind of processor; with a budget it depends on the speed of the machine too. Times "
+                "are those of one run. What every model ranked is kept in a folder, and vse compare --from-rankings "
+                "computes all metrics from it without training; only the curves over time are as they were measured "
+                "on the way."
             ),
         ),
     )
@@ -63,18 +63,24 @@ def _lead(comparison: Comparison) -> str:
     split, budget = comparison.record.split, comparison.record.budget
     best = comparison.best("recall@10")
     leader = next((one.run.name for one in comparison.results if one.report and one.report["recall@10"] == best), None)
-    found = f" {leader} finds most of them in its first ten: {best:.1%}." if leader is not None else ""
+    found = f" The best, {leader}, has {100 * best:.1f} % of them among its first ten." if leader and best else ""
     equal = f" Each had {budget:g} seconds to learn." if budget is not None else ""
-    return f"{split['test']:,} labels were held out, one an image, to be found again among {split['labels']:,}.{equal}{found}"
+    held_out = f"{split['test']:,} labels were held out, one an image, to be found again among {split['labels']:,}."
+    return held_out + equal + found
 
 
 def _accuracy(comparison: Comparison) -> list[Block]:
-    columns = ["model", *(Column(metric, ".4f") for metric in METRICS), Column("training, s"), Column("draws/s")]
+    columns = [
+        Column("model"),
+        *(Column(metric, ".4f") for metric in METRICS),
+        Column("training, s", right=True),
+        Column("draws/s", right=True),
+    ]
     rows = [_row(comparison, result) for result in comparison.results]
     blocks: list[Block] = [
         Table(
-            "Means over images with 95 % bootstrap intervals; the best of each column stands out. Training time is that "
-            "of fitting alone: no reading, compiling or evaluating.",
+            "Means over images with 95 % bootstrap intervals; the best of each column stands out. Training time is "
+            "that of fitting alone: no reading, compiling or evaluating.",
             columns,
             rows,
         )
@@ -82,8 +88,8 @@ def _accuracy(comparison: Comparison) -> list[Block]:
     for result in comparison.results:
         if result.run.state != "done":
             blocks.append(Note(f"{result.run.name} has no result. {result.run.error}", "warning"))
-        for note in result.report.notes() if result.report else ():
-            blocks.append(Note(f"{result.run.name}: {note}."))
+        elif result.report:
+            blocks += [Note(f"{result.run.name}: {note}.") for note in result.report.notes()]
     return blocks
 
 
@@ -109,7 +115,8 @@ def _against_time(runs: list[Run]) -> list[Block]:
         )
         for run in runs
     ]
-    blocks: list[Block] = [
+    quick = [run.name for run in runs if run.curve[0][0] < _FASTEST_DRAWN]
+    return [
         LineChart(
             "Share of held-out labels among the first ten, as training goes on",
             "training time, seconds",
@@ -119,16 +126,11 @@ def _against_time(runs: list[Run]) -> list[Block]:
             y_zero=True,
         ),
         Paragraph(
-            "A curve is one training run, measured between rounds; measuring does not count as training time. A baseline "
-            "is fitted at once: it is a point, and the thin line carries it on for comparison."
+            "A curve is one training run, measured between rounds; measuring does not count as training time. A "
+            "baseline is fitted at once: it is a point, and the thin line carries it on for comparison."
+            + (f" Less than {_FASTEST_DRAWN:g} s is drawn as that: {', '.join(quick)}." if quick else "")
         ),
     ]
-    quick = [run.name for run in runs if run.curve and run.curve[0][0] < _FASTEST_DRAWN]
-    if quick:
-        blocks.append(
-            Note(f"Less than {_FASTEST_DRAWN:g} s is drawn as {_FASTEST_DRAWN:g} s, which concerns {', '.join(quick)}.")
-        )
-    return blocks
 
 
 def _by_group(found: list[tuple[Run, Report]]) -> list[Block]:

@@ -25,6 +25,7 @@ _FIRST_SECONDS = 0.02
 _LATER = 1.3
 
 Point = tuple[float, float]
+Stopped = Literal["", "budget", "interrupt"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Fit:
 
     scorer: Scorer
     seconds: float
-    stopped: Literal["", "budget", "interrupt"] = ""
+    stopped: Stopped = ""
     """What ended it before its own end."""
     epochs: float | None = None
     """Epochs done, for what is trained in epochs."""
@@ -74,34 +75,53 @@ def train_model(
     """
     began = time.perf_counter()
     trainer = Trainer(config, split.train, workers)
-    seconds, due, epochs, draws, draws_before = 0.0, _FIRST_SECONDS, 0.0, 0, 0
-    stopped: Literal["", "budget", "interrupt"] = ""
-    curve: list[Point] = []
+    seconds = 0.0
+    stopped: Stopped = ""
+    curve = _Curve(lambda: mean_metrics(_scores(trainer, split), *split, workers)[CURVE_METRIC])
     with Interrupt() as interrupt:
         for step in trainer.rounds():
-            paused = time.perf_counter()
-            seconds += paused - began
-            epochs = step.epoch - 1 + step.rounds_done / step.rounds
-            draws = draws_before + EpochReport.of(step.epoch, step.work, 0.0).draws
-            if step.report is not None:
-                draws_before = draws
+            seconds += time.perf_counter() - began
+            last = step
             progress(step)
-            if interrupt.requested or (budget is not None and seconds >= budget and not trainer.finished):
-                stopped = "interrupt" if interrupt.requested else "budget"
+            if interrupt.requested:
+                stopped = "interrupt"
+            elif budget is not None and seconds >= budget and not trainer.finished:
+                stopped = "budget"
+            if stopped:
                 break
-            if seconds >= due and not trainer.finished:
-                curve.append((seconds, _measure(trainer, split, workers)))
-                # As long again as measuring took, at least: a curve should not cost more than what it is of.
-                due = max(seconds * _LATER, seconds + time.perf_counter() - paused)
+            if not trainer.finished:
+                curve.look(seconds)
             began = time.perf_counter()
-    scorer = FunctionScorer(split.train.images, split.train.labels, _scores(trainer, split.train))
-    return Fit(scorer, seconds, stopped, epochs, draws, tuple(curve))
+    under_way = 0 if last.report else EpochReport.of(last.epoch, last.work, trainer.learning_rate).draws
+    return Fit(
+        FunctionScorer(split.train.images, split.train.labels, _scores(trainer, split)),
+        seconds,
+        stopped,
+        epochs=last.epoch - 1 + last.rounds_done / last.rounds,
+        draws=sum(report.draws for report in trainer.history) + under_way,
+        curve=tuple(curve.points),
+    )
 
 
-def _measure(trainer: Trainer, split: Split, workers: int | None) -> float:
-    return mean_metrics(_scores(trainer, split.train), split.train, split.test, workers)[CURVE_METRIC]
+class _Curve:
+    """Measures now and then."""
+
+    def __init__(self, measure: Callable[[], float]) -> None:
+        self.points: list[Point] = []
+        self._measure = measure
+        self._due = _FIRST_SECONDS
+
+    def look(self, seconds: float) -> None:
+        """Measure if it is time."""
+        if seconds < self._due:
+            return
+        began = time.perf_counter()
+        self.points.append((seconds, self._measure()))
+        # As long again as measuring took, at least: a curve should not cost more than what it is of.
+        self._due = max(seconds * _LATER, seconds + time.perf_counter() - began)
 
 
-def _scores(trainer: Trainer, train: Annotations) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
-    embeddings = trainer.embeddings
-    return lambda images: embeddings.scores(embeddings.vectors(images, train.features))
+def _scores(trainer: Trainer, split: Split) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    """The scores of the model as it is."""
+    embeddings, features = trainer.embeddings, split.train.features
+    return lambda images: embeddings.scores(embeddings.vectors(images, features))

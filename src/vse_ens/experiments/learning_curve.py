@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.evaluate.means import mean_metrics
-from vse_ens.experiments.stand_ins import Shape, stand_in
+from vse_ens.experiments.fitting import warm_up
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.streams import Streams
 from vse_ens.train.report import EpochReport
@@ -73,7 +73,7 @@ def learn(
     The clock counts training alone: compiling, which is done before, and measuring are left out. ``tell`` hears of
     every epoch, with the latest recall@10.
     """
-    compile_kernels(config, workers)
+    warm_up(config, workers)
     held_out = some_pairs(split.test, limits.images, config.seed)
     trainer = Trainer(config.override(validate=False), split.train, workers)
     model = trainer.embeddings  # trained in place
@@ -104,12 +104,6 @@ def learn(
             break
         began = time.perf_counter()
     return Learnt(points, trainer.history, ending, best)
-
-
-def compile_kernels(config: Config, workers: int | None = None) -> None:
-    """Train on next to nothing, so that what comes after is not measured with the compiler in it."""
-    for _ in Trainer(config.override(epochs=1, validate=False), stand_in(Shape(20, 10, 40, 20)), workers).epochs():
-        pass
 
 
 def some_pairs(data: Annotations, most: int, seed: int) -> Annotations:

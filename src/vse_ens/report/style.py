@@ -69,8 +69,9 @@ code{{font-family:ui-monospace,"SF Mono",Menlo,"DejaVu Sans Mono",monospace}}
 .facts dt{{color:var(--faint)}}
 .facts dd{{margin:0;overflow-wrap:anywhere}}
 .scroll{{overflow-x:auto;margin:1rem 0}}
-table{{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.95rem}}
-caption{{text-align:left;color:var(--faint);padding:0 0 .5rem;font-size:.9rem;max-width:48rem}}
+table{{border-collapse:separate;border-spacing:0;font-variant-numeric:tabular-nums;font-size:.95rem}}
+caption{{text-align:left;color:var(--faint);padding:0 0 .5rem;font-size:.9rem}}
+caption span{{display:block;position:sticky;left:0;max-width:min(48rem,calc(100vw - 2.5rem))}}
 th,td{{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--line)}}
 th+th,td{{padding-left:.4rem}}
 thead th{{vertical-align:bottom;font-size:.85rem;border-bottom:2px solid var(--line);white-space:nowrap}}

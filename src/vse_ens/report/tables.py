@@ -17,6 +17,8 @@ class Column:
 
     name: str
     format: str = ""
+    right: bool = False
+    """Whether text under it is set flush right, as numbers are."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,10 @@ class Table:
         """As HTML: on a narrow screen the table scrolls sideways and its first column stays."""
         columns = [column if isinstance(column, Column) else Column(column) for column in self.columns]
         rows = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
-        numeric = [any(isinstance(row[place].ours, int | float) for row in rows) for place in range(len(columns))]
+        numeric = [
+            column.right or any(isinstance(row[place].ours, int | float) for row in rows)
+            for place, column in enumerate(columns)
+        ]
         heads = "".join(
             f'<th scope="col"{_class(number=number)}>{escape(column.name)}</th>'
             for column, number in zip(columns, numeric, strict=True)
@@ -69,7 +74,7 @@ class Table:
         )
         return (
             f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(self.caption)}"><table>'
-            f"<caption>{escape(self.caption)}</caption>\n<thead><tr>{heads}</tr></thead>\n"
+            f"<caption><span>{escape(self.caption)}</span></caption>\n<thead><tr>{heads}</tr></thead>\n"
             f"<tbody>\n{lines}\n</tbody></table></div>"
         )
 

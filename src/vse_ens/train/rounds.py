@@ -37,7 +37,7 @@ class Schedule:
     @classmethod
     def of(cls, config: Config, labels: int) -> Schedule:
         """The schedule of a model: from the number of labels where the configuration leaves it open."""
-        slices = config.slices or _slices(config, labels)
+        slices = 1 if config.loss == "softmax" else config.slices or _slices(config, labels)
         # With slices a round is twice as long: half the merges, and with two of them each still draws |A| ln |A|.
         natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
         draws = max(int(natural), _SHORTEST_ROUND)
@@ -101,7 +101,7 @@ def _cut(before: NDArray[np.int64], first: int, last: int, size: int) -> NDArray
 
 
 def _slices(config: Config, labels: int) -> int:
-    # Every image trains the whole feature map, where the slices' changes agree most; batches have no slices.
-    if config.has_features or config.loss == "softmax":
+    # Every image trains the whole feature map, where the changes of slices agree most.
+    if config.has_features:
         return 1
     return next((slices for least, slices in _SLICES if labels >= least), 1)

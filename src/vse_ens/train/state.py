@@ -13,7 +13,6 @@ from vse_ens.kernels.tables import Features, Pairs, Shared
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
 
-
 # Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
 # memory of what is kept.
 _BLOCK_ROWS = 16_384

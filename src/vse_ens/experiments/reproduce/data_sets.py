@@ -82,10 +82,7 @@ def load(name: str, path: Path | None, paper: Paper, share: float, seed: int) ->
     source = "the paper's table 1" if of_paper else _SOURCE[name]
     if share >= 1.0:
         return DataSet(name, stand_in(shape, seed), None, f"generated, of exactly the shape of {source}", seed)
-    note = (
-        f"generated, and smaller than the real one: all labels, but {share:.0%} of the images and pairs of the shape of "
-        f"{source}"
-    )
+    note = f"generated, and not of the real shape: all labels, but {share:.0%} of the images and pairs of {source}"
     return DataSet(name, stand_in(shape.smaller(share), seed), None, note, seed)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from vse_ens.config import Config, preset
 from vse_ens.data.annotations import Annotations
-from vse_ens.experiments.learning_curve import compile_kernels
+from vse_ens.experiments.fitting import warm_up
 from vse_ens.experiments.stand_ins import Shape, stand_in
 from vse_ens.kernels.tables import DRAWS, TRIES
 from vse_ens.model.embeddings import Embeddings
@@ -86,7 +86,7 @@ def _some_images(data: Annotations, most_draws: int, seed: int) -> Annotations:
 
 
 def _cost(config: Config, data: Annotations, start: Embeddings) -> dict[str, Any]:
-    compile_kernels(config, workers=1)
+    warm_up(config, workers=1)
     turns = []
     with Workers(1) as workers:
         for turn in range(_TURNS):

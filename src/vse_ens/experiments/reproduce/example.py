@@ -21,13 +21,14 @@ _PICTURES = {
 }
 _SHOWN = "at the sea"
 _RANK_SCALE = 0.25
+_DRAWS = 8
 _CONFIG = Config(
     sampler="vse-ens", dimensions=5, epochs=200, learning_rate=0.05, init_scale=0.1, label_bias=False, rank_scale=0.5
 )
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """Train the little model, then draw one negative label for one of its images, keeping every step."""
+    """Train the little model, then draw labels for one of its images, keeping every step."""
     data = Annotations.from_pairs((image, label) for image, labels in _PICTURES.items() for label in labels)
     trainer = Trainer(_CONFIG.override(seed=seed), data, workers=1)
     for _ in trainer.epochs():
@@ -43,12 +44,11 @@ def draw(seed: int) -> dict[str, Any]:
     rankings = np.argsort(-factors, axis=1, kind="stable")
     owned = set(data.label_numbers(image).tolist())
     steps = []
-    for attempt in range(100):
-        by_rank, by_factor = Streams(seed).child("example", attempt).uniforms(2)
-        rank = _pick(rank_chance, by_rank)
-        factor = _pick(factor_chance, by_factor)
+    for number in range(_DRAWS):
+        by_rank, by_factor = Streams(seed).child("example", number).uniforms(2)
+        rank, factor = _pick(rank_chance, by_rank), _pick(factor_chance, by_factor)
         from_top = bool(vector[factor] > 0)
-        label = int(rankings[factor, rank if from_top else len(data.labels) - 1 - rank])
+        label = int(rankings[factor, rank if from_top else -1 - rank])
         steps.append(
             {
                 "rank": rank,
@@ -58,8 +58,6 @@ def draw(seed: int) -> dict[str, Any]:
                 "owned": label in owned,
             }
         )
-        if label not in owned:
-            break
     scores = factors.T @ vector
     return {
         "image": _SHOWN,
