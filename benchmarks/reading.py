@@ -13,7 +13,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -97,6 +96,19 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "polars", "pyarrow")},
     }
+
+
+def _in_process(who: str, file: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.reading", who, str(file)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    taken: dict[str, float] = json.loads(done.stdout)
+    return taken
+
+
+def _memory(field: str) -> int:
+    """Bytes resident now or at the peak; `getrusage` would count the peak of the process that started this one."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status[field].split()[0]) * 1024
 
 
 def main() -> None:

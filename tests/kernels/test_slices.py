@@ -116,6 +116,14 @@ def test_an_image_with_hundreds_of_labels_and_one_with_all() -> None:
     assert_same(*train_both(Config(sampler="uniform", loss="hinge"), data, rate=0.01))
 
 
+@pytest.mark.skipif(not JIT, reason="many draws")
+def test_the_logistic_loss_of_many_draws_does_not_overflow() -> None:
+    data = random_annotations(600, 20, 6)
+    problem, twin, counts, loss = train_both(Config(sampler="uniform", loss="logistic"), data, rate=1e-4)
+    assert counts[DRAWS] > 1_500
+    assert loss == pytest.approx(twin.loss, rel=1e-4)
+
+
 def test_where_the_margin_holds_there_is_still_decay() -> None:
     data = annotations([[0], [1]], 2)
     config = Config(sampler="uniform", loss="hinge", regularization=0.5, bias_regularization=0.25, margin=1e-3)

@@ -52,6 +52,16 @@ def test_arrays_go_out_and_come_back() -> None:
     assert embeddings.dimensions == 3
 
 
+def test_vectors_are_widened_with_zeros_and_cut_again() -> None:
+    embeddings, _ = TOWERS["id+features"]
+    wide = embeddings.widened(8)
+    assert wide.dimensions == 8
+    assert not wide.label_vectors[:, 3:].any()
+    again = wide.widened(3)
+    assert all((array == embeddings.arrays()[name]).all() for name, array in again.arrays().items())
+    assert embeddings.widened(3) is embeddings
+
+
 def test_a_copy_has_memory_of_its_own() -> None:
     embeddings, _ = TOWERS["id"]
     copy = embeddings.copy()

@@ -32,6 +32,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "decaying": {"sampler": "uniform", "learning_rate_decay": 0.5, "epochs": 3},
     "features": {"sampler": "uniform", "tower": "id+features"},
+    "odd length": {"sampler": "vse-ens", "dimensions": 6, "validate": True, "epochs": 3},
 }
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from kernels.problems import annotations
 from train.runs import bytes_of, counted, finished, small_config, small_data
+from vse_ens.config import METRICS
 from vse_ens.errors import DataError, TrainingError
+from vse_ens.train import trainer as trainer_module
 from vse_ens.train.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("short_rounds")
@@ -56,20 +58,24 @@ def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
     assert counted(trainer.history) == counted(whole.history)
 
 
-def test_validation_keeps_the_best_epoch() -> None:
-    config = small_config(
-        sampler="uniform", validate=True, epochs=12, learning_rate=0.05, label_bias=False, patience=20, metric="map"
+def test_validation_keeps_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter([0.1, 0.3, 0.2, 0.25])
+    monkeypatch.setattr(trainer_module, "mean_metrics", lambda *_: dict.fromkeys(METRICS, next(told)))
+    trainer = Trainer(
+        small_config(sampler="uniform", validate=True, epochs=4, patience=3, metric="map"), small_data(), 1
     )
-    data = small_data()
-    trainer = Trainer(config, data, 1)
     models = [trainer._current.copy() for _ in trainer.epochs()]
-    values = [report.validation["map"] for report in trainer.history if report.validation]
-    assert len(values) == 12
-    best = int(np.argmax(values))
-    assert 0 < best < 11, "the data must show a rise and a fall"
-    assert trainer.best_epoch == best + 1
-    assert bytes_of(trainer.embeddings) == bytes_of(models[best])
-    assert trainer.best_validation == trainer.history[best].validation
+    assert trainer.best_epoch == 2
+    assert bytes_of(trainer.embeddings) == bytes_of(models[1])
+    assert bytes_of(trainer.embeddings) != bytes_of(models[3])
+    assert trainer.best_validation == dict.fromkeys(METRICS, 0.3)
+
+
+def test_validation_measures_the_chosen_metric_after_every_epoch() -> None:
+    trainer = finished(small_config(sampler="uniform", validate=True, epochs=4, patience=9, metric="auc"), small_data())
+    values = [report.validation["auc"] for report in trainer.history if report.validation]
+    assert len(values) == 4
+    assert trainer.best_epoch == int(np.argmax(values)) + 1
 
 
 def test_validation_stops_when_patience_is_over() -> None:
@@ -95,3 +101,15 @@ def test_divergence_stops_the_run_with_advice(loss: str) -> None:
     config = small_config(sampler="uniform", loss=loss, learning_rate=10, regularization=10, epochs=100)
     with pytest.raises(TrainingError, match=r"diverged in epoch \d+: .* lower the learning rate \(now 10\)"):
         finished(config, small_data())
+
+
+@pytest.mark.parametrize("loss", ["hinge", "softmax"])
+def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them(loss: str) -> None:
+    data = small_data()
+    trainer = finished(small_config(sampler="vse-ens", loss=loss, dimensions=6), data)
+    assert trainer.embeddings.dimensions == 6
+    assert trainer._current.dimensions == 8
+    assert not trainer._current.label_vectors[:, 6:].any()
+    assert not trainer._current.image_vectors[:, 6:].any()
+    two = finished(small_config(sampler="vse-ens", loss=loss, dimensions=6), data, workers=2)
+    assert bytes_of(trainer.embeddings) == bytes_of(two.embeddings)

@@ -24,6 +24,7 @@ from vse_ens.cli.doctor import doctor
 from vse_ens.cli.evaluate import evaluate
 from vse_ens.cli.info import info
 from vse_ens.cli.options import add
+from vse_ens.cli.reproduce import reproduce
 from vse_ens.cli.session import Debug, Session
 from vse_ens.cli.split import split
 from vse_ens.cli.train import train
@@ -60,6 +61,7 @@ add(app, split, example="vse split pairs.csv --out split --seed 0")
 add(app, train, example="vse train split/train.parquet --out model --validate")
 add(app, evaluate, example="vse evaluate model split/test.parquet")
 add(app, compare, example="vse compare pairs.csv --models vse-ens,ease --out report.html")
+add(app, reproduce, example="vse reproduce --quick --out reproduction")
 add(app, doctor, example="vse doctor")
 
 data = typer.Typer(

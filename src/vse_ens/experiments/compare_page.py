@@ -38,8 +38,8 @@ def comparison_page(comparison: Comparison) -> Page:
                 "Of every image with two labels or more one label, chosen at random, was held out: "
                 f"{split['test']:,} of {split['pairs']:,} pairs. Every model learnt from the other {split['train']:,} "
                 "and from nothing else, then ranked all labels that an image is not known to have. One evaluator did "
-                "that for all; labels with equal scores take their expected place. Nothing was chosen by looking at "
-                "the held-out labels: every model has the settings below, and is measured as its training ends."
+                "that for all; labels with equal scores take their expected place. A comparison chooses nothing by the "
+                "held-out labels: every model has the settings below, and is measured as its training ends."
             ),
             _facts(record),
             Fold("All settings", Table("Settings of every model", ["model", "settings"], _settings(comparison))),

@@ -66,12 +66,12 @@ def learn(
     limits: Limits = Limits(),  # noqa: B008  # immutable
     *,
     workers: int | None = None,
-    tell: Callable[[EpochReport, float], None] = lambda _report, _recall: None,
+    tell: Callable[[EpochReport], None] = lambda _report: None,
 ) -> Learnt:
     """Train a model and measure recall@10 on held-out pairs as it goes.
 
     The clock counts training alone: compiling, which is done before, and measuring are left out. ``tell`` hears of
-    every epoch, with the latest recall@10.
+    every epoch.
     """
     warm_up(config, workers)
     held_out = some_pairs(split.test, limits.images, config.seed)
@@ -85,7 +85,7 @@ def learn(
     points: list[Point] = []
     best, best_point = model.copy(), Point(0, 0.0, 0.0)
     ending: Ending = "all epochs done"
-    seconds, recall = 0.0, 0.0
+    seconds = 0.0
     began = time.perf_counter()
     for report in trainer.epochs():
         seconds += time.perf_counter() - began
@@ -95,7 +95,7 @@ def learn(
             points.append(Point(report.epoch, seconds, recall))
             if recall > best_point.recall:
                 best, best_point = model.copy(), points[-1]
-        tell(report, recall)
+        tell(report)
         if late:
             ending = "out of time"
             break

@@ -72,13 +72,14 @@ code{{font-family:ui-monospace,"SF Mono",Menlo,"DejaVu Sans Mono",monospace}}
 table{{border-collapse:separate;border-spacing:0;font-variant-numeric:tabular-nums;font-size:.95rem}}
 caption{{text-align:left;color:var(--faint);padding:0 0 .5rem;font-size:.9rem}}
 caption span{{display:block;position:sticky;left:0;max-width:min(48rem,calc(100vw - 2.5rem))}}
-th,td{{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--line)}}
-th+th,td{{padding-left:.4rem}}
+th,td{{text-align:left;vertical-align:top;padding:6px 14px 6px 0;line-height:22px;
+border-bottom:1px solid var(--line)}}
+th+th,td{{padding-left:6px}}
 thead th{{vertical-align:bottom;font-size:.85rem;border-bottom:2px solid var(--line);white-space:nowrap}}
 tbody th{{font-weight:600;position:sticky;left:0;background:var(--paper);max-width:14rem;min-width:6.5rem}}
 .number{{text-align:right;white-space:nowrap}}
 td.best{{background:var(--best)}}
-td small,th small{{display:block;color:var(--faint);font-weight:400;font-size:.78rem}}
+td small,th small{{display:block;color:var(--faint);font-weight:400;font-size:.78rem;line-height:18px}}
 td small:not(.interval,.paper),th small{{white-space:normal}}
 small.paper{{color:var(--accent)}}
 figure{{margin:1.25rem 0;max-width:60rem}}
@@ -101,7 +102,7 @@ max-width:none}}
 .whisker{{stroke:var(--ink);stroke-width:1.5}}
 .narrow{{display:none}}
 @media (max-width:640px){{.wide{{display:none}}.narrow{{display:block}}
-.facts div{{grid-template-columns:1fr}}th,td{{padding-right:.6rem}}tbody th{{max-width:8.5rem}}}}
+.facts div{{grid-template-columns:1fr}}th,td{{padding-right:10px}}tbody th{{max-width:8.5rem}}}}
 details{{margin:.5rem 0}}
 summary{{cursor:pointer;color:var(--accent);font-size:.9rem}}
 footer{{margin-top:3rem;border-top:1px solid var(--line);color:var(--faint);font-size:.85rem}}

@@ -53,7 +53,7 @@ class Watcher(Protocol):
     def part(self, name: str, number: int, of: int) -> None:
         """A part of the work begins."""
 
-    def epoch(self, report: EpochReport, epochs: int, recall: float) -> None:
+    def epoch(self, report: EpochReport, epochs: int) -> None:
         """A model has trained an epoch."""
 
     def step(self, text: str) -> None:
@@ -145,8 +145,8 @@ class _Work:
         config = preset(method).override(seed=self.seed)
         key = {"config": config.to_dict(), "pairs": data_set.digest, "limits": limits}
 
-        def tell(report: EpochReport, recall: float) -> None:
-            self.watcher.epoch(report, config.epochs, recall)
+        def tell(report: EpochReport) -> None:
+            self.watcher.epoch(report, config.epochs)
 
         return self.parts.get(
             f"{data_set.name}-{method}",

@@ -41,7 +41,7 @@ def train(
     split: Split,
     limits: Limits,
     workers: int | None,
-    tell: Callable[[EpochReport, float], None],
+    tell: Callable[[EpochReport], None],
 ) -> dict[str, Any]:
     """Train one model; the figures are those of its best point, on all held-out pairs."""
     learnt = learn(config, split, limits, workers=workers, tell=tell)
