@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check kernels bench format clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +30,12 @@ check: $(READY) ## lint, formatting, types, architecture
 	@echo "== ruff format"; $(BIN)/ruff format --check .
 	@echo "== mypy --strict"; $(BIN)/mypy
 	@echo "== architecture"; $(BIN)/pytest tests/test_architecture.py
+
+kernels: $(READY) ## the tests of kernels once more: as plain Python, and with bounds checks
+	@echo "== kernels without the compiler"
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts -W ignore::RuntimeWarning
+	@echo "== kernels with bounds checks"
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds-checked $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts tests/train/test_engine.py
 
 bench: $(READY) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.presets import DOCUMENT, filled
+
 from vse_ens.config import PRESETS, preset
 from vse_ens.errors import ConfigError
 

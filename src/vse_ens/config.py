@@ -54,10 +54,10 @@ class Config:
     popularity_power: float = 1.0
     """p(a) ~ (images of a) ** power (popularity)."""
     rank_weight: str = "harmonic"
-    """L(.) of the warp loss: sum of 1/j, the rank itself, or 1/j up to ``top_n``."""
+    """L(.) of the warp loss: the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
     top_n: int = 10
     refresh: float = 1.0
-    """Rankings are made anew every ``refresh`` x |A| ln |A| draws (vse-ens)."""
+    """A round is ``refresh`` x |A| ln |A| draws, twice that with slices; before each, vse-ens ranks anew."""
     slices: int = 0
     """Slices of a round that start from one snapshot and may run side by side; 0: chosen from the data."""
     batch: int = 0
@@ -131,10 +131,7 @@ class Config:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
         """From a mapping such as `to_dict` gives; an unknown name is an error."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise ConfigError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        _check_names(values)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,9 +141,7 @@ class Config:
     def override(self, **values: Any) -> Config:
         """The same with other values where they are not None."""
         given = {name: value for name, value in values.items() if value is not None}
-        unknown = sorted(set(given) - {field.name for field in fields(self)})
-        if unknown:
-            raise ConfigError(f"unknown setting {unknown[0]!r}")
+        _check_names(given)
         return replace(self, **given)
 
     @property
@@ -188,6 +183,13 @@ class Settings(TypedDict, total=False):
     validate: bool
     metric: str
     patience: int
+
+
+def _check_names(values: Mapping[str, Any]) -> None:
+    known = sorted(field.name for field in fields(Config))
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ConfigError(f"unknown setting {unknown[0]!r}; known are {', '.join(known)}")
 
 
 def _is_number(value: object) -> bool:

@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         PROBLEM.rank().save(tmp_path / "file" / "rankings.parquet")
 
 
-def test_only_some_pairs(tmp_path: Path) -> None:
+def test_only_some_pairs() -> None:
     rankings = PROBLEM.rank()
     part = rankings.only(rankings.tied > 0)
     assert list(part.images) == ["a", "b"]

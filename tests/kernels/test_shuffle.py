@@ -10,7 +10,7 @@ import pytest
 from kernels.drawing import assert_drawn_from
 from kernels.problems import JIT, random_state
 from kernels.twins import SplitMix
-from vse_ens.kernels.shuffle import shuffle
+from vse_ens.kernels.random import shuffle
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 1000])

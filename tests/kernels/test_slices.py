@@ -119,7 +119,7 @@ def test_an_image_with_hundreds_of_labels_and_one_with_all() -> None:
 @pytest.mark.skipif(not JIT, reason="many draws")
 def test_the_logistic_loss_of_many_draws_does_not_overflow() -> None:
     data = random_annotations(600, 20, 6)
-    problem, twin, counts, loss = train_both(Config(sampler="uniform", loss="logistic"), data, rate=1e-4)
+    _, twin, counts, loss = train_both(Config(sampler="uniform", loss="logistic"), data, rate=1e-4)
     assert counts[DRAWS] > 1_500
     assert loss == pytest.approx(twin.loss, rel=1e-4)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vse_ens.cli.boundary import INTERRUPTED
 from vse_ens.cli.reading import PairsFile, Reading
 from vse_ens.cli.screen import Screen, facts
 from vse_ens.cli.training import Training
@@ -43,9 +44,11 @@ def train(
     While it runs, MODEL.checkpoint beside the model holds its state; Ctrl-C stops after the round and keeps the model.
     """
     from vse_ens.annotator import Annotator
+    from vse_ens.model.store import check_place
 
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
-    config = model.config()  # a wrong setting is told before any file is read
+    config = model.config()  # a wrong setting or place is told before the work
+    check_place(out)
     data = reading.read(pairs, screen)
     for note in data.notes:
         screen.say(f"note: {note}")
@@ -72,6 +75,8 @@ def train(
     else:
         model.forget(checkpoint)
     _show(model, out, seconds, screen)
+    if model.interrupted_:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _show(model: Annotator, out: Path, seconds: float, screen: Screen) -> None:

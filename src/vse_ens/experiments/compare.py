@@ -47,9 +47,9 @@ def compare(
     An entry that fails is recorded with the reason, and the others go on. Ctrl-C ends the training under way after its
     round, keeps what it has, and leaves the rest out.
     """
+    split = data.leave_one_out(seed=seed)
     store = Folder(folder)
     store.clear()
-    split = data.leave_one_out(seed=seed)
     record = Record(pairs, _split_facts(data, split, seed), budget, command, machine())
     stop = False
     for entry in entries:

@@ -24,7 +24,8 @@ def comparison_page(comparison: Comparison) -> Page:
     """Accuracy, accuracy against time, common and rare labels, what was done, and how to do it again."""
     record, split = comparison.record, comparison.record.split
     done = [result for result in comparison.results if result.report]
-    page = Page(f"{len(comparison.results)} models on {Path(record.pairs).name}", _lead(comparison))
+    count = len(comparison.results)
+    page = Page(f"{count} model{'s' if count > 1 else ''} on {Path(record.pairs).name}", _lead(comparison))
     page.add(Section("Accuracy", *_accuracy(comparison)))
     if done:
         page.add(

@@ -12,8 +12,6 @@ from vse_ens.baselines.registry import BASELINES, make_baseline
 from vse_ens.config import PRESETS, Config, preset
 from vse_ens.errors import ConfigError
 
-DEFAULT_MODELS = "vse-ens,warp,opt-auc,popularity,cooccurrence,ease"
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -76,14 +76,9 @@ def learn(
     warm_up(config, workers)
     held_out = some_pairs(split.test, limits.images, config.seed)
     trainer = Trainer(config.override(validate=False), split.train, workers)
-    model = trainer.embeddings  # trained in place
-
-    def scores_of(images: NDArray[np.int64]) -> NDArray[np.float32]:
-        return model.scores(model.image_vectors[images])
-
     every = max(1, config.epochs // limits.points)
     points: list[Point] = []
-    best, best_point = model.copy(), Point(0, 0.0, 0.0)
+    best, best_point = trainer.embeddings.copy(), Point(0, 0.0, 0.0)
     ending: Ending = "all epochs done"
     seconds = 0.0
     began = time.perf_counter()
@@ -91,7 +86,8 @@ def learn(
         seconds += time.perf_counter() - began
         late = seconds >= limits.seconds
         if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or trainer.finished or late:
-            recall = mean_metrics(scores_of, split.train, held_out, workers)[METRIC]
+            model = trainer.embeddings
+            recall = mean_metrics(scores_by(model), split.train, held_out, workers)[METRIC]
             points.append(Point(report.epoch, seconds, recall))
             if recall > best_point.recall:
                 best, best_point = model.copy(), points[-1]
@@ -104,6 +100,11 @@ def learn(
             break
         began = time.perf_counter()
     return Learnt(points, trainer.history, ending, best)
+
+
+def scores_by(model: Embeddings) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    """A model as an evaluator takes it: the scores of all labels for some images."""
+    return lambda images: model.scores(model.image_vectors[images])
 
 
 def some_pairs(data: Annotations, most: int, seed: int) -> Annotations:

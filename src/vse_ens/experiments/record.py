@@ -111,18 +111,20 @@ class Folder:
         except FileNotFoundError:
             raise DataError(f"{self.path} has no {_DOCUMENT}: it is no folder that vse compare wrote") from None
         except (OSError, ValueError) as error:
-            raise DataError(f"{path} cannot be read: {error}; run the comparison again") from error
+            raise DataError(
+                f"{path} cannot be read: {error}; remove the folder and run the comparison again"
+            ) from error
         try:
             if document.pop("format") != _FORMAT:
-                raise DataError(f"{path} is not of format {_FORMAT}; run the comparison again")
+                raise DataError(f"{path} is not of format {_FORMAT}; remove the folder and run the comparison again")
             runs = [
                 Run(**{**run, "curve": [(float(x), float(y)) for x, y in run["curve"]]}) for run in document.pop("runs")
             ]
             if any(Path(run.rankings).name != run.rankings for run in runs):
-                raise DataError(f"{path} names rankings outside its folder; run the comparison again")
+                raise DataError(f"{path} names rankings outside its folder; remove it and run the comparison again")
             return Record(**document, runs=runs)
         except (AttributeError, KeyError, TypeError) as error:
-            raise DataError(f"{path} is damaged ({error}); run the comparison again") from error
+            raise DataError(f"{path} is damaged ({error}); remove the folder and run the comparison again") from error
 
     def rankings(self, run: Run) -> Rankings:
         """The rankings of a run."""

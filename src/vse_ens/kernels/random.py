@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.jit import part
+from vse_ens.kernels.jit import kernel, part
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -34,3 +34,11 @@ def next_uniform(state: NDArray[np.uint64]) -> np.float32:
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
     """A whole number in [0, bound), bound < 2**31 (its bias, bound / 2**32, is far below what a run can see)."""
     return np.int64(((next_word(state) >> _S32) * np.uint64(bound)) >> _S32)
+
+
+@kernel
+def shuffle(items: NDArray[np.int64], state: NDArray[np.uint64]) -> None:
+    """Put items in a random order: Fisher-Yates, in place."""
+    for last in range(items.shape[0] - 1, 0, -1):
+        other = next_below(state, last + 1)
+        items[last], items[other] = items[other], items[last]

@@ -12,7 +12,7 @@ from vse_ens.kernels.tables import Floats
 
 Keys = NDArray[np.int32]
 
-# The best label is looked for in the best chunk of labels only. Long enough for the vector unit, short enough to search.
+# The best label is looked for in the best chunk only: long enough for the vector unit, short enough to search.
 CHUNK = 128
 # What `Found.above` holds where there is no such count.
 IS_KNOWN, IS_NAN = -1, -2

@@ -53,7 +53,7 @@ def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
 def draw_uniform(
     tables: Shared, sampling: Sampling, owned: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
 ) -> int:
-    """`uniform`: p(a) = 1 / |A| over the labels the image does not have."""
+    """`uniform`: every label the image does not have is as likely as any other."""
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = next_below(state, tables.bias.shape[0])

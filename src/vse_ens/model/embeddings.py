@@ -45,16 +45,16 @@ class Embeddings:
         return Embeddings(**{name: array.copy() for name, array in self.arrays().items()})
 
     def widened(self, width: int) -> Embeddings:
-        """The same with every vector ``width`` long: cut, or with zeros behind."""
-        if width == self.dimensions:
-            return self
+        """A copy with every vector ``width`` long: cut, or with zeros behind."""
 
         def fit(table: Floats) -> Floats:
             wide = np.zeros((len(table), width), np.float32)
             wide[:, : table.shape[1]] = table[:, :width]
             return wide
 
-        return Embeddings(fit(self.label_vectors), self.label_bias, fit(self.image_vectors), fit(self.feature_map))
+        return Embeddings(
+            fit(self.label_vectors), self.label_bias.copy(), fit(self.image_vectors), fit(self.feature_map)
+        )
 
     def vectors(self, images: NDArray[np.integer] | slice, features: Any = None) -> Floats:
         """v_i of some images: the free vector, the mapped features, or their sum."""

@@ -1,4 +1,4 @@
-"""The best labels of an image: exact top-k by blocked products."""
+"""The best labels of an image, exactly."""
 
 from __future__ import annotations
 

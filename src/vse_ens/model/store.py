@@ -63,6 +63,12 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
             file.write(stored.card.encode())
 
 
+def check_place(path: str | Path) -> None:
+    """Raise where `save_model` would refuse to replace what is there: to be asked before the work, not after it."""
+    if Path(path).exists():
+        MODEL.check_replaceable(Path(path))
+
+
 def load_model(path: str | Path, *, verify: bool = True) -> StoredModel:
     """Load a model directory as a read-only memory map.
 

@@ -15,6 +15,8 @@ from vse_ens.errors import ConfigError
 from vse_ens.model.state import load_state, save_state
 from vse_ens.train.trainer import Trainer
 
+_IDS_AT_ONCE = 65_536
+
 
 class Checkpoints:
     """Where a run's state is kept: after every epoch, but not more often than every ``seconds``, and in the middle of
@@ -65,9 +67,10 @@ def fingerprint(data: Annotations) -> str:
     """A digest of the ids, the pairs and the features: equal for equal data."""
     digest = hashlib.blake2b(digest_size=16)
     for ids in (data.images, data.labels):
-        for one in ids:
-            digest.update(one.encode() + b"\0")
-        digest.update(b"\1")
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            digest.update("\0".join(ids.arrow[start : start + _IDS_AT_ONCE].to_pylist()).encode())
+            digest.update(b"\1")
+        digest.update(b"\2")
     digest.update(data.indptr.tobytes())
     digest.update(data.indices.tobytes())
     if data.features is not None:

@@ -14,6 +14,8 @@ def rank_probabilities(labels: int, kind: str, scale: float) -> NDArray[np.float
     exponential  p(r) ~ exp(-r / (lambda |A|))      eq. 8 (the paper prints exp(-r)/lambda and means this)
     geometric    p(r) ~ (1 - q)^r, q = 1 / (lambda |A|)
     linear       p(r) ~ lambda |A| - r up to there, 0 beyond
+
+    lambda |A| is taken as 1 where it is less: then nearly all draws are of rank 0.
     """
     ranks = np.arange(labels, dtype=np.float64)
     reach = max(scale * labels, 1.0)

@@ -113,7 +113,7 @@ class Engine:
 
 class SliceEngine(Engine):
     """Losses with one negative: slices start from one snapshot of the shared tables and take their images in turn;
-    the changes of all slices are summed in slice order. With one slice, plain stochastic gradient descent.
+    then their changes are combined in slice order (`merge_slices`). With one slice, plain stochastic gradient descent.
     """
 
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:

@@ -31,17 +31,10 @@ class EpochReport:
     refresh_share: float
     """Share of the time spent on making rankings anew."""
     validation: dict[str, float] | None = None
-    complete: bool = True
-    """False where training was stopped in the middle of the epoch."""
 
     @classmethod
     def of(
-        cls,
-        epoch: int,
-        work: Work,
-        learning_rate: float,
-        validation: dict[str, float] | None = None,
-        complete: bool = True,
+        cls, epoch: int, work: Work, learning_rate: float, validation: dict[str, float] | None = None
     ) -> EpochReport:
         """The report of an epoch's work."""
         counts = [int(count) for count in work.counts]
@@ -57,7 +50,6 @@ class EpochReport:
             seconds=work.seconds,
             refresh_share=work.refresh_seconds / work.seconds if work.seconds else 0.0,
             validation=validation,
-            complete=complete,
         )
 
     @property

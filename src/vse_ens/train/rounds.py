@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.shuffle import shuffle
+from vse_ens.kernels.random import shuffle
 from vse_ens.streams import Streams
 
 # A round shorter than this would spend more time on its refresh than on its draws; it concerns vocabularies below some

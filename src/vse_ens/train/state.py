@@ -32,7 +32,9 @@ def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     columns, feature_scale = 0, 0.0
     if config.has_features:
         if data.features is None:
-            raise ConfigError(f"tower {config.tower} needs image features: Annotations.with_features(matrix)")
+            raise ConfigError(
+                f"tower {config.tower} needs image features: --features FILE, in Python Annotations.with_features(matrix)"
+            )
         columns = data.features.shape[1]
         # So that x_i F, not F, starts with init_scale, whatever the unit of the features.
         feature_scale = config.init_scale / _mean_or_one(squared_lengths(plain_features(data.features))) ** 0.5

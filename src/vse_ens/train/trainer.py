@@ -75,7 +75,7 @@ class Trainer:
 
     @property
     def embeddings(self) -> Embeddings:
-        """The model as it is: of the best epoch so far where there is validation, else of the last round."""
+        """A copy of the model as it is: of the best epoch so far where there is validation, else of the last round."""
         return (self._best or self._current).widened(self.config.dimensions)
 
     @property

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.config import Config, preset
 from vse_ens.data.annotations import Annotations
 from vse_ens.experiments.fitting import warm_up
 from vse_ens.experiments.stand_ins import Shape, stand_in
 from vse_ens.kernels.tables import DRAWS, TRIES
-from vse_ens.model.embeddings import Embeddings
-from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engine import make_engine
-from vse_ens.train.rounds import EpochPlan
 from vse_ens.train.trainer import Trainer
 
 # What is timed, and how many draws a turn has at most: dear draws need no crowd to be timed.
@@ -70,11 +67,13 @@ def _data(labels: int, seed: int) -> Annotations:
     return stand_in(shape, seed)
 
 
-def _start(data: Annotations, dimensions: int, seed: int) -> Embeddings:
+def _start(data: Annotations, dimensions: int, seed: int) -> Mapping[str, NDArray[Any]]:
+    """The arrays of a model that has learnt something."""
     trainer = Trainer(_START.override(dimensions=dimensions, seed=seed), data)
     for _ in trainer.epochs():
         pass
-    return trainer.embeddings
+    arrays, _ = trainer.state()
+    return arrays
 
 
 def _some_images(data: Annotations, most_draws: int, seed: int) -> Annotations:
@@ -85,18 +84,20 @@ def _some_images(data: Annotations, most_draws: int, seed: int) -> Annotations:
     return data.with_pairs(chosen[data.image_numbers()])
 
 
-def _cost(config: Config, data: Annotations, start: Embeddings) -> dict[str, Any]:
+def _cost(config: Config, data: Annotations, start: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The first round from a trained model, on one core."""
     warm_up(config, workers=1)
     turns = []
-    with Workers(1) as workers:
-        for turn in range(_TURNS):
-            engine = make_engine(config, data, start.copy(), workers)
-            plan = EpochPlan.of(data, engine.schedule, Streams(config.seed).child("train", turn))
-            work = engine.run_round(plan, 0, config.learning_rate)
-            turns.append((work.seconds / work.counts[DRAWS] * 1e9, work.counts[TRIES] / work.counts[DRAWS]))
+    for _ in range(_TURNS):
+        trainer = Trainer(config, data, workers=1)
+        _, beginning = trainer.state()
+        trainer.restore(start, beginning)
+        work = next(trainer.rounds()).work
+        draws = int(work.counts[DRAWS])
+        turns.append((work.seconds / draws * 1e9, int(work.counts[TRIES]) / draws))
     # What disturbs a turn can only make it slower.
     nanoseconds, tries = min(turns)
-    return {"nanoseconds": float(nanoseconds), "tries": float(tries)}
+    return {"nanoseconds": nanoseconds, "tries": tries}
 
 
 def growth(found: Sequence[dict[str, Any]], sampler: str, of: str, grid: Grid) -> float:

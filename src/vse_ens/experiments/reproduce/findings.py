@@ -202,7 +202,7 @@ def _search(document: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "agrees" if found[-1] > 2 * found[0] else "contradicts",
             f"{title}: WARP with the paper's settings looks at {found[0]:,.1f} labels for a step in its first epoch "
-            f"and at {found[-1]:,.1f} in its last, where {share:.0%} of the searches end without a violating label. Its "
+            f"and at {found[-1]:,.1f} in its last, where {share:.0%} of the searches find no violating label. Its "
             f"recall@10 is {best.recall:.3f} at best, in epoch {best.epoch}, and {last.recall:.3f} at the end.",
         )
 

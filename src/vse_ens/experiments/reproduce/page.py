@@ -20,8 +20,8 @@ _VERDICTS = {
 
 _SETTINGS = (
     "The paper's settings: k = 100, learning rate and regularisation 0.01, vectors start as N(0, 0.01), no bias, 100 "
-    "epochs (the paper's number of epochs is not at hand). Our settings: the presets vse-ens, warp and opt-auc, found on "
-    "validation splits; they have a label bias."
+    "epochs (the paper's number of epochs is not at hand). Our settings: the presets vse-ens, warp and opt-auc, whose "
+    "settings were found on validation splits; they have a label bias."
 )
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from vse_ens.config import Config
 from vse_ens.data.annotations import Split
 from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.report import summarise
 from vse_ens.evaluate.scorer import FunctionScorer
-from vse_ens.experiments.learning_curve import Limits, Point, learn, time_to
+from vse_ens.experiments.learning_curve import Limits, Point, learn, scores_by, time_to
 from vse_ens.experiments.paper import MODELS
 from vse_ens.train.report import EpochReport
 
@@ -45,12 +42,7 @@ def train(
 ) -> dict[str, Any]:
     """Train one model; the figures are those of its best point, on all held-out pairs."""
     learnt = learn(config, split, limits, workers=workers, tell=tell)
-    model = learnt.best
-
-    def scores_of(images: NDArray[np.int64]) -> NDArray[np.float32]:
-        return model.scores(model.image_vectors[images])
-
-    scorer = FunctionScorer(split.train.images, split.train.labels, scores_of)
+    scorer = FunctionScorer(split.train.images, split.train.labels, scores_by(learnt.best))
     report = summarise(evaluate(scorer, split.train, split.test, workers=workers), seed=config.seed)
     return {
         "config": config.to_dict(),
