@@ -43,7 +43,7 @@ def test_a_run_without_progress_ends(split: Split) -> None:
     stuck = Config(sampler="uniform", dimensions=8, epochs=60, learning_rate=1e-12)
     learnt = learn(stuck, split, workers=1)
     assert learnt.ending == "no better any more"
-    assert len(learnt.epochs) < 30
+    assert len(learnt.epochs) < 60
 
 
 def test_some_pairs_are_a_fixed_choice(split: Split) -> None:

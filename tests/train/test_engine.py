@@ -77,7 +77,7 @@ def test_training_learns() -> None:
 
 
 def test_a_tower_of_features_needs_them() -> None:
-    with pytest.raises(ConfigError, match=r"tower features needs image features: Annotations.with_features"):
+    with pytest.raises(ConfigError, match="tower features needs image features: --features FILE"):
         Trainer(small_config(tower="features"), small_data())
 
 

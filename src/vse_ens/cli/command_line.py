@@ -8,14 +8,19 @@ from typing import Any
 import typer
 
 
+def given(context: typer.Context) -> list[str]:
+    """The names of the parameters that were given, in the order the command declares them."""
+    names = [str(parameter.name) for parameter in context.command.params]
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
 def typed_command(context: typer.Context) -> str:
     """The command with every argument and option that was given, as a shell takes it."""
     words = context.command_path.split()
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            words += _words(parameter, context.params[name])
+    parameters = {str(parameter.name): parameter for parameter in context.command.params}
+    for name in given(context):
+        words += _words(parameters[name], context.params[name])
     return shlex.join(words)
 
 

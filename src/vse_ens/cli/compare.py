@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from vse_ens.cli.command_line import typed_command
+from vse_ens.cli.command_line import given, typed_command
 from vse_ens.cli.reading import Reading
 from vse_ens.cli.screen import Screen
 from vse_ens.cli.training_progress import TrainingProgress
@@ -80,11 +80,15 @@ def compare(
 
     One label of every image is held out; all learn from the same other pairs and are ranked by the same evaluator.
     """
-    if (pairs is None) == (from_rankings is None):
+    if pairs is None and from_rankings is None:
         raise typer.BadParameter("give a file of pairs, or a folder with --from-rankings", param_hint="'PAIRS'")
     if out is not None and (out.is_dir() or out == rankings):
         raise typer.BadParameter(f"{out} is a folder; name a file such as report.html", param_hint="'--out'")
     if from_rankings is not None:
+        idle = [name for name in given(context) if name not in ("from_rankings", "out", "json", "debug")]
+        if idle:
+            hint = "PAIRS" if idle[0] == "pairs" else f"--{idle[0].replace('_', '-')}"
+            raise typer.BadParameter("it means nothing with --from-rankings", param_hint=f"'{hint}'")
         _show(_load(from_rankings, screen), out, from_rankings, screen)
         return
 

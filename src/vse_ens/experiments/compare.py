@@ -14,9 +14,9 @@ from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.experiments.comparison import Comparison
 from vse_ens.experiments.entries import Entry
-from vse_ens.experiments.fitting import CURVE_METRIC, Fit, fit_baseline, train_model, warm_up
+from vse_ens.experiments.fitting import CURVE_METRIC, fit_baseline, train_model, warm_up
 from vse_ens.experiments.machine import machine
-from vse_ens.experiments.record import Folder, Record, Run
+from vse_ens.experiments.record import Folder, Record, Run, State
 from vse_ens.train.trainer import Progress
 
 
@@ -104,7 +104,7 @@ def _run(
         state="done",
         seconds=fit.seconds,
         stopped=fit.stopped,
-        over_budget=_over_budget(fit, entry, budget),
+        over_budget=entry.kind == "baseline" and budget is not None and fit.seconds > budget,
         epochs=fit.epochs,
         epochs_planned=planned,
         draws=fit.draws,
@@ -113,11 +113,7 @@ def _run(
     )
 
 
-def _over_budget(fit: Fit, entry: Entry, budget: float | None) -> bool:
-    return budget is not None and entry.kind == "baseline" and fit.seconds > budget
-
-
-def _unfinished(entry: Entry, state: Any, error: str) -> Run:
+def _unfinished(entry: Entry, state: State, error: str) -> Run:
     return Run(name=entry.name, kind=entry.kind, settings=entry.settings(), state=state, error=error)
 
 

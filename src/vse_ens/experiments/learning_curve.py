@@ -24,7 +24,7 @@ METRIC = "recall@10"
 # The first epochs are all measured: fast models have learnt most of it by then.
 _FIRST_EPOCHS = 5
 # A run whose best point is this share of its epochs ago has nothing more to show.
-_PATIENCE = 1 / 3
+_PATIENCE = 1 / 2
 
 Ending = Literal["all epochs done", "no better any more", "out of time"]
 
@@ -84,6 +84,7 @@ def learn(
     began = time.perf_counter()
     for report in trainer.epochs():
         seconds += time.perf_counter() - began
+        tell(report)
         late = seconds >= limits.seconds
         if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or trainer.finished or late:
             model = trainer.embeddings
@@ -91,12 +92,11 @@ def learn(
             points.append(Point(report.epoch, seconds, recall))
             if recall > best_point.recall:
                 best, best_point = model.copy(), points[-1]
-        tell(report)
+            elif report.epoch - best_point.epoch > _PATIENCE * config.epochs:
+                ending = "no better any more"
+                break
         if late:
             ending = "out of time"
-            break
-        if report.epoch - best_point.epoch > _PATIENCE * config.epochs:
-            ending = "no better any more"
             break
         began = time.perf_counter()
     return Learnt(points, trainer.history, ending, best)

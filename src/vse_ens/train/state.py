@@ -33,7 +33,7 @@ def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     if config.has_features:
         if data.features is None:
             raise ConfigError(
-                f"tower {config.tower} needs image features: --features FILE, in Python Annotations.with_features(matrix)"
+                f"tower {config.tower} needs image features: --features FILE, or Annotations.with_features in Python"
             )
         columns = data.features.shape[1]
         # So that x_i F, not F, starts with init_scale, whatever the unit of the features.

@@ -89,7 +89,7 @@ def _method(document: dict[str, Any]) -> Iterator[Block]:
         [
             _SETTINGS,
             (
-                "A run ends when its epochs are done, when its best recall@10 is a third of them ago, or after "
+                "A run ends when its epochs are done, when its best recall@10 is half of them ago, or after "
                 f"{limits['seconds']:,.0f} s of training. Curves are measured on at most {limits['images']:,} held-out "
                 "labels, tables on all."
             ),
