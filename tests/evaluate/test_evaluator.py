@@ -72,15 +72,15 @@ def test_memory_bounds_the_rows_scored_at_a_time() -> None:
         return np.zeros((len(images), len(split.train.labels)), np.float32)
 
     done: list[int] = []
-    memory = 20 * 4 * len(split.train.labels)
+    memory = 50 * 4 * len(split.train.labels)
     counting = FunctionScorer(split.train.images, split.train.labels, scores)
     evaluate(counting, *split, memory=memory, progress=done.append)
     images = np.count_nonzero(split.test.labels_per_image)
     assert sum(asked) == done[-1] == images
     assert done == np.cumsum(asked).tolist()
-    assert max(asked) == 20
-    # No block of one row: BLAS rounds those in another way.
-    assert min(asked) >= 19
+    assert max(asked) <= 50
+    # No block of a few rows: BLAS rounds those in another way.
+    assert min(asked) >= 40
 
 
 def test_the_scores_of_a_model_are_not_changed() -> None:

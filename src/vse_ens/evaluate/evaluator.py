@@ -20,7 +20,7 @@ DEFAULT_MEMORY = 16_000_000
 """Bytes of a block of scores. More is no faster: a block should stay near the cache, and below what the C library
 returns to the system and asks for again."""
 
-# A product of a few rows takes another path through BLAS and rounds in another way: a block has this many, if there are.
+# A product of a few rows takes another path through BLAS and rounds in another way: a block has so many, if there are.
 _FEWEST_ROWS = 16
 # Rows a worker takes at a time.
 _PIECE = 64
