@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens import __version__
-from vse_ens.config import Config, Settings, preset
+from vse_ens.config import Config, Settings, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.card import model_card
@@ -74,7 +74,7 @@ class Annotator:
 
     def config(self, **values: Any) -> Config:
         """The complete settings: the preset's, with the constructor's and ``values`` in their place."""
-        return preset(self.preset).override(**{**self.settings, **values}, seed=self.seed)
+        return configure(self.preset, **{**self.settings, **values}, seed=self.seed)
 
     # --- learning ---
 
@@ -241,6 +241,7 @@ def _annotations(data: Any) -> Annotations:
 
 
 def _differences(name: str, config: Config) -> Mapping[str, Any]:
-    """The settings by which a configuration differs from a preset."""
-    base = preset(name).to_dict()
-    return {key: value for key, value in config.to_dict().items() if key != "seed" and base[key] != value}
+    """The settings that, given with a preset, make a configuration."""
+    method = {"sampler": config.sampler, "loss": config.loss}
+    base = configure(name, **method, seed=config.seed).to_dict()
+    return {**method, **{key: value for key, value in config.to_dict().items() if base[key] != value}}

@@ -140,9 +140,9 @@ class Config:
 
     def override(self, **values: Any) -> Config:
         """The same with other values where they are not None."""
-        given = {name: value for name, value in values.items() if value is not None}
-        _check_names(given)
-        return replace(self, **given)
+        return Config.from_dict(
+            {**self.to_dict(), **{name: value for name, value in values.items() if value is not None}}
+        )
 
     @property
     def has_ids(self) -> bool:
@@ -196,36 +196,48 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
+# How far and how long to step suits a loss, whatever the sampler: found by benchmarks/tuning.py on validation splits.
+STEPS: dict[str, dict[str, Any]] = {
+    "hinge": {
+        "epochs": 160,
+        "learning_rate": 0.075,
+        "learning_rate_decay": 0.985,
+        "regularization": 0.03,
+        "bias_regularization": 0.08,
+        "rank_scale": 0.15,
+    },
+    "warp": {
+        "epochs": 40,
+        "learning_rate": 0.013,
+        "learning_rate_decay": 0.96,
+        "regularization": 0.5,
+        "bias_regularization": 0.7,
+        "rank_scale": 0.15,
+    },
+    "logistic": {
+        "epochs": 300,
+        "learning_rate": 0.1,
+        "learning_rate_decay": 1.0,
+        "regularization": 0.003,
+        "bias_regularization": 0.003,
+        "rank_scale": 0.3,
+    },
+    "softmax": {
+        "epochs": 60,
+        "learning_rate": 0.1,
+        "learning_rate_decay": 0.97,
+        "regularization": 0.003,
+        "bias_regularization": 0.003,
+        "rank_scale": 0.3,
+    },
+}
+
 _PAPER = Config(learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100)
 
 PRESETS: dict[str, Config] = {
-    "vse-ens": Config(
-        sampler="vse-ens",
-        loss="hinge",
-        epochs=160,
-        learning_rate=0.075,
-        learning_rate_decay=0.985,
-        regularization=0.03,
-        bias_regularization=0.08,
-        rank_scale=0.15,
-    ),
-    "warp": Config(
-        sampler="warp",
-        loss="warp",
-        epochs=40,
-        learning_rate=0.013,
-        learning_rate_decay=0.96,
-        regularization=0.5,
-        bias_regularization=0.7,
-    ),
-    "opt-auc": Config(
-        sampler="uniform",
-        loss="logistic",
-        epochs=300,
-        learning_rate=0.1,
-        regularization=0.003,
-        bias_regularization=0.003,
-    ),
+    "vse-ens": Config(sampler="vse-ens", loss="hinge", **STEPS["hinge"]),
+    "warp": Config(sampler="warp", loss="warp", **STEPS["warp"]),
+    "opt-auc": Config(sampler="uniform", loss="logistic", **STEPS["logistic"]),
     # The settings of the paper's section 4: k = 100, rate and regularisation 0.01, N(0, 0.01) start, no bias.
     "paper-vse-ens": replace(_PAPER, sampler="vse-ens", loss="hinge"),
     "paper-warp": replace(_PAPER, sampler="warp", loss="warp"),
@@ -238,3 +250,15 @@ def preset(name: str) -> Config:
     if name not in PRESETS:
         raise ConfigError(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
     return PRESETS[name]
+
+
+def configure(name: str, **given: Any) -> Config:
+    """A preset with other settings where they are given and not None.
+
+    With another loss than the preset's come the steps that suit it; the paper's settings stay the paper's.
+    """
+    base = preset(name)
+    loss = given.get("loss") or base.loss
+    steps = STEPS.get(loss, {}) if loss != base.loss and not name.startswith("paper-") else {}
+    chosen = {setting: value for setting, value in given.items() if value is not None}
+    return base.override(**{**steps, **chosen})

@@ -18,7 +18,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     effort = run.Effort(
         "quick",
         {"iaprtc12": 0.01, "nuswide": 0.001, "openimages": 0.001},
-        Limits(points=1, seconds=0.05, images=50),
+        Limits(points=1, seconds=0.05, scores=5_000),
         Grid((100,), (50,), at_labels=50),
     )
     monkeypatch.setattr(run, "QUICK", effort)

@@ -4,7 +4,7 @@ import pytest
 
 from vse_ens.baselines.als import Als
 from vse_ens.baselines.ease import Ease
-from vse_ens.config import PRESETS, Config
+from vse_ens.config import PRESETS, Config, configure
 from vse_ens.errors import ConfigError
 from vse_ens.experiments.entries import parse_entries
 
@@ -22,7 +22,7 @@ def test_settings_follow_a_colon_up_to_the_next_name() -> None:
     )
     assert first.name == "vse-ens:loss=logistic,epochs=50"
     assert first.base == "vse-ens"
-    assert first.method == PRESETS["vse-ens"].override(loss="logistic", epochs=50)
+    assert first.method == configure("vse-ens", loss="logistic", epochs=50)
     assert second.method == PRESETS["warp"]
     assert third.method == Ease(regularization=10)
     assert isinstance(fourth.method, Config)

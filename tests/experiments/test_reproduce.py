@@ -20,7 +20,7 @@ from vse_ens.train.report import EpochReport
 TOY = Effort(
     "toy",
     {"iaprtc12": 0.02, "nuswide": 0.001, "openimages": 0.002},
-    Limits(points=3, seconds=0.3, images=200),
+    Limits(points=3, seconds=0.3, scores=20_000),
     Grid((100,), (50, 200), at_labels=50),
 )
 

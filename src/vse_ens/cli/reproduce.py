@@ -15,12 +15,10 @@ from vse_ens.cli.wording import duration
 if TYPE_CHECKING:
     from vse_ens.train.report import EpochReport
 
-_DATA = "Data (generated in the same shape where no file is given)"
-
 
 def _file(name: str) -> Any:
     return typer.Option(
-        metavar="PAIRS", show_default=False, rich_help_panel=_DATA, help=f"{name}: a file of (image, label) pairs."
+        metavar="PAIRS", show_default=False, help=f"{name}: a file of (image, label) pairs; generated if not given."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from vse_ens.baselines.contract import Baseline
 from vse_ens.baselines.registry import BASELINES, make_baseline
-from vse_ens.config import PRESETS, Config, preset
+from vse_ens.config import PRESETS, Config, configure
 from vse_ens.errors import ConfigError
 
 
@@ -74,7 +74,7 @@ def _entry(base: str, settings: list[str], seed: int, dimensions: int | None) ->
     given = dict(_setting(base, text) for text in settings)
     try:
         if base in PRESETS:
-            return Entry(name, preset(base).override(**{"seed": seed, "dimensions": dimensions, **given}))
+            return Entry(name, configure(base, **{"seed": seed, "dimensions": dimensions, **given}))
         if base in BASELINES:
             known = {field.name for field in fields(BASELINES[base])}
             common = {"seed": seed, **({"factors": dimensions} if dimensions else {})}

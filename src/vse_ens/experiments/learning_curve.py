@@ -37,8 +37,8 @@ class Limits:
     """About so many measurements over all epochs."""
     seconds: float = float("inf")
     """Training time, measurements not counted."""
-    images: int = 20_000
-    """At most so many held-out pairs are looked at for a point."""
+    scores: int = 120_000_000
+    """For a point so many scores are computed at most: of as many images as have that many with all labels."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def learn(
     every epoch.
     """
     warm_up(config, workers)
-    held_out = some_pairs(split.test, limits.images, config.seed)
+    held_out = some_pairs(split.test, max(1, limits.scores // len(split.test.labels)), config.seed)
     trainer = Trainer(config.override(validate=False), split.train, workers)
     every = max(1, config.epochs // limits.points)
     points: list[Point] = []

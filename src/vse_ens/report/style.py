@@ -108,6 +108,9 @@ summary{{cursor:pointer;color:var(--accent);font-size:.9rem}}
 footer{{margin-top:3rem;border-top:1px solid var(--line);color:var(--faint);font-size:.85rem}}
 :focus-visible{{outline:2px solid var(--accent);outline-offset:2px}}
 @media print{{body{{max-width:none;padding:0;font-size:10pt}}nav,summary{{display:none}}.scroll{{overflow:visible}}
+table,thead th,caption{{font-size:8pt}}th,td{{padding:2pt 4pt 2pt 0;line-height:1.3}}
+td small,th small{{font-size:6.5pt;line-height:1.2}}
+thead th,small.interval{{white-space:normal}}
 figure,tr,.note{{break-inside:avoid}}h2{{break-after:avoid}}.bar,.mark,td.best{{print-color-adjust:exact;
 -webkit-print-color-adjust:exact}}}}
 """

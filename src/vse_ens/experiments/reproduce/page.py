@@ -7,7 +7,7 @@ from typing import Any
 
 from vse_ens.experiments.reproduce import page_drawing, page_training
 from vse_ens.experiments.reproduce.page_training import NOT_AT_HAND
-from vse_ens.report.html import Block, Bullets, Code, Facts, Note, Page, Paragraph, Section
+from vse_ens.report.html import Block, Bullets, Code, Facts, Fold, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Table
 
 _VERDICTS = {
@@ -50,17 +50,20 @@ def _verdicts(document: dict[str, Any]) -> Iterator[Block]:
         yield Note("This report is not complete: the run was stopped or is still under way.", "warning")
     generated = [one for one in document["data_sets"].values() if one["generated"]]
     if generated:
-        names = ", ".join(one["title"] for one in generated)
+        names = " and ".join(one["title"] for one in generated)
         yield Note(
-            f"No file was given for {names}: generated data stands in for it. What is measured on it shows how the "
-            "methods scale and how they learn; it says nothing about accuracy on the real data.",
+            f"No file was given for {names}: generated data stands in. What is measured on it shows how the methods "
+            "scale and how they learn; it says nothing about accuracy on the real data.",
             "warning",
         )
     for verdict, words in _VERDICTS.items():
-        texts = [one["text"] for one in document["findings"] if one["verdict"] == verdict]
+        texts = [one["text"] for one in document["findings"] if one["verdict"] == verdict and not one["generated"]]
         if texts:
             yield Paragraph(f"{words}:")
             yield Bullets(texts)
+    texts = [f"{one['text']} ({_VERDICTS[one['verdict']]}.)" for one in document["findings"] if one["generated"]]
+    if texts:
+        yield Fold("What was found on generated data, and so is no evidence about the paper's", Bullets(texts))
 
 
 def _data(document: dict[str, Any]) -> Iterator[Block]:
@@ -69,10 +72,11 @@ def _data(document: dict[str, Any]) -> Iterator[Block]:
         paper = document["paper"]["table1"].get(name, {})
         label = Cell(one["title"], note="GENERATED" if one["generated"] else "real")
         counts = [Cell(one[count], paper.get(count, NOT_AT_HAND)) for count in ("images", "labels", "train", "test")]
-        rows.append((label, *counts, one["note"]))
+        rows.append((label, *counts))
     if rows:
-        columns = ("data set", "images", "labels", "train pairs", "test pairs", "where it comes from")
+        columns = ("data set", "images", "labels", "train pairs", "test pairs")
         yield Table("One label of every image that has several is held out (leave-one-out).", columns, rows)
+        yield Bullets(f"{one['title']}: {one['note']}." for one in document["data_sets"].values())
 
 
 def _method(document: dict[str, Any]) -> Iterator[Block]:
@@ -90,8 +94,8 @@ def _method(document: dict[str, Any]) -> Iterator[Block]:
             _SETTINGS,
             (
                 "A run ends when its epochs are done, when its best recall@10 is half of them ago, or after "
-                f"{limits['seconds']:,.0f} s of training. Curves are measured on at most {limits['images']:,} held-out "
-                "labels, tables on all."
+                f"{limits['seconds']:,.0f} s of training. Curves are measured on as many held-out labels as need "
+                f"{limits['scores']:,} scores, tables on all."
             ),
             "“Not at hand” marks a cell of the paper that we have not seen; --paper FILE.json fills it in.",
         ]

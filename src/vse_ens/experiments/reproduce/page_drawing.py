@@ -86,33 +86,27 @@ def example(document: dict[str, Any]) -> Iterator[Block]:
     if one is None:
         return
     first = next((step for step in one["steps"] if not step["owned"]), one["steps"][0])
-    count = len(one["exact_ranking"])
+    factor, end = one["factors"][first["factor"]], "top" if first["from_top"] else "bottom"
     yield Paragraph(
-        f"A model of 5 images, 10 labels and 5 factors, the size of the paper's figure 2. The image “{one['image']}” "
-        f"has the labels {', '.join(one['labels'])}. Rank {first['rank'] + 1} is drawn with p(r) ~ exp(-r / (λ|A|)), "
-        f"λ = {one['rank_scale']:g}; factor {first['factor'] + 1} with p(f|i) ~ |v_if| σ_f. The image's value of that "
-        f"factor is {one['vector'][first['factor']]:+.2f}, so the ranking is read from the "
-        f"{'top' if first['from_top'] else 'bottom'}: the negative is “{first['label']}”."
+        "A model of 5 images, 10 labels and 5 factors, the size of the paper's figure 2, its numbers set by hand so "
+        f"that factors have a meaning. The image “{one['image']}” has the labels {', '.join(one['labels'])}. Rank "
+        f"{first['rank'] + 1} is drawn with p(r) ~ exp(-r / (λ|A|)), λ = {one['rank_scale']:g}, and the factor "
+        f"“{factor}” with p(f|i) ~ |v_if| σ_f. The image's value of it is {one['vector'][first['factor']]:+.1f}, so "
+        f"its ranking is read from the {end}: the negative is “{first['label']}”."
     )
-    place = first["rank"] if first["from_top"] else count - 1 - first["rank"]
-    rows: list[Sequence[Any]] = [
-        ("v_if", *(f"{value:+.2f}" for value in one["vector"]), ""),
-        ("σ_f", *(f"{value:.2f}" for value in one["spread"]), ""),
-        ("p(f|i)", *(f"{value:.2f}" for value in one["factor_chance"]), ""),
-        ("read from the", *("top" if value > 0 else "bottom" for value in one["vector"]), ""),
-    ]
-    for rank in range(count):
-        cells = [
-            Cell(
-                labels[rank],
-                note=f"{values[rank]:+.2f}",
-                best=(number, rank) == (first["factor"], place),
-            )
-            for number, (labels, values) in enumerate(zip(one["rankings"], one["values"], strict=True))
-        ]
-        rows.append((f"place {rank + 1}", *cells, one["exact_ranking"][rank]))
-    columns = ("", *(f"factor {number + 1}" for number in range(len(one["vector"]))), "exact ranking by s_i(a)")
-    yield Table("The labels sorted by each factor; the label drawn stands out.", columns, rows)
+    yield Table(
+        "The images: their vectors and the labels they have.",
+        ("image", *one["factors"], "labels"),
+        [
+            (name, *(f"{value:+.1f}" for value in image["vector"]), ", ".join(image["labels"]))
+            for name, image in one["images"].items()
+        ],
+    )
+    yield Table(
+        f"The labels sorted by each factor, seen from “{one['image']}”; the label drawn stands out.",
+        ("", *one["factors"], "by s_i(a)"),
+        list(_sorted_labels(one, first)),
+    )
     yield Table(
         "More draws for the same image; a label it has is drawn again.",
         ("draw", "rank", "factor", "read from the", "label", "the image has it"),
@@ -120,7 +114,7 @@ def example(document: dict[str, Any]) -> Iterator[Block]:
             (
                 f"{number}",
                 step["rank"] + 1,
-                step["factor"] + 1,
+                one["factors"][step["factor"]],
                 "top" if step["from_top"] else "bottom",
                 step["label"],
                 "yes: drawn again" if step["owned"] else "no",
@@ -128,3 +122,19 @@ def example(document: dict[str, Any]) -> Iterator[Block]:
             for number, step in enumerate(one["steps"], start=1)
         ],
     )
+
+
+def _sorted_labels(one: dict[str, Any], drawn: dict[str, Any]) -> Iterator[Sequence[Any]]:
+    """What the factors are to the image, then the labels place by place."""
+    yield "v_if", *(f"{value:+.1f}" for value in one["vector"]), ""
+    yield "σ_f", *(f"{value:.2f}" for value in one["spread"]), ""
+    yield "p(f|i)", *(f"{value:.2f}" for value in one["factor_chance"]), ""
+    yield "read from the", *("top" if value > 0 else "bottom" for value in one["vector"]), ""
+    count = len(one["exact_ranking"])
+    place = drawn["rank"] if drawn["from_top"] else count - 1 - drawn["rank"]
+    for rank in range(count):
+        cells = [
+            Cell(labels[rank], note=f"{values[rank]:+.1f}", best=(number, rank) == (drawn["factor"], place))
+            for number, (labels, values) in enumerate(zip(one["rankings"], one["values"], strict=True))
+        ]
+        yield f"place {rank + 1}", *cells, one["exact_ranking"][rank]

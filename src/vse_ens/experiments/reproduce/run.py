@@ -36,13 +36,13 @@ class Effort:
 QUICK = Effort(
     "quick",
     {"iaprtc12": 1.0, "nuswide": 0.05, "openimages": 0.1},
-    Limits(points=16, seconds=12.0, images=4_000),
+    Limits(points=16, seconds=20.0, scores=24_000_000),
     draws.Grid((50, 100, 200), (100, 1_000, 10_000)),
 )
 FULL = Effort(
     "full",
     dict.fromkeys(DATA_SETS, 1.0),
-    Limits(points=30, seconds=600.0, images=20_000),
+    Limits(points=30, seconds=600.0, scores=120_000_000),
     draws.Grid((25, 50, 100, 200, 400), (100, 300, 1_000, 3_000, 10_000, 30_000)),
 )
 

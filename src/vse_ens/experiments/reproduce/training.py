@@ -19,8 +19,9 @@ METRICS = ("precision@5", "recall@5", "precision@10", "recall@10", "map", "auc@1
 
 # A model has converged when it is this near to the best it ever gets.
 NEAR = 0.99
-# It may still have been rising where it came so near only in the last part of its run.
-_LAST_PART = 0.9
+# It may still have been rising where it came so near only in the last part of its run, of which much may be missing
+# where time was up.
+_LAST_PART = {"all epochs done": 0.9, "out of time": 2 / 3, "no better any more": 1.0}
 
 
 def preset_of(settings: str, model: str) -> str:
@@ -82,7 +83,7 @@ def converged(run: dict[str, Any]) -> Point:
 
 def still_rising(run: dict[str, Any]) -> bool:
     """Whether the run ended before the model had settled: its time to convergence is then a lower bound."""
-    return run["ending"] != "no better any more" and converged(run).epoch > _LAST_PART * curve(run)[-1].epoch
+    return converged(run).epoch > _LAST_PART[run["ending"]] * curve(run)[-1].epoch
 
 
 def common_level(runs: Sequence[dict[str, Any]]) -> float:
