@@ -19,6 +19,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.engine import Work, make_engine
 from vse_ens.train.rounds import EpochPlan
+from vse_ens.train.state import padded
 from vse_ens.train.trainer import Trainer
 
 
@@ -49,7 +50,7 @@ class Training:
         """Start from a copy of ``start``; a turn has so many ``rounds``, or a whole epoch."""
         self._config = config
         self._data = data
-        self._engine = make_engine(config, data, start.copy(), workers)
+        self._engine = make_engine(config, data, padded(start), workers)
         self._rounds = rounds
         self._epoch, self._round, self._plan_seconds = -1, 0, 0.0
         self._next_epoch()

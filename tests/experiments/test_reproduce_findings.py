@@ -96,6 +96,14 @@ def test_a_model_that_still_rises_decides_nothing() -> None:
     assert speed.verdict == "unclear"
 
 
+def test_warp_with_more_to_come_can_only_be_slower() -> None:
+    rising = _run(0.5, [(1, 1.0, 0.1), (10, 10.0, 0.5)])
+    runs = _run(0.6, _curve(0.6, 1.0)), rising, _run(0.4, _curve(0.4, 1.0))
+    speed = _about(findings(_document(*runs)), "WARP still rose when training ended")
+    assert "WARP trains 10.00 times as long" in speed.text
+    assert speed.verdict == "agrees"
+
+
 def test_a_run_that_ended_for_want_of_progress_has_settled() -> None:
     assert not still_rising(_run(0.6, [(1, 1.0, 0.1), (10, 10.0, 0.6)], "no better any more"))
 

@@ -18,6 +18,15 @@ from vse_ens.streams import Streams
 _BLOCK_ROWS = 16_384
 
 
+# Vectors are trained at a multiple of this length, that of a vector register: what is over would run one by one.
+_LANES = 8
+
+
+def padded(embeddings: Embeddings) -> Embeddings:
+    """A copy to train, with zeros behind every vector; they stay zeros, since no step has a direction there."""
+    return embeddings.widened(-(-embeddings.dimensions // _LANES) * _LANES)
+
+
 def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     """N(0, init_scale^2) from named streams; biases start at 0."""
     streams = Streams(config.seed).child("init")

@@ -21,15 +21,13 @@ from vse_ens.streams import Streams
 from vse_ens.train.engine import Work, make_engine
 from vse_ens.train.report import EpochReport
 from vse_ens.train.rounds import EpochPlan
-from vse_ens.train.state import initial_embeddings, shared_tables
+from vse_ens.train.state import initial_embeddings, padded, shared_tables
 from vse_ens.train.stopping import EarlyStopping
 
 # Of how many images a label is held out for validation: enough to see a difference of one point in recall, but never so
 # many that what is left to learn from is another data set.
 _VALIDATION_IMAGES = 4_000
 _VALIDATION_SHARE = 0.2
-# Vectors are trained at a multiple of this length, that of a vector register: what is over would run one by one.
-_LANES = 8
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ class Trainer:
         self._data = data
         self._workers = workers
         self._stopping = EarlyStopping(config.patience)
-        # Zeros behind every vector stay zeros: no step has a direction there.
-        self._current = initial_embeddings(config, data).widened(-(-config.dimensions // _LANES) * _LANES)
+        self._current = padded(initial_embeddings(config, data))
         self._best: Embeddings | None = None
         self._epoch, self._round, self._work = 0, 0, Work()
 

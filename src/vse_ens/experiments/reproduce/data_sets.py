@@ -76,7 +76,9 @@ class DataSet:
 def load(name: str, path: Path | None, paper: Paper, share: float, seed: int) -> DataSet:
     """A data set from its file, or a stand-in with a ``share`` of its images and pairs."""
     if path is not None:
-        return DataSet(name, read(path), path, "real data", seed)
+        return DataSet(
+            name, read(path), path, f"real data, {path.name}, which need not be the paper's selection of it", seed
+        )
     of_paper = paper.shapes.get(name)
     shape = of_paper or PUBLISHED[name]
     source = "the paper's table 1" if of_paper else _SOURCE[name]

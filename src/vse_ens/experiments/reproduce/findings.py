@@ -26,7 +26,7 @@ Verdict = Literal["agrees", "contradicts", "unclear", "beside"]
 # What the paper says grows or does not, and how far a measured exponent may be from it.
 _STATED_GROWTH = {"uniform": 0.0, "vse-ens": 0.0, "naive": 1.0}
 _GROWTH_TOLERANCE = 0.25
-# A speed-up within a fifth of the stated one is the same.
+# A speed-up a fifth below the stated one is still the same.
 _SPEED_TOLERANCE = 0.2
 
 
@@ -136,8 +136,8 @@ def _speed(document: dict[str, Any]) -> Iterator[Finding]:
         own, common = speed_ups(runs) or (float("nan"), float("nan"))
         level = common_level(list(runs.values()))
         text = (
-            f"{title}, {SETTINGS[settings]}: to come within 1 % of its own best, WARP trains {own:.2f} times as long as "
-            f"VSE-ens; to reach a recall@10 of {level:.3f}, as all three do, {common:.2f} times as long."
+            f"{title}, {SETTINGS[settings]}: to come within 1 % of its own best, WARP trains {own:.2f} times as long "
+            f"as VSE-ens; to reach a recall@10 of {level:.3f}, as all three do, {common:.2f} times as long."
         )
         stated = document["paper"]["speed_up"].get(name)
         rising = [MODELS[model] for model in ("vse-ens", "warp") if still_rising(runs[model])]
@@ -146,8 +146,10 @@ def _speed(document: dict[str, Any]) -> Iterator[Finding]:
         if stated is None:
             yield Finding("beside", text, document["data_sets"][name]["generated"])
             continue
-        near = stated * (1 - _SPEED_TOLERANCE) <= own <= stated * (1 + _SPEED_TOLERANCE)
-        verdict: Verdict = "unclear" if rising else "agrees" if near or own > stated else "contradicts"
+        fast = own >= stated * (1 - _SPEED_TOLERANCE)
+        # Where WARP alone had more to come, it would take still longer: the figure is a lower bound.
+        settled = not rising or (fast and rising == [MODELS["warp"]])
+        verdict: Verdict = "unclear" if not settled else "agrees" if fast else "contradicts"
         text += f" In the paper it is {stated:g} times."
         yield Finding(verdict, text, document["data_sets"][name]["generated"])
 
