@@ -16,7 +16,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-RUN = ("README.md", "docs/cli.md", "docs/features.md", "docs/training.md")
+RUN = (
+    "README.md",
+    "docs/baselines.md",
+    "docs/cli.md",
+    "docs/compare.md",
+    "docs/data.md",
+    "docs/datasets.md",
+    "docs/features.md",
+    "docs/scenes.md",
+    "docs/training.md",
+)
 ALL = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
 
 
