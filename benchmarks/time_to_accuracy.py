@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from benchmarks.data_sets import real
 from vse_ens.config import Config
 from vse_ens.data.annotations import Split
 from vse_ens.evaluate.means import mean_metrics
+from vse_ens.model.embeddings import Embeddings
 from vse_ens.train.trainer import Trainer
 
 _METRIC = "recall@10"
@@ -49,21 +51,21 @@ def _curve(config: Config, split: Split, evaluations: int) -> list[Raw]:
     for _ in Trainer(config.override(epochs=1), split.train).epochs():
         pass  # kernels compile here, outside the time
     trainer = Trainer(config, split.train)
-    model = trainer.embeddings  # trained in place
-
-    def scores_of(images: NDArray[np.int64]) -> NDArray[np.float32]:
-        return model.scores(model.image_vectors[images])
-
     every = max(1, config.epochs // evaluations)
     curve, seconds = [], 0.0
     started = time.perf_counter()
     for report in trainer.epochs():
         seconds += time.perf_counter() - started
         if report.epoch % every == 0 or trainer.finished:
-            found = mean_metrics(scores_of, split.train, split.test)
+            model = trainer.embeddings
+            found = mean_metrics(partial(_scores, model), split.train, split.test)
             curve.append({"epoch": report.epoch, "seconds": seconds, **found})
         started = time.perf_counter()
     return curve
+
+
+def _scores(model: Embeddings, images: NDArray[np.int64]) -> NDArray[np.float32]:
+    return model.scores(model.image_vectors[images])
 
 
 def score(raw: Raw) -> Score:

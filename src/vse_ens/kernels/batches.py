@@ -30,6 +30,8 @@ from vse_ens.kernels.tables import (
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+# Label rows are asked for so many changes before they are needed.
+_AHEAD = 4
 
 
 class Changes(NamedTuple):
@@ -165,14 +167,23 @@ def apply_changes(tables: Shared, changes: Changes, draws: int, step: Step, firs
     labels, bias = tables.labels, tables.bias
     shrink = _ONE - step.learning_rate * step.regularization
     shrink_bias = _ONE - step.bias_rate * step.bias_regularization
-    for draw in range(draws):
-        for j in range(changes.rows.shape[1]):
-            label = changes.rows[draw, j]
-            if first <= label < last:
-                reach = step.learning_rate * changes.slopes[draw, j]
-                for f in range(labels.shape[1]):
-                    labels[label, f] = shrink * labels[label, f] + reach * changes.vectors[draw, f]
-                bias[label] = shrink_bias * bias[label] + step.bias_rate * changes.slopes[draw, j]
+    width = changes.rows.shape[1]
+    rows, slopes = changes.rows.reshape(-1), changes.slopes.reshape(-1)
+    # What concerns these rows is gathered first, without a branch that would be wrong every other time.
+    mine = np.empty(draws * width + 1, np.int32)
+    count = 0
+    for entry in range(draws * width):
+        mine[count] = entry
+        count += (first <= rows[entry]) & (rows[entry] < last)
+    for place in range(count):
+        if place + _AHEAD < count:
+            prefetch_row(labels, np.int64(rows[mine[place + _AHEAD]]))
+        entry = mine[place]
+        label, draw = rows[entry], entry // width
+        reach = step.learning_rate * slopes[entry]
+        for f in range(labels.shape[1]):
+            labels[label, f] = shrink * labels[label, f] + reach * changes.vectors[draw, f]
+        bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
 
 
 @kernel

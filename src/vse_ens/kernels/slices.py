@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.jit import kernel, part, prefetch_row, source_version
-from vse_ens.kernels.tables import DRAWS, GIVEN_UP, VIOLATIONS, Features, Floats, Pairs, Sampling, Shared, Step
+from vse_ens.kernels.tables import DRAWS, GIVEN_UP, VIOLATIONS, Features, Floats, Pairs, Sampling, Shared, Step, apart
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -29,11 +29,11 @@ class SliceScratch(NamedTuple):
     def sized(cls, dimensions: int, visit: int, scores: int = 0) -> SliceScratch:
         """Buffers for so many dimensions, labels of one image, and scores."""
         return cls(
-            np.empty(dimensions, np.float32),
-            np.empty(dimensions, np.float32),
-            np.empty(dimensions + 1, np.float32),
-            np.empty(visit, np.int32),
-            np.empty(scores, np.float32),
+            apart(1, dimensions, np.float32)[0],
+            apart(1, dimensions, np.float32)[0],
+            apart(1, dimensions + 1, np.float32)[0],
+            apart(1, visit, np.int32)[0],
+            apart(1, scores, np.float32)[0],
         )
 
 

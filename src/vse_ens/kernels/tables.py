@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,21 @@ class Step(NamedTuple):
     margin: np.float32
     rank_weight: Floats
     """`warp` only: L(rank) at index rank."""
+
+
+_CACHE_LINE = 64
+
+
+def apart(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """``rows`` arrays of ``length`` that share no cache line with each other or anything else.
+
+    Two workers that write to one line, each to numbers of its own, wait for each other all the same.
+    """
+    width = -(-length * np.dtype(dtype).itemsize // _CACHE_LINE) * _CACHE_LINE
+    memory = np.zeros((rows + 1) * width + _CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    table: NDArray[Any] = memory[start : start + rows * width].view(dtype).reshape(rows, -1)
+    return table[:, :length]
 
 
 # What kernels count, and where in the array of counts.

@@ -16,7 +16,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.batches import Changes, apply_changes, apply_moves, compute_kernel
 from vse_ens.kernels.rank import BLOCK, RankScratch, rank_factors
 from vse_ens.kernels.slices import SliceScratch, merge_slices, slice_kernel
-from vse_ens.kernels.tables import COUNTS, Features, Shared, Step
+from vse_ens.kernels.tables import COUNTS, Features, Shared, Step, apart
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.train.distributions import rank_weights
@@ -131,7 +131,7 @@ class SliceEngine(Engine):
     def _train(self, plan: EpochPlan, number: int, step: Step) -> Work:
         slices = plan.slices(number, self._schedule.slices)
         states = plan.states(number, len(slices))
-        counts = np.zeros((len(slices), COUNTS), np.int64)
+        counts = apart(len(slices), COUNTS, np.int64)
 
         def train(piece: int, worker: int) -> float:
             tables = Shared(*(copy[piece] for copy in self._copies)) if self._copies else self._tables
@@ -187,7 +187,7 @@ class BatchEngine(Engine):
         degrees = [int((self._pairs.indptr[chunk + 1] - self._pairs.indptr[chunk]).sum()) for chunk in chunks]
         first_draws = np.concatenate([[0], np.cumsum(degrees)])
         first_visits = np.concatenate([[0], np.cumsum([len(chunk) for chunk in chunks])])
-        counts = np.zeros((len(chunks), COUNTS), np.int64)
+        counts = apart(len(chunks), COUNTS, np.int64)
 
         def compute(piece: int, worker: int) -> float:
             return self._kernel(

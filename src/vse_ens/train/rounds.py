@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.random import shuffle
+from vse_ens.kernels.tables import apart
 from vse_ens.streams import Streams
 
 # A round shorter than this would spend more time on its refresh than on its draws; it concerns vocabularies below some
@@ -42,7 +43,7 @@ class Schedule:
         natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
         draws = max(int(natural), _SHORTEST_ROUND)
         # A batch much larger than the vocabulary adds many stale steps to the same rows, and diverges.
-        batch = config.batch or min(1_024, max(32, 2 * labels))
+        batch = config.batch or min(4_096, max(32, 2 * labels))
         return cls(draws, slices, batch)
 
 
@@ -88,7 +89,9 @@ class EpochPlan:
 
     def states(self, number: int, count: int) -> NDArray[np.uint64]:
         """The random state each piece of a round starts from."""
-        return self.stream.child("round", number).words(count)[:, None]
+        states = apart(count, 1, np.uint64)
+        states[:, 0] = self.stream.child("round", number).words(count)
+        return states
 
 
 def _cut(before: NDArray[np.int64], first: int, last: int, size: int) -> NDArray[np.int64]:

@@ -83,8 +83,8 @@ def load(name: str, path: Path | None, paper: Paper, share: float, seed: int) ->
     shape = of_paper or PUBLISHED[name]
     source = "the paper's table 1" if of_paper else _SOURCE[name]
     if share >= 1.0:
-        return DataSet(name, stand_in(shape, seed), None, f"generated, of exactly the shape of {source}", seed)
-    note = f"generated, and not of the real shape: all labels, but {share:.0%} of the images and pairs of {source}"
+        return DataSet(name, stand_in(shape, seed), None, f"generated, of exactly this shape: {source}", seed)
+    note = f"generated, and not of the real shape: {share:.0%} of the images and pairs, with all labels, of {source}"
     return DataSet(name, stand_in(shape.smaller(share), seed), None, note, seed)
 
 

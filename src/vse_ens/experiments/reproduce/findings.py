@@ -126,7 +126,7 @@ def _beside_the_paper(document: dict[str, Any]) -> Iterator[Finding]:
             yield Finding(
                 "agrees" if same else "contradicts",
                 f"{described['title']}: the paper reports a recall@10 of {stated:.3f} for {MODELS[model]}; with its "
-                f"settings we measure {ours:.3f} ({low:.3f} to {high:.3f}), "
+                f"settings, as far as they are known, we measure {ours:.3f} ({low:.3f} to {high:.3f}), "
                 + ("which is the same." if same else f"{abs(ours / stated - 1):.0%} {_more(ours > stated)}."),
             )
 

@@ -97,9 +97,16 @@ def times(document: dict[str, Any]) -> Iterator[Block]:
     ]
     if not rows:
         return
-    columns = ("data set", *MODELS.values(), "WARP / VSE-ens", "the same, to a level all reach")
+    columns: list[str | Column] = [
+        "data set",
+        *(Column(name, ".2f") for name in MODELS.values()),
+        "WARP / VSE-ens",
+        "the same, to a level all reach",
+    ]
     yield Table(
-        "Training until recall@10 is within 1 % of the best it gets, compiling and measuring left out.", columns, rows
+        "Seconds of training until recall@10 is within 1 % of the best it gets, compiling and measuring left out.",
+        columns,
+        rows,
     )
     for name, title in titles(document["data_sets"]).items():
         for settings, words in SETTINGS.items():
@@ -131,7 +138,7 @@ def _time_rows(document: dict[str, Any], name: str, settings: str) -> Iterator[S
         point = converged(run)
         note = f"epoch {point.epoch} of {curve(run)[-1].epoch}" + (", still rising" if still_rising(run) else "")
         of_paper = stated.get(model, NOT_AT_HAND) if settings == "paper" else None
-        cells.append(Cell(f"{point.seconds:,.2f} s", of_paper, note=note))
+        cells.append(Cell(point.seconds, of_paper, note=note))
     own, common = speed_ups(runs) or (0.0, 0.0)
     level = common_level(list(runs.values()))
     reached = [time_to(curve(runs[model]), level) for model in ("warp", "vse-ens")]
