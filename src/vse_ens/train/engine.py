@@ -14,7 +14,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.batches import Changes, apply_changes, apply_moves, compute_kernel
-from vse_ens.kernels.rank import BLOCK, RankScratch, rank_factors
+from vse_ens.kernels.rank import RankScratch, rank_factors
 from vse_ens.kernels.slices import SliceScratch, merge_slices, slice_kernel
 from vse_ens.kernels.tables import COUNTS, Features, Shared, Step, apart
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -100,15 +100,11 @@ class Engine:
         raise NotImplementedError
 
     def _refresh(self) -> None:
-        factors = self._width + 1
-
         def rank(first: int, last: int, worker: int) -> None:
-            rank_factors(
-                self._tables, self._sampling, first * BLOCK, min(last * BLOCK, factors), self._rank_scratch[worker]
-            )
+            rank_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
 
-        blocks = -(-factors // BLOCK)
-        self._workers.run([partial(rank, *edge) for edge in _ranges(blocks, self._workers.count)])
+        factors = self._width + 1
+        self._workers.run([partial(rank, *edge) for edge in _ranges(factors, self._workers.count)])
 
 
 class SliceEngine(Engine):
