@@ -25,6 +25,10 @@ from vse_ens.train.samplers import make_sampling
 from vse_ens.train.state import features_of, pairs_of, shared_tables
 
 
+# A table of fewer numbers is ranked in less time than it takes to wake another thread, twice.
+_WORTH_SHARING = 100_000
+
+
 @dataclass
 class Work:
     """What a stretch of training did."""
@@ -104,7 +108,8 @@ class Engine:
             rank_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
 
         factors = self._width + 1
-        self._workers.run([partial(rank, *edge) for edge in _ranges(factors, self._workers.count)])
+        pieces = self._workers.count if self._tables.labels.size > _WORTH_SHARING else 1
+        self._workers.run([partial(rank, *edge) for edge in _ranges(factors, pieces)])
 
 
 class SliceEngine(Engine):
