@@ -24,7 +24,6 @@ from vse_ens.train.rounds import EpochPlan, Schedule
 from vse_ens.train.samplers import make_sampling
 from vse_ens.train.state import features_of, pairs_of, shared_tables
 
-
 # A table of fewer numbers is ranked in less time than it takes to wake another thread, twice.
 _WORTH_SHARING = 100_000
 
