@@ -99,4 +99,4 @@ def test_small_vocabularies_get_one_slice_and_small_batches() -> None:
     assert Schedule.of(Config(), 81).batch == 162
     assert Schedule.of(Config(), 2).batch == 32
     assert 1 < Schedule.of(Config(), 100_000).slices <= 8
-    assert Schedule.of(Config(), 100_000).batch == 1_024
+    assert Schedule.of(Config(), 100_000).batch == 4_096

@@ -24,19 +24,24 @@ def run(command: Callable[[], Any], session: Session) -> int:
         status = command()  # typer returns the code of a typer.Exit, or what the command returned: nothing
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # a panic inside Polars is not an Exception
+        if isinstance(error, OSError) and error.filename is None:
+            _forget_output()
         return _explain(error, session)
     if status == INTERRUPTED:
         _say("interrupted")
     return int(status or 0)
 
 
+def _forget_output() -> None:
+    """What Python still holds for standard output must go nowhere, or it complains at exit once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _explain(error: BaseException, session: Session) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, BrokenPipeError):
-        # Who read our output has enough. What Python still holds must go nowhere, or it complains at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return FAILED  # who read our output has enough
     if isinstance(error, KeyboardInterrupt):
         _say("interrupted")
         return INTERRUPTED
