@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -34,7 +36,8 @@ def run(command: Callable[[], Any], session: Session) -> int:
 
 def _forget_output() -> None:
     """What Python still holds for standard output must go nowhere, or it complains at exit once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(io.UnsupportedOperation):  # standard output may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explain(error: BaseException, session: Session) -> int:
