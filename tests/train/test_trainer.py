@@ -99,7 +99,7 @@ def test_validation_needs_images_with_two_labels() -> None:
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "softmax"])
 def test_divergence_stops_the_run_with_advice(loss: str) -> None:
     config = small_config(sampler="uniform", loss=loss, learning_rate=10, regularization=10, epochs=100)
-    with pytest.raises(TrainingError, match=r"diverged in epoch \d+: .* lower the learning rate \(now 10\)"):
+    with pytest.raises(TrainingError, match=r"diverged in epoch \d+: .* lower the learning rate \(10\)"):
         finished(config, small_data())
 
 

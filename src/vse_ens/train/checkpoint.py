@@ -16,29 +16,32 @@ from vse_ens.model.state import load_state, save_state
 from vse_ens.train.trainer import Trainer
 
 _IDS_AT_ONCE = 65_536
+_TIMES_WRITING = 20
 
 
 class Checkpoints:
-    """Where a run's state is kept: after every epoch, but not more often than every ``seconds``, and in the middle of
-    epochs longer than that.
+    """Where a run's state is kept: written between two rounds every ``seconds``, or less often where writing takes so
+    long that it would cost more than a twentieth of the time.
     """
 
-    def __init__(self, path: Path, data: Annotations, seconds: float = 10.0) -> None:
+    def __init__(self, path: Path, data: Annotations, seconds: float = 2.0) -> None:
         self.path = path
         self._data = fingerprint(data)
         self._seconds = seconds
-        self._last = time.monotonic()
+        self._due = time.monotonic() + seconds
 
     def after_round(self, trainer: Trainer) -> None:
         """Write a checkpoint if one is due."""
-        if time.monotonic() - self._last >= self._seconds:
+        if time.monotonic() >= self._due:
             self.write(trainer)
 
     def write(self, trainer: Trainer) -> None:
         """Write a checkpoint now."""
+        began = time.monotonic()
         arrays, state = trainer.state()
         save_state(self.path, arrays, {**state, "data": self._data})
-        self._last = time.monotonic()
+        ended = time.monotonic()
+        self._due = ended + max(self._seconds, _TIMES_WRITING * (ended - began))
 
     def resume(self, trainer: Trainer) -> bool:
         """Let a trainer go on from the last checkpoint, if there is one."""

@@ -88,7 +88,9 @@ class Trainer:
     @property
     def best_validation(self) -> dict[str, float] | None:
         """The validation figures of the epoch that is kept."""
-        return self.history[self.best_epoch - 1].validation if self.config.validate and self.history else None
+        found = self.history[self.best_epoch - 1].validation if self.config.validate and self.history else None
+        # In one order, also after a checkpoint, which sorts names: the model card shows them.
+        return {name: found[name] for name in METRICS} if found else None
 
     def epochs(self) -> Iterator[EpochReport]:
         """Train, and yield a report after every epoch."""
@@ -137,8 +139,8 @@ class Trainer:
         if not np.isfinite(sums).all():
             raise TrainingError(
                 f"training diverged in epoch {self._epoch + 1}: the vectors are no longer finite; "
-                f"lower the learning rate (now {self.learning_rate:g}) or raise the regularization "
-                f"(now {self.config.regularization:g})"
+                f"lower the learning rate ({self.config.learning_rate:g}) or raise the regularization "
+                f"({self.config.regularization:g})"
             )
 
     def _validate(self) -> dict[str, float] | None:

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vse_ens.annotator import Annotator
+
+Vse = Callable[..., Any]
+SETTINGS = ("--dimensions", 8, "--epochs", 3)
+
+
+def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    document = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS, "--set", "margin=0.5", "--json").document
+    assert document["model"] == str(tmp_path / "model")
+    assert (document["preset"], document["epochs"], document["complete"]) == ("vse-ens", 3, True)
+    assert document["draws"] == 3 * 23
+    assert document["draws_per_second"] > 0
+    assert document["validation"] == {}
+    assert document["config"]["margin"] == 0.5
+    assert [report["epoch"] for report in document["history"]] == [1, 2, 3]
+    assert {"loss", "violations", "tries_per_draw", "rejected", "given_up", "refresh_share"} <= set(
+        document["history"][0]
+    )
+    assert len(Annotator.load(tmp_path / "model").annotate("img 00", top=3)) == 3
+    assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / f"model {workers}" for workers in (1, 2, 3)]
+    for workers, folder in enumerate(folders, 1):
+        settings = (*SETTINGS, "--set", "slices=3", "--validate", "--workers", workers)
+        assert vse("train", pairs, "--out", folder, *settings).status == 0
+    first, *others = [{file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders]
+    assert len(first) == 7
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (("--sampler", "best"), "sampler must be one of uniform, popularity, warp, vse-ens, naive, dns; got 'best'"),
+        (("--loss", "warp"), "with sampler vse-ens use hinge, logistic or softmax"),
+        (("--set", "depth=3"), "unknown setting 'depth'; known are batch, "),
+        (("--preset", "bpr"), "preset must be one of vse-ens, warp, opt-auc"),
+        (("--workers", "0"), "workers must be at least 1, got 0"),
+        (("--tower", "features"), "needs image features: --features FILE"),
+        (("--learning-rate", "10", "--epochs", "50"), "lower the learning rate (10)"),
+    ],
+)
+def test_what_cannot_work_is_one_sentence(
+    vse: Vse, pairs: Path, tmp_path: Path, settings: tuple[str, ...], sentence: str
+) -> None:
+    answer = vse("train", pairs, "--out", tmp_path / "model", "--dimensions", 8, *settings)
+    assert answer.status == 1
+    assert sentence in answer.err
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_place_that_is_not_a_model_is_refused_before_the_work(vse: Vse, pairs: Path) -> None:
+    answer = vse("train", pairs, "--out", pairs.parent, *SETTINGS)
+    assert answer.status == 1
+    assert "is not a model directory; choose another --out" in answer.err
+    assert "epoch" not in answer.err
+
+
+def test_nothing_to_resume_is_told(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    answer = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS, "--resume")
+    assert answer.status == 0
+    assert "there was nothing to resume" in answer.err
