@@ -77,9 +77,9 @@ def demo(
         Text(f"The built-in data set: {images:,} everyday scenes, known only by their labels.\n"),
         Padding(facts(summary.rows()), (0, 0, 1, 2)),
         Text(
-            f"One label of each image was held out. Learnt from the other {train.pairs:,} pairs in {duration(seconds)} "
-            f"(preset {model.preset}).\nFor {figures['recall@10']:.0%} of the images the held-out label is among the "
-            f"ten best of {summary.labels:,}.\n"
+            f"One label of each image was held out; the other {train.pairs:,} pairs were learnt from\n"
+            f"in {duration(seconds)} (preset {model.preset}). For {figures['recall@10']:.0%} of the images the held-out "
+            f"label is\namong the ten best of {summary.labels:,}.\n"
         ),
         Padding(columns(("what is known of an image", "what is suggested"), rows), (0, 0, 0, 2)),
     )
