@@ -78,8 +78,8 @@ def demo(
         Padding(facts(summary.rows()), (0, 0, 1, 2)),
         Text(
             f"One label of each image was held out; the other {train.pairs:,} pairs were learnt from\n"
-            f"in {duration(seconds)} (preset {model.preset}). For {figures['recall@10']:.0%} of the images the held-out "
-            f"label is\namong the ten best of {summary.labels:,}.\n"
+            f"in {duration(seconds)} (preset {model.preset}). For {figures['recall@10']:.0%} of the images the "
+            f"held-out label is\namong the ten best of {summary.labels:,}.\n"
         ),
         Padding(columns(("what is known of an image", "what is suggested"), rows), (0, 0, 0, 2)),
     )
