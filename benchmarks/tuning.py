@@ -1,10 +1,10 @@
-"""How the defaults of the presets were chosen: random search on validation splits of the training part.
+"""Random search for the settings of a preset, on validation splits of the training part.
 
     python -m benchmarks.tuning vse-ens --trials 40
 
-Test labels are never looked at: the leave-one-out split of seed 0 is made as everywhere, and of its *training* part one
-label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every data set; its score is
-the mean over data sets of (recall@10 + map), each divided by the best any trial reached there. Trials are kept in
+This search never looks at test labels: the leave-one-out split of seed 0 is made as everywhere, and of its *training*
+part one label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every data set; its
+score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there. Trials are kept in
 benchmarks/results/tuning.jsonl, so that a search can go on.
 """
 

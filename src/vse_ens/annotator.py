@@ -109,7 +109,7 @@ class Annotator:
                     break
                 if checkpoints:
                     checkpoints.after_round(trainer)
-        self.interrupted_ = interrupt.requested
+        self.interrupted_ = interrupt.requested and not trainer.finished
         if checkpoints and self.interrupted_:
             checkpoints.write(trainer)
         self.config_ = config

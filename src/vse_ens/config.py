@@ -196,7 +196,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
-# How far and how long to step suits a loss, whatever the sampler: found by benchmarks/tuning.py on validation splits.
+# How far and how long to step suits a loss, whatever the sampler: docs/training.md says how these were found.
 STEPS: dict[str, dict[str, Any]] = {
     "hinge": {
         "epochs": 160,

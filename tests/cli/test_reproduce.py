@@ -36,6 +36,13 @@ def test_the_report_is_written_and_told(vse: Callable[..., Answer], tmp_path: Pa
     assert len(again["models"]["openimages"]) == 6
 
 
+def test_a_file_in_place_of_the_folder_is_refused_before_the_work(vse: Callable[..., Answer], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = vse("reproduce", "--quick", "--out", tmp_path / "file")
+    assert answer.status == 1
+    assert answer.err == f"error: {tmp_path / 'file'} is a file; choose a folder with --out\n"
+
+
 def test_a_file_that_is_not_there_is_named(vse: Callable[..., Answer], tmp_path: Path) -> None:
     answer = vse("reproduce", "--quick", "--out", tmp_path, "--iaprtc12", tmp_path / "none.csv")
     assert answer.status == 1

@@ -11,6 +11,7 @@ from rich.text import Text
 from vse_ens.cli.progress import Progress
 from vse_ens.cli.screen import Screen
 from vse_ens.cli.wording import duration
+from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
     from vse_ens.train.report import EpochReport
@@ -53,6 +54,8 @@ def reproduce(
     from vse_ens.experiments.reproduce.run import FULL, QUICK
     from vse_ens.experiments.reproduce.run import reproduce as run
 
+    if out.exists() and not out.is_dir():
+        raise DataError(f"{out} is a file; choose a folder with --out")
     given = {"iaprtc12": iaprtc12, "nuswide": nuswide, "openimages": openimages}
     known = KNOWN.with_file(paper) if paper is not None else KNOWN
     with _Watcher(screen) as watcher:

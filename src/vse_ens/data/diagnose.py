@@ -58,8 +58,8 @@ def text_fault(file: PairsFile, dialect: Dialect) -> DataError | None:
         )
     except _BadQuoteError as error:
         return DataError(
-            f"{file.path}, line {error.line} has a quote that {error.reason}; mend it, or say quote=None if "
-            f"{dialect.quote} is an ordinary character in this file"
+            f"{file.path}, line {error.line} has a quote that {error.reason}; mend it, or say quote=None "
+            f"(--quote '' on the command line) if {dialect.quote} is an ordinary character in this file"
         )
     return None
 

@@ -21,7 +21,7 @@ _VERDICTS = {
 _SETTINGS = (
     "The paper's settings: k = 100, learning rate and regularisation 0.01, vectors start as N(0, 0.01), no bias. Its λ "
     "and its number of epochs are not at hand: λ = 0.1 and 100 epochs stand in. Our settings: the presets vse-ens, "
-    "warp and opt-auc, whose settings were found on validation splits; they have a label bias."
+    "warp and opt-auc; they have a label bias, and docs/training.md says how their settings were found."
 )
 _CONVERGENCE = (
     "How the paper tells that a model has converged, and which rival its speed-ups are measured against, is not at "
