@@ -90,7 +90,8 @@ def score(raw: Raw) -> Score:
             rows.append((name, f"{1e9 * cost(turn):.0f} ns", f"{share:.0%}"))
     note = (
         f"Zipf-like pairs, about 8 labels an image, k = {raw['dimensions']}, one worker, logistic loss; "
-        "rankings made anew every round (`|A| ln |A|` draws, twice that where a round has slices), and in the cost, as is the share of an epoch's shuffle; "
+        "rankings made anew every round (`|A| ln |A|` draws, twice that where a round has slices), "
+        "and in the cost, as is the share of an epoch's shuffle; "
         f"the best of {len(next(iter(raw['collections'].values())))} turns each."
     )
     return Score(checks, [Table(("size", "a draw", "refresh share"), rows)], [note])

@@ -4,8 +4,8 @@
 
 This search never looks at test labels: the leave-one-out split of seed 0 is made as everywhere, and of its *training*
 part one label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every data set; its
-score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there. Trials are kept in
-benchmarks/results/tuning.jsonl, so that a search can go on.
+score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there. Trials are kept
+in benchmarks/results/tuning.jsonl, so that a search can go on.
 """
 
 from __future__ import annotations
