@@ -17,7 +17,8 @@ from vse_ens.kernels.tables import DRAWS, TRIES
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engine import Work, make_engine
+from vse_ens.train.engine import Work
+from vse_ens.train.engines import make_engine
 from vse_ens.train.rounds import EpochPlan
 from vse_ens.train.state import padded
 from vse_ens.train.trainer import Trainer

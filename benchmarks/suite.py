@@ -10,7 +10,9 @@ from benchmarks import reading
 from benchmarks.accuracy import ACCURACY
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
 from benchmarks.evaluation import EVALUATION
+from benchmarks.fold_in import FOLD_IN
 from benchmarks.labels import LABELS
+from benchmarks.memory import MEMORY
 from benchmarks.speed import SPEED
 from benchmarks.start import START
 from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
@@ -61,5 +63,6 @@ READING = Benchmark(
 )
 
 SUITE: dict[str, Benchmark[Any]] = {
-    one.name: one for one in (SPEED, WORKERS, LABELS, START, READING, EVALUATION, TRIES, TIME_TO_ACCURACY, ACCURACY)
+    one.name: one
+    for one in (SPEED, WORKERS, LABELS, MEMORY, START, READING, EVALUATION, TRIES, TIME_TO_ACCURACY, ACCURACY, FOLD_IN)
 }

@@ -65,7 +65,7 @@ def _curve(config: Config, split: Split, evaluations: int) -> list[Raw]:
 
 
 def _scores(model: Embeddings, images: NDArray[np.int64]) -> NDArray[np.float32]:
-    return model.scores(model.image_vectors[images])
+    return model.scores(model.vectors(images))
 
 
 def score(raw: Raw) -> Score:

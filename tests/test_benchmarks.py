@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import labels, speed, workers
+from benchmarks import labels, memory, speed, workers
 from benchmarks.benchmark import Benchmark, Check, Score
 from benchmarks.contest import Training, Turn, best, cost, hold
 from benchmarks.data_sets import REAL, real, zipf
@@ -138,6 +138,11 @@ def test_speed_workers_and_labels_measure_and_judge() -> None:
     cases = (Case(200, 20), Case(200, 100)), (Case(100, 20, rounds=1), Case(400, 20, rounds=1))
     raw = labels.measure(labels.Sizes(*cases, dimensions=8, turns=1))
     assert [check.limit for check in labels.score(_stored(raw)).checks] == [2.0, 1.5]
+
+
+def test_memory_measures_and_judges() -> None:
+    raw = memory.measure(memory.Sizes(words=(60, 80), images=300, real=(), supports=(4, 8)))
+    assert [check.limit for check in memory.score(_stored(raw)).checks] == [0.012, 20.0, 0.012]
 
 
 def _stored(raw: dict[str, object]) -> dict[str, object]:

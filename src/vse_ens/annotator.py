@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from vse_ens import __version__
 from vse_ens.config import Config, Settings, configure
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.card import model_card
-from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.model import Model
 from vse_ens.model.ranking import top_labels
 from vse_ens.model.store import StoredModel, load_model, save_model
 
 if TYPE_CHECKING:
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.report import Report
+    from vse_ens.train.trainer import Trainer
 
 # Images scored at a time, always so many: products of fewer rows round in another way, and one image would get other
 # scores alone than in company.
@@ -39,7 +42,7 @@ class Suggestion:
 class Annotator:
     """Learns which labels belong to which image, and suggests the ones that are missing.
 
-        model = Annotator(preset="vse-ens", seed=0).fit(train)
+        model = Annotator(seed=0).fit(train)
         model.annotate("img_0000017", top=5)
 
     Follows scikit-learn's conventions: the constructor stores, `fit` works, `get_params`, `set_params` and `clone` do
@@ -47,7 +50,7 @@ class Annotator:
     """
 
     def __init__(
-        self, preset: str = "vse-ens", *, seed: int = 0, workers: int | None = None, **settings: Unpack[Settings]
+        self, preset: str = "context", *, seed: int = 0, workers: int | None = None, **settings: Unpack[Settings]
     ) -> None:
         self.preset = preset
         self.seed = seed
@@ -97,8 +100,7 @@ class Annotator:
         from vse_ens.train.trainer import Trainer
 
         known = _annotations(data)
-        config = self.config()
-        trainer = Trainer(config, known, self.workers)
+        trainer = Trainer(self.config(), known, self.workers)
         checkpoints = Checkpoints(Path(checkpoint), known) if checkpoint is not None else None
         self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
         with Interrupt() as interrupt:
@@ -112,18 +114,29 @@ class Annotator:
         self.interrupted_ = interrupt.requested and not trainer.finished
         if checkpoints and self.interrupted_:
             checkpoints.write(trainer)
-        self.config_ = config
+        self._take(trainer, known)
+        return self
+
+    def _take(self, trainer: Trainer, known: Annotations) -> None:
+        """Keep what a trainer has learnt."""
+        self.config_ = trainer.config
         self.known_ = known
-        self.embeddings_ = trainer.embeddings.settled(known.features)
+        self.model_ = trainer.model.settled(known.features)
         self.history_ = trainer.history
-        self.training_ = {
+        self.training_: dict[str, Any] = {
             "version": __version__,
             "epochs": len(trainer.history),
             "best_epoch": trainer.best_epoch,
             "complete": trainer.finished,
+            "memory_weight": self.model_.memory_weight,
+            "memory_regularization": trainer.memory_regularization,
         }
         self.validation_ = trainer.best_validation
-        return self
+
+    @property
+    def embeddings_(self) -> Embeddings:
+        """The trained vectors."""
+        return self.model_.embeddings
 
     def forget(self, checkpoint: str | Path) -> None:
         """Remove the checkpoint of a run that has ended: its model is saved."""
@@ -137,22 +150,72 @@ class Annotator:
     def annotate(self, images: str, *, top: int = ...) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
     @overload
     def annotate(self, images: Sequence[str], *, top: int = ...) -> list[list[Suggestion]]: ...
-    def annotate(self, images: str | Sequence[str], *, top: int = 5) -> list[Suggestion] | list[list[Suggestion]]:
-        """The ``top`` best labels the image is not known to have, best first; of one image or of many."""
+    @overload
+    def annotate(self, *, labels: list[str], top: int = ...) -> list[Suggestion]: ...
+    @overload
+    def annotate(self, *, labels: list[list[str]], top: int = ...) -> list[list[Suggestion]]: ...
+    def annotate(
+        self,
+        images: str | Sequence[str] | None = None,
+        *,
+        labels: list[str] | list[list[str]] | None = None,
+        top: int = 5,
+    ) -> list[Suggestion] | list[list[Suggestion]]:
+        """The ``top`` best labels the image is not known to have, best first; of one image or of many.
+
+        ``labels`` instead of ``images``: for an image the model has never seen, by the labels it is known to have. A
+        list of such lists is many images.
+        """
         self._check_fitted()
         if top < 1:
             raise ConfigError(f"top must be at least 1, got {top}")
+        if (images is None) == (labels is None):
+            raise ConfigError("annotate takes either images or labels, one of the two")
+        if labels is not None:
+            if isinstance(labels, str):  # type: ignore[unreachable]  # what a caller without types may do
+                raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
+            one = all(isinstance(label, str) for label in labels)
+            found = self._annotate_rows(self._label_rows([labels] if one else labels), top)  # type: ignore[list-item]
+            return found[0] if one else found
         if isinstance(images, str):
-            return self._annotate(np.array([self.known_.images.number(images)]), top)[0]
-        return self._annotate(self.known_.images.numbers(images), top)
+            return self._annotate_images(np.array([self.known_.images.number(images)]), top)[0]
+        return self._annotate_images(self.known_.images.numbers(images or []), top)
 
-    def _annotate(self, numbers: NDArray[np.int64], top: int) -> list[list[Suggestion]]:
+    def _annotate_images(self, numbers: NDArray[np.int64], top: int) -> list[list[Suggestion]]:
+        def vectors(places: NDArray[np.int64]) -> Floats:
+            return self.embeddings_.vectors(numbers[places], known=self.known_)
+
+        return self._suggest(Rows(*self.known_.rows(numbers)), vectors, top)
+
+    def _annotate_rows(self, rows: Rows, top: int) -> list[list[Suggestion]]:
+        folded = self._vectors_by_labels(rows)
+        return self._suggest(rows, lambda places: folded[places], top)
+
+    def _label_rows(self, lists: Sequence[Sequence[str]]) -> Rows:
+        numbers = [np.unique(self.known_.labels.numbers(labels)) for labels in lists]
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in numbers])]).astype(np.int64)
+        return Rows(indptr, np.concatenate([*numbers, np.empty(0, np.int64)]).astype(np.int32))
+
+    def _vectors_by_labels(self, rows: Rows) -> Floats:
+        """v_i of images known by their labels alone."""
+        if self.embeddings_.has_context:
+            return self.embeddings_.context(*rows)
+        from vse_ens.run.threads import Workers
+        from vse_ens.train.fold_in import FoldIn
+
+        with Workers(self.workers) as workers:
+            return FoldIn(self.config_, self.known_, self.embeddings_, workers).vectors(*rows)
+
+    def _suggest(self, known: Rows, vectors: Callable[[NDArray[np.int64]], Floats], top: int) -> list[list[Suggestion]]:
         found = []
-        for first in range(0, len(numbers), _BLOCK):
-            block = numbers[first : first + _BLOCK]
-            scores = self._scores(np.resize(block, _BLOCK))[: len(block)]
-            for row, number in enumerate(block):
-                scores[row, self.known_.label_numbers(int(number))] = -np.inf
+        count = len(known.indptr) - 1
+        for first in range(0, count, _BLOCK):
+            places = np.arange(first, min(first + _BLOCK, count))
+            block = np.resize(places, _BLOCK)
+            owned = take_rows(*known, block)
+            scores = self.model_.scores_of(vectors(block), *owned)[: len(places)]
+            for row in range(len(places)):
+                scores[row, owned.indices[owned.indptr[row] : owned.indptr[row + 1]]] = -np.inf
             found += [self._suggestions(*line) for line in zip(*top_labels(scores, top), strict=True)]
         return found
 
@@ -160,20 +223,25 @@ class Annotator:
         pairs = zip(self.known_.labels.ids(labels), scores, strict=True)
         return [Suggestion(label, float(score)) for label, score in pairs if score > -np.inf]
 
-    def evaluate(self, test: Annotations, *, tops: Sequence[int] = (1, 5, 10)) -> Report:
+    def evaluate(
+        self, test: Annotations, *, known: Annotations | None = None, tops: Sequence[int] = (1, 5, 10)
+    ) -> Report:
         """How well held-out labels are found in the full ranking, with the known labels left out.
 
-        ``test`` may have ids of its own: images and labels the model has never seen count as misses. ``tops`` are the N
-        of the metrics at N; docs/metrics.md defines them all.
+        ``test`` may have ids of its own: images and labels the model has never seen count as misses. With ``known``,
+        such as the `revealed` part of the new-images protocol, images are scored by these labels instead of what the
+        model was trained on. ``tops`` are the N of the metrics at N; docs/metrics.md defines them all.
         """
         from vse_ens.evaluate.report import summarise
 
-        return summarise(self.rankings(test, top=max(tops, default=1)), tops=tops, workers=self.workers)
+        rankings = self.rankings(test, known=known, top=max(tops, default=1))
+        return summarise(rankings, tops=tops, workers=self.workers)
 
     def rankings(
         self,
         test: Annotations,
         *,
+        known: Annotations | None = None,
         top: int = 10,
         memory: int | None = None,
         progress: Callable[[int], None] | None = None,
@@ -183,10 +251,10 @@ class Annotator:
         from vse_ens.evaluate.scorer import FunctionScorer
 
         self._check_fitted()
-        scorer = FunctionScorer(self.known_.images, self.known_.labels, self._scores)
+        shown = self.known_ if known is None else known.relabelled(self.known_.labels)
         return evaluate(
-            scorer,
-            self.known_,
+            FunctionScorer(shown.images, shown.labels, self._scores if known is None else self._scores_by(shown)),
+            shown,
             test,
             top=top,
             memory=memory or DEFAULT_MEMORY,
@@ -194,8 +262,12 @@ class Annotator:
             progress=progress,
         )
 
-    def _scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self.embeddings_.scores(self.embeddings_.image_vectors[images])
+    def _scores(self, images: NDArray[np.int64]) -> Floats:
+        return self.model_.scores(images, self.known_)
+
+    def _scores_by(self, known: Annotations) -> Callable[[NDArray[np.int64]], Floats]:
+        folded = self._vectors_by_labels(Rows(known.indptr, known.indices))
+        return lambda images: self.model_.scores_of(folded[images], *known.rows(images))
 
     # --- keeping ---
 
@@ -209,7 +281,7 @@ class Annotator:
             "validation": self.validation_,
         }
         card = model_card(self.config_.to_dict(), self.known_.summary(), self.training_, self.validation_)
-        save_model(path, StoredModel(settings, self.embeddings_.arrays(), self.known_, card))
+        save_model(path, StoredModel(settings, self.model_.arrays(), self.known_, card))
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
@@ -219,8 +291,8 @@ class Annotator:
             config = Config.from_dict(stored.settings["config"])
             model = cls(stored.settings["preset"], seed=config.seed, **_differences(stored.settings["preset"], config))
             model.config_ = config
-            model.embeddings_ = Embeddings.from_arrays(stored.arrays)
-            model.training_ = stored.settings["training"]
+            model.training_ = dict(stored.settings["training"])
+            model.model_ = Model.from_arrays(stored.arrays, model.training_["memory_weight"])
             model.validation_ = stored.settings["validation"]
         except (KeyError, TypeError) as error:
             raise ModelError(f"{path}: model.json lacks or misnames {error}; train the model again") from error
@@ -228,7 +300,7 @@ class Annotator:
         return model
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "embeddings_"):
+        if not hasattr(self, "model_"):
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
 
 
@@ -242,6 +314,6 @@ def _annotations(data: Any) -> Annotations:
 
 def _differences(name: str, config: Config) -> Mapping[str, Any]:
     """The settings that, given with a preset, make a configuration."""
-    method = {"sampler": config.sampler, "loss": config.loss}
+    method = {"sampler": config.sampler, "loss": config.loss, "tower": config.tower}
     base = configure(name, **method, seed=config.seed).to_dict()
     return {**method, **{key: value for key, value in config.to_dict().items() if base[key] != value}}

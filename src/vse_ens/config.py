@@ -10,10 +10,10 @@ from vse_ens.errors import ConfigError
 
 SAMPLERS = ("uniform", "popularity", "warp", "vse-ens", "naive", "dns")
 LOSSES = ("hinge", "warp", "logistic", "softmax")
-TOWERS = ("id", "features", "id+features")
+TOWERS = ("id", "features", "id+features", "context", "context+id", "context+features")
 RANK_DISTRIBUTIONS = ("exponential", "geometric", "linear")
 RANK_WEIGHTS = ("harmonic", "mean", "top-n")
-METRICS = ("recall@5", "recall@10", "map", "auc")
+METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,18 @@ class Config:
     """Vectors start as N(0, init_scale squared)."""
     label_bias: bool = True
     """A number a label, held as one more factor whose image side is 1: the sampler sees it."""
+    combinations: int = 0
+    """At most so many pairs of labels have an input vector of their own, the most common ones; -1: chosen from the data
+    (context)."""
+    label_memory: bool = False
+    """What labels say of each other, from counts, is added to the scores, with a weight found on held-out labels."""
     margin: float = 1.0
     """By how much a label the image has must outrank one it has not (hinge, warp)."""
     rank_distribution: str = "exponential"
     """How ranks are drawn (vse-ens, naive)."""
     rank_scale: float = 0.1
-    """lambda in eq. 8, as a share of the label count: small means negatives from the very top (vse-ens, naive)."""
+    """lambda in eq. 8, as a share of the label count: small means negatives from the very top; 0: chosen from the data
+    (vse-ens, naive)."""
     negatives: int = 32
     """Negatives against one positive (softmax)."""
     candidates: int = 8
@@ -65,8 +71,11 @@ class Config:
     validate: bool = False
     """Hold out one label of some images, measure ``metric`` on them after every epoch, keep the best epoch."""
     metric: str = "recall@10"
+    """What is best: a metric of docs/metrics.md, or ``overall``, the mean of recall@10, map and auc."""
     patience: int = 10
     """Epochs without improvement before training stops (with ``validate``)."""
+    refit: bool = False
+    """Then train anew on all pairs, for as many epochs as did best, unless hardly any were held out."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -87,6 +96,7 @@ class Config:
             ("candidates", 1),
             ("top_n", 1),
             ("patience", 1),
+            ("combinations", -1),
             ("slices", 0),
             ("batch", 0),
             ("seed", 0),
@@ -96,7 +106,7 @@ class Config:
                 raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be a whole number below 2**64, got {self.seed}")
-        for name in ("label_bias", "validate"):
+        for name in ("label_bias", "label_memory", "validate", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, low, high in (
@@ -104,19 +114,23 @@ class Config:
             ("learning_rate_decay", 0.0, 1.0),
             ("init_scale", 0.0, 10.0),
             ("margin", 0.0, 1e6),
-            ("rank_scale", 0.0, 1e6),
             ("refresh", 0.0, 1e6),
         ):
             value = getattr(self, name)
             if not _is_number(value) or not low < value <= high:
                 raise ConfigError(f"{name} must be a number above {low:g} and up to {high:g}, got {value!r}")
-        for name in ("regularization", "bias_regularization", "popularity_power"):
+        for name in ("regularization", "bias_regularization", "popularity_power", "rank_scale"):
             value = getattr(self, name)
             if not _is_number(value) or not 0.0 <= value <= 10.0:
                 raise ConfigError(f"{name} must be a number from 0 to 10, got {value!r}")
         self._check_pair()
 
     def _check_pair(self) -> None:
+        if self.combinations > 0 and not self.has_context:
+            raise ConfigError(f"combinations are part of a context tower, not of tower {self.tower}; leave them out")
+        for name in ("label_memory", "refit"):
+            if getattr(self, name) and not self.validate:
+                raise ConfigError(f"{name} needs held-out labels to go by; set validate too, or leave {name} out")
         if self.loss == "warp" and self.sampler != "warp":
             raise ConfigError(
                 "loss warp weighs a step by the rank that sampler warp estimates from its tries; "
@@ -144,10 +158,19 @@ class Config:
             {**self.to_dict(), **{name: value for name, value in values.items() if value is not None}}
         )
 
+    def unjudged(self) -> Config:
+        """The same with no label held out: all epochs are trained and the last is kept, with no memory beside it."""
+        return self.override(validate=False, label_memory=False, refit=False)
+
     @property
     def has_ids(self) -> bool:
         """Whether every image has a free vector."""
         return "id" in self.tower.split("+")
+
+    @property
+    def has_context(self) -> bool:
+        """Whether an image's vector is built from its other labels."""
+        return "context" in self.tower.split("+")
 
     @property
     def has_features(self) -> bool:
@@ -169,6 +192,8 @@ class Settings(TypedDict, total=False):
     bias_regularization: float
     init_scale: float
     label_bias: bool
+    combinations: int
+    label_memory: bool
     margin: float
     rank_distribution: str
     rank_scale: float
@@ -183,6 +208,7 @@ class Settings(TypedDict, total=False):
     validate: bool
     metric: str
     patience: int
+    refit: bool
 
 
 def _check_names(values: Mapping[str, Any]) -> None:
@@ -232,9 +258,33 @@ STEPS: dict[str, dict[str, Any]] = {
     },
 }
 
+# The context tower's steps are those of AdaGrad, which ask for other numbers.
+CONTEXT_STEPS: dict[str, Any] = {
+    "epochs": 40,
+    "learning_rate": 0.05,
+    "learning_rate_decay": 0.93,
+    "regularization": 0.001,
+    "bias_regularization": 0.001,
+    "init_scale": 0.02,
+    "rank_scale": 0.0,
+}
+
 _PAPER = Config(learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100)
 
 PRESETS: dict[str, Config] = {
+    "context": Config(
+        sampler="vse-ens",
+        loss="softmax",
+        tower="context",
+        dimensions=128,
+        combinations=-1,
+        label_memory=True,
+        validate=True,
+        metric="overall",
+        patience=3,
+        refit=True,
+        **CONTEXT_STEPS,
+    ),
     "vse-ens": Config(sampler="vse-ens", loss="hinge", **STEPS["hinge"]),
     "warp": Config(sampler="warp", loss="warp", **STEPS["warp"]),
     "opt-auc": Config(sampler="uniform", loss="logistic", **STEPS["logistic"]),
@@ -255,10 +305,17 @@ def preset(name: str) -> Config:
 def configure(name: str, **given: Any) -> Config:
     """A preset with other settings where they are given and not None.
 
-    With another loss than the preset's come the steps that suit it; the paper's settings stay the paper's.
+    With another tower or loss than the preset's come the steps that suit it; the paper's settings stay the paper's.
     """
     base = preset(name)
-    loss = given.get("loss") or base.loss
-    steps = STEPS.get(loss, {}) if loss != base.loss and not name.startswith("paper-") else {}
     chosen = {setting: value for setting, value in given.items() if value is not None}
-    return base.override(**{**steps, **chosen})
+    if not name.startswith("paper-"):
+        wanted = _steps(chosen.get("tower", base.tower), chosen.get("loss", base.loss))
+        if wanted != _steps(base.tower, base.loss):
+            chosen = {**wanted, **chosen}
+    return base.override(**chosen)
+
+
+def _steps(tower: str, loss: str) -> dict[str, Any]:
+    """How far and how long to step; nothing where a name is unknown, which is told later."""
+    return CONTEXT_STEPS if "context" in tower else {"init_scale": Config.init_scale, **STEPS.get(loss, {})}

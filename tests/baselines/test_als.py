@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -40,11 +39,9 @@ class StandIn:
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("scipy")
-    for name in ("implicit", "implicit.cpu", "implicit.cpu.als", "threadpoolctl"):
+    for name in ("implicit", "implicit.cpu", "implicit.cpu.als"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setattr(sys.modules["implicit.cpu.als"], "AlternatingLeastSquares", StandIn, raising=False)
-    monkeypatch.setattr(sys.modules["threadpoolctl"], "threadpool_limits", lambda *_: nullcontext(), raising=False)
 
 
 @pytest.mark.usefixtures("stand_in")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from baselines.cases import Matrix, annotations, everything, matrices
-from vse_ens.baselines.contract import Baseline, rows_of
+from vse_ens.baselines.contract import Baseline
 from vse_ens.baselines.registry import make_baseline
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import DataError
@@ -83,7 +83,7 @@ def test_settings_survive_json(baseline: Baseline) -> None:
 def test_rows_are_those_of_the_images_asked_for(matrix: Matrix) -> None:
     data = annotations(matrix)
     images = np.array([len(matrix) - 1, 0, 0])
-    indptr, indices = rows_of(data, images)
+    indptr, indices = data.rows(images)
     assert (indptr.dtype, indices.dtype) == (np.int64, np.int32)
     for place, image in enumerate(images):
         assert indices[indptr[place] : indptr[place + 1]].tolist() == np.flatnonzero(matrix[image]).tolist()

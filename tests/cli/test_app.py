@@ -117,7 +117,7 @@ import sys
 
 class Refuse:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pytest", "hypothesis", "pandas", "scipy", "mypy", "ruff", "pre_commit", "xdist"}:
+        if name.partition(".")[0] in {"pytest", "hypothesis", "pandas", "mypy", "ruff", "pre_commit", "xdist"}:
             raise ImportError(name)
 
 sys.meta_path.insert(0, Refuse())

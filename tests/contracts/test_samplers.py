@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernels.context_problems import compute, make_context_problem
 from kernels.drawing import assert_drawn_from, draw, drawn_p_value
 from kernels.problems import JIT, Problem, annotations, make_problem
 from kernels.stated import best_of, one_look, without_owned
 from vse_ens.config import SAMPLERS, Config
-from vse_ens.kernels.tables import REJECTED, TRIES
+from vse_ens.kernels.tables import DRAWS, GIVEN_UP, REJECTED, TRIES
 
 LABELS = 12
 SOME, ALL_BUT_ONE, ALL = range(3)
@@ -79,6 +80,23 @@ class SamplerContract:
         found = draw(problem, 0, draws=2_000 if JIT else 30).labels
         assert np.isin(found, problem.free(0)).all()
         assert len(set(found)) > 15
+
+    def test_the_context_tower_draws_no_label_the_image_has_and_gives_up_on_one_with_every_label(self) -> None:
+        loss = {"warp": "warp", "naive": "hinge"}.get(self.name, "softmax")
+        config = Config(sampler=self.name, loss=loss, tower="context", combinations=60, rank_scale=0.4, **self.settings)
+        problem = make_context_problem(config, annotations(OWNED, LABELS))
+        for image in (SOME, ALL_BUT_ONE, ALL, 3, 4, 5):
+            batch = compute(problem, [np.array([image])], [image + 1])
+            positives, negatives = batch.changes.rows[:, 0], batch.changes.rows[:, 1:]
+            assert positives.tolist() == problem.owned(image).tolist()
+            assert np.isin(negatives, [*problem.free(image), -1]).all()
+            assert batch.counts[DRAWS] == len(positives)
+            assert batch.counts[GIVEN_UP] == np.count_nonzero((negatives == -1).all(axis=1))
+            if image == ALL:
+                assert batch.counts[GIVEN_UP] == LABELS
+                assert batch.counts[TRIES] == batch.counts[REJECTED] == negatives.size * problem.sampling.max_redraws
+            else:
+                assert (negatives >= 0).any()
 
     def test_the_same_state_draws_the_same(self) -> None:
         problem = self.problem()

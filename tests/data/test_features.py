@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from vse_ens.data import feature_files
 from vse_ens.data.features import read_features
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import DataError, MissingPartError
+from vse_ens.errors import DataError
 
 IMAGES = Vocabulary.from_ids(["007", "b", "sea view", "ü"], "image")
 IDS = ["b", "ü", "not asked for", "007", "sea view"]
@@ -204,10 +203,3 @@ def test_a_missing_a_foreign_and_a_damaged_file(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match="is a damaged Parquet file"):
         read_features(path, IMAGES)
-
-
-def test_sparse_features_without_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_text(tmp_path / "f.csv", "image,feature,value\na,x,1\n")
-    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
-    with pytest.raises(MissingPartError, match=re.escape('needs scipy: pip install "vse-ens[frames]"')):
-        read_features(path, Vocabulary.from_ids(["a"]))

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
-import builtins
 import gzip
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.io import loadmat, savemat
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.iaprtc12 import read_iaprtc12
 from vse_ens.data.iaprtc12_texts import Lexicon, plurals
-from vse_ens.errors import ConfigError, DataError, MissingPartError
+from vse_ens.errors import ConfigError, DataError
 
 WORDS = ["building", "car", "church", "grey", "lady", "shirt", "tee-shirt", "woman"]
 TRAIN = np.array([[1, 1, 0, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0]])
@@ -50,7 +50,7 @@ def tagprop(tmp_path: Path) -> Path:
 
 
 def save_mat(path: Path, **variables: Any) -> None:
-    pytest.importorskip("scipy.io").savemat(path, variables, do_compression=True)
+    savemat(path, variables, do_compression=True)
 
 
 def cell(*matrices: np.ndarray) -> np.ndarray:
@@ -123,7 +123,6 @@ def test_a_file_is_read_alone(tagprop: Path, matlab: Path) -> None:
 
 
 def test_a_matrix_may_be_a_variable_of_its_own_and_sparse(matlab: Path) -> None:
-    sparse = pytest.importorskip("scipy.sparse")
     save_mat(matlab / "IAPRTC-12_TrainLabels.mat", labels=TRAIN, features=np.ones((3, 2)))
     save_mat(matlab / "IAPRTC-12_TestLabels.mat", labels=sparse.csc_array(TEST.astype(float)))
     assert pairs(matlab) == PAIRS
@@ -167,21 +166,6 @@ def test_matlab_7_3_is_refused_in_a_sentence(matlab: Path) -> None:
     head = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM"
     (matlab / "IAPRTC-12_TrainLabels.mat").write_bytes(head.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
     with pytest.raises(DataError, match=r"is a MATLAB 7\.3 file \(HDF5\); save it in MATLAB with -v7"):
-        read_iaprtc12(matlab)
-
-
-def test_without_scipy_the_message_says_how_to_get_it(matlab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("scipy"):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    for name in [one for one in sys.modules if one.startswith("scipy.io")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingPartError, match=r'needs scipy to be read: pip install "vse-ens\[frames\]"'):
         read_iaprtc12(matlab)
 
 
@@ -308,9 +292,8 @@ def test_the_real_matrices_give_the_known_pairs(real: Path) -> None:
 @pytest.mark.shared_data
 def test_the_real_pairs_come_back_from_hvecs(real: Path, tmp_path: Path) -> None:
     """The published .hvecs files are not here: the real labels, written in their form."""
-    scipy_io = pytest.importorskip("scipy.io")
     for split in ("train", "test"):
-        cells = scipy_io.loadmat(real / "raw" / f"IAPRTC-12_{split.capitalize()}Labels.mat")[f"I_z_{split[:2]}"]
+        cells = loadmat(real / "raw" / f"IAPRTC-12_{split.capitalize()}Labels.mat")[f"I_z_{split[:2]}"]
         (tmp_path / f"iaprtc12_{split}_annot.hvecs").write_bytes(hvecs(cells[0, 0]))
         (tmp_path / f"iaprtc12_{split}_list.txt").write_bytes((real / "raw" / f"iapr_{split}_list.txt").read_bytes())
     (tmp_path / "iaprtc12_dictionary.txt").write_bytes((real / "raw" / "iaprtc12_dictionary.txt").read_bytes())

@@ -39,11 +39,16 @@ def allowed(sampler: str, loss: str) -> bool:
 ONE_NEGATIVE = [(s, loss) for s in SAMPLERS for loss in ("hinge", "warp", "logistic") if allowed(s, loss)]
 
 
-def train(problem: Problem, images: NDArray[np.int64], seed: int = 1, rate: float = 0.1):
-    """One slice by the kernel: its counts and its loss."""
+def train(problem: Problem, images: NDArray[np.int64], seed: int = 1, rate: float = 0.1, frozen: bool = False):
+    """One slice by the kernel: its counts and its loss. With frozen labels, image i starts from state seed + i."""
     config, counts = problem.config, no_counts()
     kernel = slice_kernel(
-        DIMENSIONS, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
+        DIMENSIONS,
+        samplers.CODES[config.sampler],
+        losses.CODES[config.loss],
+        config.has_ids,
+        config.has_features,
+        frozen,
     )
     loss = kernel(
         problem.image_vectors,
@@ -54,7 +59,7 @@ def train(problem: Problem, images: NDArray[np.int64], seed: int = 1, rate: floa
         problem.sampling,
         problem.step(rate),
         problem.scratch(),
-        random_state(seed),
+        seed + np.arange(len(problem.image_vectors), dtype=np.uint64) if frozen else random_state(seed),
         counts,
     )
     return counts, loss
@@ -97,6 +102,54 @@ def test_equals_the_slow_twin_for_every_rank_weight(rank_weight: str) -> None:
 @pytest.mark.parametrize("tower", ["features", "id+features"])
 def test_equals_the_slow_twin_for_every_tower(tower: str) -> None:
     assert_same(*train_both(Config(sampler="uniform", loss="hinge", tower=tower)))
+
+
+class FrozenTwin(SlowModel):
+    """Trains the free vectors alone, each image on random numbers of its own."""
+
+    def walk(self, images: NDArray[np.int64], seed: int) -> None:
+        shrink = 1.0 - self.rate * self.regularization
+        randoms = [SplitMix(seed + image) for image in range(len(self.ids))]
+        ahead = self.problem.config.sampler in ("uniform", "popularity", "vse-ens")
+        for image in images:
+            self.random = randoms[image]
+            start, owned = self.vector(image), self.problem.owned(image)
+            vector, weights = start.copy(), self.factor_weights(start)
+            drawn = [self.draw(image, p, start, weights) for p in owned] if ahead else []
+            for place, p in enumerate(owned):
+                n, tried = drawn[place] if ahead else self.draw(image, p, vector, weights)
+                self.counts[DRAWS] += 1
+                self.counts[GIVEN_UP] += n < 0
+                if n < 0:
+                    vector *= shrink
+                    continue
+                difference = self.scores(vector)[p] - self.scores(vector)[n]
+                self.counts[VIOLATIONS] += bool(difference < self.margin)
+                value, slope = self.loss_of(difference, tried)
+                self.loss += value
+                vector = shrink * vector + self.rate * slope * (self.labels[p] - self.labels[n])
+            self.ids[image] += vector - start
+
+
+@pytest.mark.parametrize(
+    ("sampler", "loss", "tower"),
+    [
+        ("uniform", "logistic", "id"),
+        ("uniform", "hinge", "id+features"),
+        ("vse-ens", "hinge", "id"),
+        ("warp", "warp", "id"),
+    ],
+)
+def test_with_frozen_labels_equals_the_slow_twin(sampler: str, loss: str, tower: str) -> None:
+    data = annotations([[0, 3, 7], [2], list(range(12)), [1, 5, 8, 9, 11]], 12)
+    problem = make_problem(Config(sampler=sampler, loss=loss, tower=tower, candidates=3, regularization=0.1), data)
+    before = [table.copy() for table in problem.tables]
+    twin = FrozenTwin(problem, SplitMix(0), problem.step(0.05))
+    images = np.array([0, 3, 2, 0, 0, 1, 3, 3])
+    twin.walk(images, seed=5)
+    assert_same(problem, twin, *train(problem, images, seed=5, rate=0.05, frozen=True))
+    assert twin.counts[GIVEN_UP] >= 12, "image 2 has every label"
+    assert all((table == old).all() for table, old in zip(problem.tables, before, strict=True))
 
 
 def test_without_a_negative_there_is_decay_and_no_step() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from train.runs import bytes_of, counted, finished, small_config, small_data
 from vse_ens.errors import ConfigError
@@ -103,7 +104,6 @@ def test_checkpoints_are_written_when_due(tmp_path: Path) -> None:
 
 
 def test_a_fingerprint_sees_ids_pairs_and_features() -> None:
-    scipy_sparse = pytest.importorskip("scipy.sparse")
     data = small_data()
     dense = np.zeros((len(data.images), 3), np.float32)
     dense[0, 1] = 2.0
@@ -113,8 +113,8 @@ def test_a_fingerprint_sees_ids_pairs_and_features() -> None:
         data.with_pairs(np.arange(data.pairs) > 0),
         data.with_features(dense),
         data.with_features(moved),
-        data.with_features(scipy_sparse.csr_array(dense)),
-        data.with_features(scipy_sparse.csr_array(moved)),
+        data.with_features(sparse.csr_array(dense)),
+        data.with_features(sparse.csr_array(moved)),
     ]
     assert len({fingerprint(variant) for variant in variants}) == len(variants)
     assert fingerprint(data) == fingerprint(small_data())

@@ -7,7 +7,6 @@ faster so). Another version of the library, or another CPU, may round otherwise.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -19,6 +18,7 @@ from vse_ens.baselines.checks import check_number, check_whole
 from vse_ens.baselines.contract import Baseline, FittedBaseline
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import MissingPartError
+from vse_ens.run.blas import one_thread
 from vse_ens.streams import Streams
 
 
@@ -47,9 +47,9 @@ class Als(Baseline):
     def fit(self, data: Annotations) -> FittedAls:
         """Alternate; all cores are used."""
         # Imported first: only a BLAS that is loaded can be held to one thread.
-        library = _part("implicit.cpu.als")
-        with _one_blas_thread():
-            model = library.AlternatingLeastSquares(
+        solver = _solver()
+        with one_thread():
+            model = solver(
                 factors=self.factors,
                 regularization=self.regularization,
                 alpha=self.alpha,
@@ -80,7 +80,7 @@ class FittedAls(FittedBaseline):
         return replace(super().knowing(known), image_vectors=self._solve(known.indptr, known.indices))
 
     def _solve(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
-        with _one_blas_thread():
+        with one_thread():
             vectors: NDArray[np.float32] = self.model.recalculate_user(
                 np.arange(len(indptr) - 1), _matrix(indptr, indices, len(self.labels))
             )
@@ -93,19 +93,16 @@ class FittedAls(FittedBaseline):
 
 def _matrix(indptr: NDArray[np.int64], indices: NDArray[np.int32], labels: int) -> Any:
     """A scipy matrix of ones, images by labels."""
+    from scipy.sparse import csr_matrix
+
     ones = np.ones(len(indices), np.float32)
-    return _part("scipy.sparse").csr_matrix((ones, indices, indptr), (len(indptr) - 1, labels))
+    return csr_matrix((ones, indices, indptr), (len(indptr) - 1, labels))
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    limits: AbstractContextManager[Any] = _part("threadpoolctl").threadpool_limits(1, "blas")
-    return limits
-
-
-def _part(module: str) -> Any:
-    """A module of the optional part."""
+def _solver() -> Any:
+    """The library's class."""
     try:
-        return import_module(module)
+        return import_module("implicit.cpu.als").AlternatingLeastSquares
     except ImportError as error:
         raise MissingPartError(
             f'the baseline als needs the implicit library ({error}); install it with: pip install "vse-ens[als]"'

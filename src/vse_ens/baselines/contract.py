@@ -51,7 +51,7 @@ class FittedBaseline(ABC):
 
     def scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
         """A fresh row for each of ``images`` (numbers) with a column for each label."""
-        return self.score_labels(*rows_of(self.known, images))
+        return self.score_labels(*self.known.rows(images))
 
     @abstractmethod
     def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -65,11 +65,3 @@ class FittedBaseline(ABC):
                 "fitted to; split one set of pairs, so that all parts share a vocabulary"
             )
         return replace(self, known=known)
-
-
-def rows_of(data: Annotations, images: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The pairs of some images in CSR form, a row for each of ``images`` in their order."""
-    counts = data.labels_per_image[images]
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    places = np.arange(indptr[-1]) + np.repeat(data.indptr[images] - indptr[:-1], counts)
-    return indptr, data.indices[places]

@@ -14,6 +14,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.cooccurrence import NO_LABEL, add_partners, find_partners
 from vse_ens.kernels.tables import Pairs
+from vse_ens.memory.counting import images_by_label
 
 AGGREGATIONS = ("sum", "vote")
 
@@ -52,7 +53,7 @@ class Cooccurrence(Baseline):
         labels = len(data.labels)
         partners = np.empty((labels, min(self.candidates, max(labels - 1, 0))), np.int32)
         together = np.empty_like(partners)
-        find_partners(Pairs(data.indptr, data.indices), _by_label(data), partners, together)
+        find_partners(Pairs(data.indptr, data.indices), images_by_label(data), partners, together)
         return FittedCooccurrence(data, partners, self._weights(data.images_per_label, partners, together))
 
     def _weights(
@@ -73,12 +74,6 @@ class Cooccurrence(Baseline):
 def _closeness(wanted: float, counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """k / (k + |k - ln count|): 1 at e^k images, less on both sides; 1 everywhere for k = 0."""
     return wanted / (wanted + np.abs(wanted - np.log(counts))) if wanted else np.ones(len(counts))
-
-
-def _by_label(data: Annotations) -> Pairs:
-    """The images of every label, in CSR form."""
-    indptr = np.concatenate([[0], np.cumsum(data.images_per_label)])
-    return Pairs(indptr, data.image_numbers()[np.argsort(data.indices, kind="stable")])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from vse_ens.baselines.checks import check_number
 from vse_ens.baselines.contract import Baseline, FittedBaseline
-from vse_ens.baselines.ease_cost import refuse_unaffordable
-from vse_ens.baselines.inverse import invert_in_place
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.cooccurrence import add_rows, count_pairs
 from vse_ens.kernels.tables import Pairs
+from vse_ens.memory.closed_form import label_weights
+from vse_ens.memory.counting import gram, sources
+from vse_ens.memory.ease_cost import refuse_unaffordable
+from vse_ens.model.memory import LabelMemory
+from vse_ens.run.threads import Workers
 
 
 @dataclass(frozen=True)
@@ -37,19 +39,9 @@ class Ease(Baseline):
     def fit(self, data: Annotations) -> FittedEase:
         """Count which labels occur together and invert; memory grows with |A|^2, time with |A|^3."""
         refuse_unaffordable(len(data.labels), self.memory_limit, self.time_limit)
-        gram = np.zeros((len(data.labels), len(data.labels)))
-        count_pairs(Pairs(data.indptr, data.indices), gram)
-        return FittedEase(data, label_weights(gram, self.regularization))
-
-
-def label_weights(gram: NDArray[np.float64], regularization: float) -> NDArray[np.float32]:
-    """B = I - P diag(1 / diag P) with P = (X^T X + lambda I)^-1; the memory of ``gram``, X^T X, is used up."""
-    np.einsum("ii->i", gram)[:] += regularization
-    inverse = invert_in_place(gram)
-    weights = np.empty(inverse.shape, np.float32)
-    np.divide(inverse, -inverse.diagonal(), out=weights, casting="same_kind")
-    np.fill_diagonal(weights, 0.0)
-    return weights
+        with Workers() as workers:
+            counts = gram(sources(data), workers)
+        return FittedEase(data, label_weights(counts, self.regularization))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +52,7 @@ class FittedEase(FittedBaseline):
 
     def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
         """The sum of the weights from the known labels of an image."""
-        scores = np.zeros((len(indptr) - 1, len(self.labels)), np.float32)
-        add_rows(Pairs(indptr, indices), self.weights, scores)
+        images = len(indptr) - 1
+        scores = np.zeros((images, len(self.labels)), np.float32)
+        LabelMemory(self.weights).add_scores(Pairs(indptr, indices), np.ones(images, np.float32), scores)
         return scores

@@ -44,7 +44,7 @@ def compare(
             help="Presets and baselines (popularity, cooccurrence, ease, als), with commas; settings after a colon: "
             "vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
         ),
-    ] = "vse-ens,warp,opt-auc,popularity,cooccurrence,ease",
+    ] = "context,vse-ens,warp,opt-auc,popularity,cooccurrence,ease",
     budget: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", min=0.0, show_default=False, help="Stop the training of each model then."),
@@ -139,7 +139,7 @@ class _Watcher:
         self._number += 1
         self._screen.say(f"{self._number} of {self._total}: {entry.name}")
         if isinstance(entry.method, Config):
-            with TrainingProgress(self._screen.err, entry.method.epochs, entry.method.metric) as progress:
+            with TrainingProgress(self._screen.err, entry.method.metric) as progress:
                 yield progress
         else:
             with self._screen.busy(f"fitting {entry.name}"):

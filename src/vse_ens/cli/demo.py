@@ -38,7 +38,7 @@ def demo(
     model = Annotator(seed=seed)
     began = time.perf_counter()
     config = model.config()
-    with TrainingProgress(screen.err, config.epochs, config.metric) as progress:
+    with TrainingProgress(screen.err, config.metric) as progress:
         model.fit(train, progress=progress)
     seconds = time.perf_counter() - began
     figures = model.evaluate(test)

@@ -22,6 +22,15 @@ def evaluate(
         ),
     ],
     *,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Score images by the labels in this file instead of those the model was trained on: "
+            "revealed.parquet of vse split --protocol new-images.",
+        ),
+    ] = None,
     top: Annotated[
         list[int],
         typer.Option(metavar="N", min=1, help="Measure among the first N labels; may be repeated."),
@@ -51,9 +60,10 @@ def evaluate(
     held_out = reading.read(test, screen)
     for note in held_out.notes:
         screen.say(f"note: {note}")
+    shown = reading.read(known, screen) if known else None
     began = time.perf_counter()
     with screen.progress("evaluating", len(held_out.images), "images") as progress:
-        rankings = annotator.rankings(held_out, top=max(top), memory=memory * 1_000_000, progress=progress)
+        rankings = annotator.rankings(held_out, known=shown, top=max(top), memory=memory * 1_000_000, progress=progress)
     report = summarise(rankings, tops=top, seed=seed, workers=workers)
     seconds = time.perf_counter() - began
     if save_rankings is not None:

@@ -39,7 +39,6 @@ class OptionalPart(NamedTuple):
 # A new optional part needs one line here.
 OPTIONAL_PARTS = (
     OptionalPart("pandas", "to read pandas frames"),
-    OptionalPart("scipy", "to read sparse matrices, sparse image features and .mat files"),
     OptionalPart("implicit", "for the baseline als"),
 )
 

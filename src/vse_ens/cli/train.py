@@ -64,7 +64,7 @@ def train(
     if checkpoint.exists() and not resume:
         screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
     began = time.perf_counter()
-    with TrainingProgress(screen.err, config.epochs, config.metric) as progress:
+    with TrainingProgress(screen.err, config.metric) as progress:
         model.fit(data, progress=progress, checkpoint=checkpoint, resume=resume)
     seconds = time.perf_counter() - began
     if resume and not model.resumed_:
@@ -83,12 +83,12 @@ def _show(model: Annotator, out: Path, seconds: float, screen: Screen) -> None:
     draws = sum(report.draws for report in model.history_)
     working = sum(report.seconds for report in model.history_)
     speed = draws / working if working else 0.0
-    epochs, best = model.training_["epochs"], model.training_["best_epoch"]
     document: dict[str, Any] = {
         "model": str(out),
         "preset": model.preset,
-        "epochs": epochs,
-        "best_epoch": best,
+        "epochs": model.training_["epochs"],
+        "best_epoch": model.training_["best_epoch"],
+        "memory_weight": model.training_["memory_weight"],
         "complete": model.training_["complete"],
         "resumed": model.resumed_,
         "seconds": round(seconds, 3),
@@ -101,12 +101,24 @@ def _show(model: Annotator, out: Path, seconds: float, screen: Screen) -> None:
     rows = [
         ("model", str(out)),
         ("data", repr(model.known_).removeprefix("Annotations(").removesuffix(")")),
-        ("epochs", f"{epochs}" + (f", the best was {best}" if model.validation_ else "")),
+        ("epochs", _epochs(model)),
         ("time", f"{duration(seconds)}, {speed / 1e6:.2f} M draws a second"),
     ]
     if model.validation_:
         rows.append(("validation", ", ".join(f"{name} {value:.4f}" for name, value in model.validation_.items())))
+    if model.training_["memory_weight"]:
+        rows.append(("label memory", f"weight {model.training_['memory_weight']:g}, found on the held-out labels"))
     given_up = sum(report.given_up for report in model.history_)
     if given_up:
         rows.append(("given up", f"{given_up:,} of {draws:,} draws found no negative"))
     screen.result(document, facts(rows))
+
+
+def _epochs(model: Annotator) -> str:
+    epochs, best = model.training_["epochs"], model.training_["best_epoch"]
+    if not model.validation_:
+        return f"{epochs}"
+    tried = sum(report.validation is not None for report in model.history_)
+    if tried == epochs:
+        return f"{epochs}, the best was {best}"
+    return f"{epochs - tried} on all pairs, after {tried} with labels held out, of which {best} was best"

@@ -24,7 +24,7 @@ class Training:
 
     preset: Annotated[
         str, typer.Option(metavar="NAME", rich_help_panel=_PANEL, help=f"The model: {', '.join(PRESETS)}.")
-    ] = "vse-ens"
+    ] = "context"
     sampler: Annotated[str | None, _option(f"Where negatives come from: {', '.join(SAMPLERS)}.", "NAME")] = None
     loss: Annotated[str | None, _option(f"What a wrong order costs: {', '.join(LOSSES)}.", "NAME")] = None
     tower: Annotated[str | None, _option(f"How an image becomes a vector: {', '.join(TOWERS)}.", "NAME")] = None

@@ -21,17 +21,16 @@ _LOG_EVERY_SECONDS = 2.0
 class TrainingProgress:
     """Called after every round; speaks on standard error."""
 
-    def __init__(self, console: Console, epochs: int, metric: str) -> None:
+    def __init__(self, console: Console, metric: str) -> None:
         self._console = console
-        self._epochs = epochs
         self._metric = metric
+        self._final: bool | None = None
         self._live = Live(console=console, transient=True, refresh_per_second=8) if console.is_terminal else None
         self._figures = ""
         self._logged = float("-inf")
 
     def __enter__(self) -> TrainingProgress:
-        self._began = time.monotonic()
-        self._first: float | None = None
+        self._began, self._first = time.monotonic(), 0.0
         if self._live:
             self._live.start()
             self._live.update(Text("compiling kernels (a few seconds, once) ..."))
@@ -45,15 +44,16 @@ class TrainingProgress:
         """Show where training stands."""
         done = progress.epoch - 1 + progress.rounds_done / progress.rounds
         now = time.monotonic()
-        if self._first is None:
+        if self._final != progress.final:
             # The first round compiled its kernels, and a resumed run starts in the middle: neither tells the pace.
             self._first, self._began = done, now
+            self._final, self._figures = progress.final, ""
         report = progress.report
         if report is not None and report.validation:
             self._figures = f"  {self._metric} {report.validation[self._metric]:.4f}"
         if self._live:
             self._live.update(Text(self.line(progress, done, now)))
-        elif report is not None and (now - self._logged >= _LOG_EVERY_SECONDS or report.epoch == self._epochs):
+        elif report is not None and (now - self._logged >= _LOG_EVERY_SECONDS or report.epoch == progress.epochs):
             self._logged = now
             self._console.print(Text(self.line(progress, done, now)), soft_wrap=True)
 
@@ -62,10 +62,14 @@ class TrainingProgress:
         from vse_ens.train.report import EpochReport
 
         report = EpochReport.of(progress.epoch, progress.work, 0.0)
-        pace = (done - (self._first or 0.0)) / (now - self._began) if now > self._began else 0.0
-        left = duration((self._epochs - done) / pace) if pace else "?"
+        pace = (done - self._first) / (now - self._began) if now > self._began else 0.0
+        left = f"{duration((progress.epochs - done) / pace)} left" if pace else "? left"
+        if progress.final:
+            where = f"epoch {progress.epoch}/{progress.epochs}"
+        else:
+            # How long it takes to see that no epoch is better any more is not known.
+            where, left = f"trial epoch {progress.epoch} of at most {progress.epochs}", "then the final training"
         return (
-            f"epoch {progress.epoch}/{self._epochs}  loss {report.loss:.4f}  "
-            f"violations {report.violations / max(report.draws, 1):.0%}  "
-            f"{report.draws_per_second / 1e6:.2f} M draws/s{self._figures}  {left} left"
+            f"{where}  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
+            f"{report.draws_per_second / 1e6:.2f} M draws/s{self._figures}  {left}"
         )

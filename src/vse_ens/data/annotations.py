@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.feature_matrix import plain_features
+from vse_ens.data.rows import Rows, take_rows
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 
@@ -232,6 +233,10 @@ class Annotations:
         """The numbers of an image's labels, sorted."""
         return self.indices[self.indptr[image_number] : self.indptr[image_number + 1]]
 
+    def rows(self, images: NDArray[np.integer]) -> Rows:
+        """The labels of some images in CSR form, a row for each of ``images`` in their order."""
+        return take_rows(self.indptr, self.indices, images)
+
     def labels_of(self, image: str) -> list[str]:
         """The labels of an image, by id."""
         return self.labels.ids(self.label_numbers(self.images.number(image)))
@@ -256,6 +261,14 @@ class Annotations:
         """The same vocabularies with only the pairs where ``keep`` is true."""
         kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
+
+    def relabelled(self, labels: Vocabulary) -> Annotations:
+        """The same images with the label numbers of another vocabulary; labels it does not have are left out."""
+        if labels == self.labels:
+            return self
+        numbers = labels.numbers(list(self.labels), missing="minus-one")[self.indices]
+        images = self.image_numbers()
+        return Annotations.from_numbers(self.images, labels, images[numbers >= 0], numbers[numbers >= 0])
 
     def with_features(self, features: Any) -> Annotations:
         """The same pairs with image features, one row an image in the order of ``images``; held as float32."""

@@ -17,7 +17,7 @@ from vse_ens.data.feature_rows import FeatureRows, Floats, as_floats, is_number
 from vse_ens.data.growing import GrowingArray, as_arrow, as_numpy
 from vse_ens.data.numbering import Numbering
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import DataError, MissingPartError
+from vse_ens.errors import DataError
 
 
 class FeatureTable(NamedTuple):
@@ -36,7 +36,7 @@ def read_features(path: str | Path, images: Vocabulary) -> FeatureTable:
 
     - An image a row: its id, in a column with a known name or else the first, and a number in every other column.
     - The same with one other column, of lists of numbers, all of one length (parquet).
-    - A value a row, in the columns ``image``, ``feature`` and ``value``: what is not listed is 0. Needs scipy.
+    - A value a row, in the columns ``image``, ``feature`` and ``value``: what is not listed is 0.
 
     Every image must have features; the file may hold more images than that.
     """
@@ -121,12 +121,8 @@ def _list_blocks(rows: FeatureRows, place: int) -> Blocks:
 
 
 def _sparse(rows: FeatureRows, feature: int, value: int) -> FeatureTable:
-    try:
-        from scipy.sparse import csr_array
-    except ImportError:
-        raise MissingPartError(
-            f'{rows.file.name} lists features by name and value, which needs scipy: pip install "vse-ens[frames]"'
-        ) from None
+    from scipy.sparse import csr_array
+
     features = Numbering("feature")
     image_numbers, feature_numbers = GrowingArray(np.int64), GrowingArray(np.int64)
     values = GrowingArray(np.float32)

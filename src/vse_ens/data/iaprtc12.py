@@ -65,8 +65,8 @@ def read_iaprtc12(
 
     Args:
         path: The folder with the files, in it or in folders below; or one ``.hvecs``, ``.mat`` or ``.eng`` file.
-        form: ``hvecs``, TagProp's files; ``mat``, MATLAB's (needs SciPy); ``texts``, the ``.eng`` descriptions, in
-            which the words of the dictionary are looked up. Not said: the first of these that is there.
+        form: ``hvecs``, TagProp's files; ``mat``, MATLAB's; ``texts``, the ``.eng`` descriptions, in which the words of
+            the dictionary are looked up. Not said: the first of these that is there.
         split: The images of the train or the test list; not said: all.
         dictionary: The file of label names, one a line; not said: the ``iaprtc12_dictionary.txt`` that is there.
         progress: Called with the bytes read so far and the bytes in all.

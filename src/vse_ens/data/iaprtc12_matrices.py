@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.published import readable
-from vse_ens.errors import DataError, MissingPartError
+from vse_ens.errors import DataError
 
 
 def read_hvecs(path: Path, images: int, labels: int) -> NDArray[np.uint16]:
@@ -51,11 +51,9 @@ def read_mat(path: Path, images: int, labels: int) -> NDArray[Any]:
 
 
 def _matrices(path: Path) -> Iterator[tuple[str, NDArray[Any]]]:
-    try:
-        from scipy.io import loadmat
-        from scipy.io.matlab import MatReadError
-    except ImportError:
-        raise MissingPartError(f'{path} needs scipy to be read: pip install "vse-ens[frames]"') from None
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
     try:
         with readable(path):
             variables = loadmat(path)

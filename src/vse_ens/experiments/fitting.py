@@ -48,7 +48,7 @@ def warm_up(method: Config | Baseline, workers: int | None) -> None:
     tiny = Annotations.from_pairs((f"image {n}", f"label {(n + m) % 6}") for n in range(6) for m in range(3))
     if isinstance(method, Config):
         # Two slices, so that the kernel that joins slices is compiled as well.
-        for _ in Trainer(method.override(epochs=1, validate=False, slices=2), tiny, workers).epochs():
+        for _ in Trainer(method.override(epochs=1, slices=2), tiny, workers).epochs():
             pass
     else:
         method.fit(tiny)
@@ -123,5 +123,5 @@ class _Curve:
 
 def _scores(trainer: Trainer, split: Split) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
     """The scores of the model as it is."""
-    embeddings, features = trainer.embeddings, split.train.features
-    return lambda images: embeddings.scores(embeddings.vectors(images, features))
+    model, train = trainer.model, split.train
+    return lambda images: model.scores(images, train, train.features)

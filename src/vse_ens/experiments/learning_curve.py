@@ -75,7 +75,7 @@ def learn(
     """
     warm_up(config, workers)
     held_out = some_pairs(split.test, max(1, limits.scores // len(split.test.labels)), config.seed)
-    trainer = Trainer(config.override(validate=False), split.train, workers)
+    trainer = Trainer(config.unjudged(), split.train, workers)
     every = max(1, config.epochs // limits.points)
     points: list[Point] = []
     best, best_point = trainer.embeddings.copy(), Point(0, 0.0, 0.0)
@@ -88,7 +88,7 @@ def learn(
         late = seconds >= limits.seconds
         if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or trainer.finished or late:
             model = trainer.embeddings
-            recall = mean_metrics(scores_by(model), split.train, held_out, workers)[METRIC]
+            recall = mean_metrics(scores_by(model, split.train), split.train, held_out, workers)[METRIC]
             points.append(Point(report.epoch, seconds, recall))
             if recall > best_point.recall:
                 best, best_point = model.copy(), points[-1]
@@ -102,9 +102,9 @@ def learn(
     return Learnt(points, trainer.history, ending, best)
 
 
-def scores_by(model: Embeddings) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+def scores_by(model: Embeddings, known: Annotations) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
     """A model as an evaluator takes it: the scores of all labels for some images."""
-    return lambda images: model.scores(model.image_vectors[images])
+    return lambda images: model.scores(model.vectors(images, known=known))
 
 
 def some_pairs(data: Annotations, most: int, seed: int) -> Annotations:

@@ -52,8 +52,14 @@ class Changes(NamedTuple):
 
 
 @cache
-def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: bool) -> Callable[..., float]:
-    """The first phase for one combination, all constants to the compiler."""
+def compute_kernel(
+    dimensions: int, sampler: int, has_ids: bool, has_features: bool, frozen: bool = False
+) -> Callable[..., float]:
+    """The first phase for one combination, all constants to the compiler.
+
+    ``frozen``: there will be no second phase. All draws share the row ``first_draw`` of ``changes``, and each image has
+    a random state of its own at ``states[image]``.
+    """
     version = source_version()
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
@@ -72,11 +78,11 @@ def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
         sampling: Sampling,
         step: Step,
         scratch: SliceScratch,
-        state: NDArray[np.uint64],
+        states: NDArray[np.uint64],
         counts: NDArray[np.int64],
     ) -> float:
         version  # noqa: B018  # part of the cache key, see source_version
-        vector, labels, bias = scratch.vector, tables.labels, tables.bias
+        vector, labels, bias, state = scratch.vector, tables.labels, tables.bias, states
         negatives = changes.rows.shape[1] - 1
         rate = step.learning_rate
         shrink = _ONE - rate * step.regularization
@@ -84,6 +90,8 @@ def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
         total_loss = 0.0
         for visit in range(images.shape[0]):
             image = images[visit]
+            if frozen:
+                state = states[image : image + 1]
             if has_ids:
                 for f in range(dimensions):
                     vector[f] = image_vectors[image, f]
@@ -146,7 +154,8 @@ def compute_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
                         reach = rate * slopes[j]
                         for f in range(dimensions):
                             vector[f] += reach * labels[label, f]
-                draw += 1
+                if not frozen:
+                    draw += 1
             if has_features:
                 for f in range(dimensions):
                     moves[visit, f] = vector[f] - scratch.start[f]

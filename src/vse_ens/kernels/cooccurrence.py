@@ -1,4 +1,4 @@
-"""Which labels occur together, and scores read off that: what the baselines count with."""
+"""Which labels occur together, and scores read off that: what the baseline of that name counts with."""
 
 from __future__ import annotations
 
@@ -10,16 +10,6 @@ from vse_ens.kernels.tables import Pairs
 
 NO_LABEL = -1
 """Fills the places of a list of partners that is shorter than the others."""
-
-
-@kernel
-def count_pairs(by_image: Pairs, counts: NDArray[np.float64]) -> None:
-    """Add to ``counts[a, b]``, |A| x |A|, how many images have both a and b; the diagonal is how many have a."""
-    for image in range(by_image.indptr.shape[0] - 1):
-        labels = by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]
-        for a in labels:
-            for b in labels:
-                counts[a, b] += 1.0
 
 
 @kernel
@@ -73,12 +63,3 @@ def add_partners(
                 if partner == NO_LABEL:
                     break
                 scores[image, partner] += weights[label, place]
-
-
-@kernel
-def add_rows(known: Pairs, weights: NDArray[np.float32], scores: NDArray[np.float32]) -> None:
-    """Add the row of weights, |A| x |A|, of every known label to the row of its image: X B for a sparse X."""
-    for image in range(scores.shape[0]):
-        for label in known.indices[known.indptr[image] : known.indptr[image + 1]]:
-            for other in range(scores.shape[1]):
-                scores[image, other] += weights[label, other]

@@ -63,8 +63,13 @@ def move_features(features: Features, tables: Shared, image: int, start: Floats,
 
 
 @cache
-def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_features: bool) -> SliceKernel:
-    """The kernel of one combination. All five are constants to the compiler: a run-time k is a quarter slower."""
+def slice_kernel(
+    dimensions: int, sampler: int, loss: int, has_ids: bool, has_features: bool, frozen: bool = False
+) -> SliceKernel:
+    """The kernel of one combination. All six are constants to the compiler: a run-time k is a quarter slower.
+
+    ``frozen`` trains the images' vectors alone, each image on a random state of its own at ``states[image]``.
+    """
     version = source_version()
     # Numba compiles only the branches that constants leave open.
     uniform, popularity, vse_ens = (
@@ -84,11 +89,11 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
         sampling: Sampling,
         step: Step,
         scratch: SliceScratch,
-        state: NDArray[np.uint64],
+        states: NDArray[np.uint64],
         counts: NDArray[np.int64],
     ) -> float:
         version  # noqa: B018  # part of the cache key, see source_version
-        vector = scratch.vector
+        vector, state = scratch.vector, states
         labels, bias = tables.labels, tables.bias
         rate = step.learning_rate
         shrink = _ONE - rate * step.regularization
@@ -96,6 +101,8 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
         total_loss, product = 0.0, 1.0
         for visit in range(images.shape[0]):
             image = images[visit]
+            if frozen:
+                state = states[image : image + 1]
             if has_ids:
                 if visit + 1 < images.shape[0]:
                     prefetch_row(image_vectors, images[visit + 1])
@@ -145,8 +152,10 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                     # No step without a negative, but the regularisation holds on every draw.
                     for f in range(dimensions):
                         vector[f] *= shrink
-                        labels[positive, f] *= shrink
-                    bias[positive] *= shrink_bias
+                        if not frozen:
+                            labels[positive, f] *= shrink
+                    if not frozen:
+                        bias[positive] *= shrink_bias
                     continue
 
                 difference = bias[positive] - bias[negative]
@@ -168,12 +177,14 @@ def slice_kernel(dimensions: int, sampler: int, loss: int, has_ids: bool, has_fe
                 for f in range(dimensions):
                     image_f, positive_f, negative_f = vector[f], labels[positive, f], labels[negative, f]
                     vector[f] = shrink * image_f + reach * (positive_f - negative_f)
-                    labels[positive, f] = shrink * positive_f + reach * image_f
-                    labels[negative, f] = shrink * negative_f - reach * image_f
-                bias[positive] = shrink_bias * bias[positive] + reach_bias
-                bias[negative] = shrink_bias * bias[negative] - reach_bias
+                    if not frozen:
+                        labels[positive, f] = shrink * positive_f + reach * image_f
+                        labels[negative, f] = shrink * negative_f - reach * image_f
+                if not frozen:
+                    bias[positive] = shrink_bias * bias[positive] + reach_bias
+                    bias[negative] = shrink_bias * bias[negative] - reach_bias
 
-            if has_features:
+            if has_features and not frozen:
                 move_features(features, tables, image, scratch.start, vector)
             if has_ids and has_features:
                 for f in range(dimensions):

@@ -18,7 +18,7 @@ from vse_ens.kernels.rank import RankScratch, rank_factors
 from vse_ens.kernels.slices import SliceScratch, merge_slices, slice_kernel
 from vse_ens.kernels.tables import COUNTS, Features, Shared, Step, apart
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.run.threads import Workers
+from vse_ens.run.threads import Task, Workers
 from vse_ens.train.distributions import rank_weights
 from vse_ens.train.rounds import EpochPlan, Schedule
 from vse_ens.train.samplers import make_sampling
@@ -108,7 +108,7 @@ class Engine:
 
         factors = self._width + 1
         pieces = self._workers.count if self._tables.labels.size > _WORTH_SHARING else 1
-        self._workers.run([partial(rank, *edge) for edge in _ranges(factors, pieces)])
+        self._workers.run([partial(rank, *edge) for edge in ranges(factors, pieces)])
 
 
 class SliceEngine(Engine):
@@ -158,7 +158,7 @@ class SliceEngine(Engine):
         for table, copies in zip(self._tables, self._copies, strict=True):
             # A bias is a table of one column.
             flat, wide = (table, copies) if table.ndim == 2 else (table[:, None], copies[:, :, None])
-            tasks += [partial(_merge_rows, flat, wide, *edge) for edge in _ranges(len(table), self._workers.count)]
+            tasks += [partial(_merge_rows, flat, wide, *edge) for edge in ranges(len(table), self._workers.count)]
         self._workers.run(tasks)
 
 
@@ -208,24 +208,16 @@ class BatchEngine(Engine):
 
         total = sum(self._workers.run([partial(compute, piece) for piece in range(len(chunks))]))
         draws = int(first_draws[-1])
-        tasks = [
+        tasks: list[Task] = [
             partial(_apply_rows, self._tables, self._changes, draws, step, *edge)
-            for edge in _ranges(len(self._tables.labels), self._workers.count)
+            for edge in ranges(len(self._tables.labels), self._workers.count)
         ]
         if self._config.has_features:
-            images = np.concatenate(chunks)
-            tasks += [
-                partial(_apply_moves, self._tables, self._features, images, self._moves, *edge)
-                for edge in _ranges(len(self._tables.feature_map), self._workers.count)
-            ]
+            tasks += move_feature_rows(
+                self._tables, self._features, np.concatenate(chunks), self._moves, self._workers.count
+            )
         self._workers.run(tasks)
         return Work(counts.sum(axis=0), float(total))
-
-
-def make_engine(config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> Engine:
-    """The engine that suits the loss."""
-    engine = BatchEngine if config.loss == "softmax" else SliceEngine
-    return engine(config, data, embeddings, workers)
 
 
 def _merge_rows(table: Floats, copies: Floats, first: int, last: int, _worker: int) -> None:
@@ -236,13 +228,23 @@ def _apply_rows(tables: Shared, changes: Changes, draws: int, step: Step, first:
     apply_changes(tables, changes, draws, step, first, last)
 
 
+def move_feature_rows(
+    tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, pieces: int
+) -> list[Task]:
+    """Tasks that apply the moves of a batch's images to the feature map."""
+    return [
+        partial(_apply_moves, tables, features, images, moves, *edge)
+        for edge in ranges(len(tables.feature_map), pieces)
+    ]
+
+
 def _apply_moves(
     tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int, _worker: int
 ) -> None:
     apply_moves(tables, features, images, moves, first, last)
 
 
-def _ranges(count: int, pieces: int) -> list[tuple[int, int]]:
+def ranges(count: int, pieces: int) -> list[tuple[int, int]]:
     """So many near-equal ranges; how a table is shared out among workers does not change a sum."""
     edges = [count * piece // pieces for piece in range(pieces + 1)]
     return [(a, b) for a, b in pairwise(edges) if b > a]

@@ -24,7 +24,8 @@ _SHORTEST_ROUND = 2_048
 # From so many labels on a round is long enough to be worth sharing out, and into so many slices. Each slice costs a
 # copy of the label table and its part of the merge: at two about a tenth of a worker's time.
 _SLICES = ((100_000, 8), (20_000, 4), (3_000, 2))
-_CHUNKS = 8
+CHUNKS = 8
+"""Pieces of a batch that may run side by side."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Schedule:
     @classmethod
     def of(cls, config: Config, labels: int) -> Schedule:
         """The schedule of a model: from the number of labels where the configuration leaves it open."""
-        slices = 1 if config.loss == "softmax" else config.slices or _slices(config, labels)
+        slices = 1 if config.has_context or config.loss == "softmax" else config.slices or _slices(config, labels)
         # With slices a round is twice as long: half the merges, and with two of them each still draws |A| ln |A|.
         natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
         draws = max(int(natural), _SHORTEST_ROUND)
@@ -83,9 +84,7 @@ class EpochPlan:
         """The images of each batch of a round, in a fixed number of chunks that may run side by side."""
         first, last = int(self.round_starts[number]), int(self.round_starts[number + 1])
         edges = _cut(self.draws_before, first, last, size)
-        return [
-            [chunk for chunk in np.array_split(self.images[a:b], _CHUNKS) if len(chunk)] for a, b in pairwise(edges)
-        ]
+        return [[chunk for chunk in np.array_split(self.images[a:b], CHUNKS) if len(chunk)] for a, b in pairwise(edges)]
 
     def states(self, number: int, count: int) -> NDArray[np.uint64]:
         """The random state each piece of a round starts from."""

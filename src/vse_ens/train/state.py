@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,9 +11,11 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.feature_matrix import plain_features, squared_lengths
 from vse_ens.errors import ConfigError
+from vse_ens.kernels.context import ContextTables
 from vse_ens.kernels.tables import Features, Pairs, Shared
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
+from vse_ens.train.combinations import common_combinations
 
 # Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
 # memory of what is kept.
@@ -25,6 +29,10 @@ _LANES = 8
 def padded(embeddings: Embeddings) -> Embeddings:
     """A copy to train, with zeros behind every vector; they stay zeros, since no step has a direction there."""
     return embeddings.widened(-(-embeddings.dimensions // _LANES) * _LANES)
+
+
+# What the sums of squared slopes start from: it bounds the first steps of a row.
+_FIRST_SQUARE = 0.01
 
 
 def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
@@ -47,17 +55,35 @@ def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
         columns = data.features.shape[1]
         # So that x_i F, not F, starts with init_scale, whatever the unit of the features.
         feature_scale = config.init_scale / _mean_or_one(squared_lengths(plain_features(data.features))) ** 0.5
-    return Embeddings(
+    embeddings = Embeddings(
         label_vectors=normal("labels", len(data.labels)),
         label_bias=np.zeros(len(data.labels), np.float32),
         image_vectors=normal("images", len(data.images) if config.has_ids else 0),
         feature_map=normal("features", columns, feature_scale),
+    )
+    if not config.has_context:
+        return embeddings
+    combinations = common_combinations(data, config.combinations)
+    inputs = np.concatenate([normal("inputs", len(data.labels)), normal("combinations", len(combinations))])
+    return replace(
+        embeddings,
+        input_vectors=inputs,
+        combinations=combinations,
+        label_squares=np.full(len(data.labels), _FIRST_SQUARE, np.float32),
+        input_squares=np.full(len(inputs), _FIRST_SQUARE, np.float32),
     )
 
 
 def shared_tables(embeddings: Embeddings) -> Shared:
     """The tables that all images train, as kernels take them."""
     return Shared(embeddings.label_vectors, embeddings.label_bias, embeddings.feature_map)
+
+
+def context_tables(embeddings: Embeddings) -> ContextTables:
+    """What the context tower adds to them."""
+    return ContextTables(
+        embeddings.input_vectors, embeddings.input_squares, embeddings.label_squares, embeddings.combination_table
+    )
 
 
 def pairs_of(data: Annotations) -> Pairs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,22 +11,24 @@ from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import DataError, TrainingError
-from vse_ens.evaluate.means import mean_metrics
+from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.memory import LabelMemory
+from vse_ens.model.model import Model
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engine import Work, make_engine
+from vse_ens.train.engine import Work
+from vse_ens.train.engines import make_engine
+from vse_ens.train.judge import Judge
 from vse_ens.train.report import EpochReport
 from vse_ens.train.rounds import EpochPlan
+from vse_ens.train.shape import suited
 from vse_ens.train.state import initial_embeddings, padded, shared_tables
 from vse_ens.train.stopping import EarlyStopping
 
-# Of how many images a label is held out for validation: enough to see a difference of one point in recall, but never so
-# many that what is left to learn from is another data set.
-_VALIDATION_IMAGES = 4_000
-_VALIDATION_SHARE = 0.2
+# Where more of the pairs than this are held out, what is left is a poorer data set: the final model is trained on all.
+_WORTH_REFITTING = 0.02
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Progress:
     epoch: int
     rounds_done: int
     rounds: int
+    epochs: int
+    """How many epochs there will be at most, in this part of the training."""
+    final: bool
+    """Whether this trains the model that is kept; else it is found out how long to train."""
     work: Work
     """What the epoch did so far."""
     report: EpochReport | None
@@ -49,7 +54,8 @@ class Trainer:
         for report in Trainer(config, data).epochs():
             print(report.epoch, report.loss)
 
-    The model is usable after every round; whoever drives the loop may stop between any two.
+    The model is usable after every round; whoever drives the loop may stop between any two. With ``validate``, labels
+    are held out to find the best epoch; with ``refit`` the model is then trained anew on all pairs, for as many epochs.
     """
 
     def __init__(self, config: Config, data: Annotations, workers: int | None = None) -> None:
@@ -57,28 +63,62 @@ class Trainer:
             raise DataError("there is no pair to learn from")
         if len(data.labels) < 2:
             raise DataError(f"learning to rank needs two labels or more, got {len(data.labels)}")
-        self.config = config
+        self.config = config = suited(config, data)
         self.history: list[EpochReport] = []
-        self._known, self._held_out = data, None
-        if config.validate:
-            most = min(_VALIDATION_IMAGES, math.ceil(_VALIDATION_SHARE * len(data.images)))
-            self._known, self._held_out = leave_one_out(data, config.seed, name="validation", most_images=most)
         self._data = data
         self._workers = workers
+        self._judge = Judge(config, data, workers) if config.validate else None
+        self._part = self._judge.split.train if self._judge else data
         self._stopping = EarlyStopping(config.patience)
-        self._current = padded(initial_embeddings(config, data))
+        self._current = padded(initial_embeddings(config, self._part))
         self._best: Embeddings | None = None
+        self._memory_weight = 0.0
+        self._memory: LabelMemory | None = None
+        self._refitting = False
         self._epoch, self._round, self._work = 0, 0, Work()
 
     @property
     def embeddings(self) -> Embeddings:
-        """A copy of the model as it is: of the best epoch so far where there is validation, else of the last round."""
-        return (self._best or self._current).widened(self.config.dimensions)
+        """A copy of the vectors: of the best epoch so far where there is validation, else of the last round; those of a
+        training anew on all pairs once that is done.
+        """
+        unfinished = self._refitting and not self.finished
+        chosen = self._best if self._best and (unfinished or not self._refitting) else self._current
+        return chosen.widened(self.config.dimensions)
+
+    @property
+    def model(self) -> Model:
+        """All that scores, as it is: the vectors, and the memory of all pairs."""
+        return Model(self.embeddings, self._learn_memory(), self._memory_weight)
+
+    @property
+    def memory_regularization(self) -> float | None:
+        """lambda of the memory, where there is one."""
+        return self._judge.regularization if self._judge and self.config.label_memory else None
+
+    def _learn_memory(self) -> LabelMemory | None:
+        if self._memory is None and self._memory_weight and self.memory_regularization:
+            with Workers(self._workers) as workers:
+                self._memory = learn_memory(self._data, self.memory_regularization, workers)
+        return self._memory
 
     @property
     def finished(self) -> bool:
         """Whether all epochs are done, or no more are worth doing."""
-        return self._epoch >= self.config.epochs or self._stopping.exhausted
+        return self._part_done() and (self._refitting or not self._worth_refitting)
+
+    def _part_done(self) -> bool:
+        return self._epoch >= self._planned or (not self._refitting and self._stopping.exhausted)
+
+    @property
+    def _planned(self) -> int:
+        return self._stopping.best_epoch if self._refitting else self.config.epochs
+
+    @property
+    def _worth_refitting(self) -> bool:
+        if not self._judge or not self.config.refit:
+            return False
+        return self._judge.split.test.pairs > _WORTH_REFITTING * self._data.pairs
 
     @property
     def best_epoch(self) -> int:
@@ -101,20 +141,40 @@ class Trainer:
     def rounds(self) -> Iterator[Progress]:
         """Train, and yield after every round."""
         with Workers(self._workers) as workers:
-            engine = make_engine(self.config, self._known, self._current, workers)
             while not self.finished:
-                stream = Streams(self.config.seed).child("train", self._epoch)
-                plan = EpochPlan.of(self._known, engine.schedule, stream)
-                rate = self.learning_rate
-                while self._round < plan.rounds:
-                    self._work.add(engine.run_round(plan, self._round, rate))
-                    self._check_finite()
-                    self._round += 1
-                    if self._round < plan.rounds:
-                        yield Progress(self._epoch + 1, self._round, plan.rounds, self._work, None)
-                work = self._work
-                report = self._end_epoch()
-                yield Progress(report.epoch, plan.rounds, plan.rounds, work, report)
+                yield from self._train_part(workers)
+
+    def _train_part(self, workers: Workers) -> Iterator[Progress]:
+        """Train on what is not held out, or on all pairs, to the end."""
+        engine = make_engine(self.config, self._part, self._current, workers)
+        current = self._current
+        final = self._refitting or not self._worth_refitting
+
+        def progress(rounds: int, work: Work, report: EpochReport | None) -> Progress:
+            number, done = (report.epoch, rounds) if report else (self._epoch + 1, self._round)
+            return Progress(number, done, rounds, self._planned, final, work, report)
+
+        while not self._part_done() and self._current is current:
+            stream = Streams(self.config.seed).child("train", self._epoch)
+            plan = EpochPlan.of(self._part, engine.schedule, stream)
+            rate = self.learning_rate
+            while self._round < plan.rounds:
+                self._work.add(engine.run_round(plan, self._round, rate))
+                self._check_finite()
+                self._round += 1
+                if self._round < plan.rounds:
+                    yield progress(plan.rounds, self._work, None)
+            done = self._work
+            report = self._end_epoch()
+            last = progress(plan.rounds, done, report)
+            if self._part_done() and not self.finished:
+                self._start_anew()
+            yield last
+
+    def _start_anew(self) -> None:
+        """From the beginning, with all pairs."""
+        self._refitting, self._part, self._epoch = True, self._data, 0
+        self._current = padded(initial_embeddings(self.config, self._data))
 
     @property
     def learning_rate(self) -> float:
@@ -123,10 +183,11 @@ class Trainer:
 
     def _end_epoch(self) -> EpochReport:
         rate = self.learning_rate
-        validation = self._validate()
+        judgement = self._judge.judge(self._current) if self._judge and not self._refitting else None
+        validation = judgement.metrics if judgement else None
         self._epoch += 1
-        if validation is not None and self._stopping.update(self._epoch, validation[self.config.metric]):
-            self._best = self._current.copy()
+        if judgement and self._stopping.update(self._epoch, judgement.metrics[self.config.metric]):
+            self._best, self._memory_weight = self._current.copy(), judgement.memory_weight
         report = EpochReport.of(self._epoch, self._work, rate, validation)
         self.history.append(report)
         self._round, self._work = 0, Work()
@@ -135,24 +196,13 @@ class Trainer:
     def _check_finite(self) -> None:
         # An image's vector that is not finite reaches the labels with its next step, so the shared tables tell for all.
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = [table.sum() for table in shared_tables(self._current)]
+            sums = [table.sum() for table in (*shared_tables(self._current), self._current.input_vectors)]
         if not np.isfinite(sums).all():
             raise TrainingError(
                 f"training diverged in epoch {self._epoch + 1}: the vectors are no longer finite; "
                 f"lower the learning rate ({self.config.learning_rate:g}) or raise the regularization "
                 f"({self.config.regularization:g})"
             )
-
-    def _validate(self) -> dict[str, float] | None:
-        if self._held_out is None:
-            return None
-        current, features = self._current, self._data.features
-
-        def scores_of(images: NDArray[np.int64]) -> NDArray[np.float32]:
-            return current.scores(current.vectors(images, features))
-
-        found = mean_metrics(scores_of, self._known, self._held_out, self._workers)
-        return {name: found[name] for name in METRICS}
 
     # What a checkpoint holds: enough to go on from the end of any round to the same bytes.
 
@@ -166,6 +216,14 @@ class Trainer:
             "config": self.config.to_dict(),
             "epoch": self._epoch,
             "round": self._round,
+            "refitting": self._refitting,
+            "memory": None
+            if not self._judge or not self.config.label_memory
+            else {
+                "regularization": self._judge.regularization,
+                "weight": self._memory_weight,
+                "next_weight": self._judge.weight,
+            },
             "work": {
                 "counts": work.counts.tolist(),
                 "loss": work.loss,
@@ -193,6 +251,12 @@ class Trainer:
 
         self._current = embeddings("current")
         self._epoch, self._round = state["epoch"], state["round"]
+        if state["refitting"]:
+            self._refitting, self._part = True, self._data
+        if self._judge and state["memory"]:
+            self._judge.regularization = state["memory"]["regularization"]
+            self._judge.weight = state["memory"]["next_weight"]
+            self._memory_weight = state["memory"]["weight"]
         work = state["work"]
         self._work = Work(np.array(work["counts"], np.int64), work["loss"], work["seconds"], work["refresh_seconds"])
         if state["stopping"]:

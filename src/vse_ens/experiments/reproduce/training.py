@@ -43,7 +43,7 @@ def train(
 ) -> dict[str, Any]:
     """Train one model; the figures are those of its best point, on all held-out pairs."""
     learnt = learn(config, split, limits, workers=workers, tell=tell)
-    scorer = FunctionScorer(split.train.images, split.train.labels, scores_by(learnt.best))
+    scorer = FunctionScorer(split.train.images, split.train.labels, scores_by(learnt.best, split.train))
     report = summarise(evaluate(scorer, split.train, split.test, workers=workers), seed=config.seed)
     return {
         "config": config.to_dict(),

@@ -1,4 +1,4 @@
-"""The inverse of a symmetric positive definite matrix: in place by Cholesky with SciPy, without it by LU in NumPy."""
+"""The inverse of a symmetric positive definite matrix, in place, by Cholesky."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
+from vse_ens.run.blas import one_thread
 
 _BLOCK = 512
 
 
 def invert_in_place(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """The inverse; the memory of ``matrix`` is used up."""
-    try:
-        from scipy.linalg.lapack import dpotrf, dpotri
-    except ImportError:
-        return np.asarray(np.linalg.inv(matrix), np.float64)
-    # LAPACK counts by columns: the transpose, which is the same matrix, lets it work in the memory it is given.
-    factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
-    if not failed:
-        inverse, failed = dpotri(factor, lower=0, overwrite_c=1)
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    with one_thread():
+        # LAPACK counts by columns: the transpose, which is the same matrix, lets it work in the memory it is given.
+        factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+        if not failed:
+            inverse, failed = dpotri(factor, lower=0, overwrite_c=1)
     if failed:
         raise ConfigError(
             "regularization is too small for these pairs: the matrix of ease cannot be inverted; raise it"

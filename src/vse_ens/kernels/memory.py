@@ -1,0 +1,283 @@
+"""The label-label memory: sums over images that two labels share, one small regression a label, and scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels.jit import kernel, part
+from vse_ens.kernels.tables import Floats, Pairs
+
+Doubles = NDArray[np.float64]
+Numbers = NDArray[np.int32]
+
+# Two labels of a support with no sum at hand; a sum is never below 0.
+_UNKNOWN = -1.0
+
+
+class Sources(NamedTuple):
+    """The known pairs, read both ways, and what every image counts for."""
+
+    by_image: Pairs
+    by_label: Pairs  # the images of every label, rising
+    image_weights: Doubles
+
+
+class Supports(NamedTuple):
+    """The labels from which each label is told: the first ``sizes[a]`` of row a."""
+
+    sizes: Numbers  # |A|
+    labels: Numbers  # |A| x m
+    together: Doubles  # |A| x m: G_ab
+
+
+class SharedSums(NamedTuple):
+    """G_ab off the diagonal, each held once, in the list of the rarer label: ``sizes[a]`` entries at ``starts[a]``."""
+
+    starts: NDArray[np.int64]  # |A| + 1: the room of a ends where the next begins
+    sizes: Numbers  # |A|
+    labels: Numbers
+    values: Doubles
+    left_out: Doubles  # |A|: the largest sum that a list had no room for, 0 where it had room for all
+
+
+@kernel
+def turn_pairs(by_image: Pairs, places: NDArray[np.int64], images: Numbers) -> None:
+    """Write the images of every label to ``images``; ``places``, where each label's list starts, is used up."""
+    for image in range(by_image.indptr.shape[0] - 1):
+        for label in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
+            images[places[label]] = image
+            places[label] += 1
+
+
+@kernel
+def sum_labels(sources: Sources, diagonal: Doubles, meetings: NDArray[np.int64]) -> None:
+    """Of every label G_aa, and how many labels its images have beside it: at least as many as it occurs with."""
+    by_image, by_label, image_weights = sources
+    for label in range(diagonal.shape[0]):
+        total, others = 0.0, 0
+        for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
+            total += image_weights[image]
+            others += by_image.indptr[image + 1] - by_image.indptr[image] - 1
+        diagonal[label] = total
+        meetings[label] = others
+
+
+@kernel
+def sum_rows(sources: Sources, gram: Doubles, first: int, last: int) -> None:
+    """Rows ``first`` to ``last - 1`` of G = X^T D X, |A| x |A|, to which they are added."""
+    by_image, by_label, image_weights = sources
+    for label in range(first, last):
+        row = gram[label]
+        for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
+            weight = image_weights[image]
+            for other in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
+                row[other] += weight
+
+
+@kernel
+def find_supports(
+    sources: Sources,
+    diagonal: Doubles,
+    ranks: Numbers,
+    regularization: float,
+    supports: Supports,
+    shared: SharedSums,
+    first: int,
+    last: int,
+) -> None:
+    """The supports and the shared sums of labels ``first`` to ``last - 1``.
+
+    A support holds the labels that alone tell most: b takes G_ab^2 / (G_bb + lambda) off the squared error of a. Of the
+    labels more common than a (``ranks`` counts from the most common), the largest sums that there is room for are kept.
+    """
+    by_image, by_label, image_weights = sources
+    labels, width = diagonal.shape[0], supports.labels.shape[1]
+    together = np.zeros(labels, np.float64)
+    met = np.empty(labels, np.int32)
+    kept = np.empty(labels, np.int32)
+    measure = np.empty(labels, np.float64)
+    for label in range(first, last):
+        meetings = 0
+        for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
+            weight = image_weights[image]
+            for other in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
+                if together[other] == 0.0:
+                    met[meetings] = other
+                    meetings += 1
+                together[other] += weight
+        others = 0
+        for place in range(meetings):
+            if met[place] != label:
+                met[others] = met[place]
+                others += 1
+
+        for place in range(others):
+            common = together[met[place]]
+            measure[place] = common * common / (diagonal[met[place]] + regularization)
+        size, _ = _keep_largest(met, measure, others, width, kept)
+        supports.sizes[label] = size
+        for place in range(size):
+            supports.labels[label, place] = kept[place]
+            supports.together[label, place] = together[kept[place]]
+
+        commoner = 0
+        for place in range(others):
+            if ranks[met[place]] < ranks[label]:
+                met[commoner] = met[place]
+                measure[commoner] = together[met[place]]
+                commoner += 1
+            else:
+                together[met[place]] = 0.0
+        start = shared.starts[label]
+        size, left_out = _keep_largest(met, measure, commoner, shared.starts[label + 1] - start, kept)
+        shared.sizes[label] = size
+        shared.left_out[label] = left_out
+        for place in range(size):
+            shared.labels[start + place] = kept[place]
+            shared.values[start + place] = together[kept[place]]
+        for place in range(commoner):
+            together[met[place]] = 0.0
+        together[label] = 0.0
+
+
+@part
+def _keep_largest(labels: Numbers, measure: Doubles, count: int, room: int, kept: Numbers) -> tuple[int, float]:
+    """Copy the ``room`` labels of largest measure, in their order, to ``kept``; of equals the first.
+
+    Gives how many there are, and the largest measure of those left out, or 0.
+    """
+    if count <= room:
+        kept[:count] = labels[:count]
+        return count, 0.0
+    # The largest that is left out: all above it have room, and some of its equals may.
+    edge = np.partition(measure[:count], count - room - 1)[count - room - 1]
+    above = 0
+    for place in range(count):
+        above += measure[place] > edge
+    at_edge = room - above
+    size = 0
+    for place in range(count):
+        if measure[place] > edge or (measure[place] == edge and at_edge > 0):
+            at_edge -= measure[place] == edge
+            kept[size] = labels[place]
+            size += 1
+    return size, edge
+
+
+@kernel
+def solve_supports(
+    supports: Supports,
+    diagonal: Doubles,
+    ranks: Numbers,
+    shared: SharedSums,
+    regularization: float,
+    weights: Floats,
+    first: int,
+    last: int,
+) -> int:
+    """Weights, |A| x m, of labels ``first`` to ``last - 1``: (G_SS + lambda I) b = G_Sa with S the support of a.
+
+    A sum that was left out is taken for 0, and what it may have been at most is added to both labels' diagonal: this
+    keeps G_SS free of negative eigenvalues. Gives how many labels had a matrix that is not positive all the same.
+    """
+    failed = 0
+    width = supports.labels.shape[1]
+    place_of = np.full(diagonal.shape[0], -1, np.int32)
+    matrix = np.empty((width, width), np.float64)
+    solution = np.empty(width, np.float64)
+    for label in range(first, last):
+        size = supports.sizes[label]
+        support = supports.labels[label, :size]
+        for place in range(size):
+            place_of[support[place]] = place
+            solution[place] = supports.together[label, place]
+            matrix[place, :place] = _UNKNOWN
+            matrix[place, place] = diagonal[support[place]] + regularization
+        for place in range(size):
+            one = support[place]
+            start = shared.starts[one]
+            for entry in range(start, start + shared.sizes[one]):
+                other = place_of[shared.labels[entry]]
+                if other >= 0:
+                    matrix[max(place, other), min(place, other)] = shared.values[entry]
+        for place in range(size):
+            place_of[support[place]] = -1
+            for other in range(place):
+                if matrix[place, other] == _UNKNOWN:
+                    rarer = place if ranks[support[place]] > ranks[support[other]] else other
+                    matrix[place, other] = 0.0
+                    matrix[place, place] += shared.left_out[support[rarer]]
+                    matrix[other, other] += shared.left_out[support[rarer]]
+        failed += not _solve(matrix, solution, size)
+        for place in range(size):
+            weights[label, place] = solution[place]
+    return failed
+
+
+@part
+def _solve(matrix: Doubles, solution: Doubles, size: int) -> bool:
+    """Solve M x = y in place by Cholesky, M given by its lower triangle, y and then x in ``solution``.
+
+    False if M is not positive definite.
+    """
+    for row in range(size):
+        for column in range(row):
+            rest = matrix[row, column]
+            for k in range(column):
+                rest -= matrix[row, k] * matrix[column, k]
+            matrix[row, column] = rest / matrix[column, column]
+        pivot = matrix[row, row]
+        for k in range(row):
+            pivot -= matrix[row, k] * matrix[row, k]
+        if not pivot > 0.0:
+            return False
+        matrix[row, row] = np.sqrt(pivot)
+    for row in range(size):
+        rest = solution[row]
+        for k in range(row):
+            rest -= matrix[row, k] * solution[k]
+        solution[row] = rest / matrix[row, row]
+    for row in range(size - 1, -1, -1):
+        solution[row] /= matrix[row, row]
+        for k in range(row):  # along the row: a column would be read across memory
+            solution[k] -= matrix[row, k] * solution[row]
+    return True
+
+
+@kernel
+def turn_weights(
+    supports: Supports, weights: Floats, places: NDArray[np.int64], indices: Numbers, values: Floats
+) -> None:
+    """Weights of supports as rows of known labels in CSR form; ``places``, where each row starts, is used up."""
+    for label in range(supports.sizes.shape[0]):
+        for place in range(supports.sizes[label]):
+            known = supports.labels[label, place]
+            indices[places[known]] = label
+            values[places[known]] = weights[label, place]
+            places[known] += 1
+
+
+@kernel
+def add_dense(known: Pairs, scales: Floats, weights: Floats, scores: Floats) -> None:
+    """Add to the row of every image its scale times the rows of weights, |A| x |A|, of its known labels."""
+    for image in range(scores.shape[0]):
+        scale, row = scales[image], scores[image]
+        for label in known.indices[known.indptr[image] : known.indptr[image + 1]]:
+            told = weights[label]
+            for other in range(row.shape[0]):
+                row[other] += scale * told[other]
+
+
+@kernel
+def add_sparse(
+    known: Pairs, scales: Floats, indptr: NDArray[np.int64], indices: Numbers, values: Floats, scores: Floats
+) -> None:
+    """The same where the rows of weights are in CSR form."""
+    for image in range(scores.shape[0]):
+        scale, row = scales[image], scores[image]
+        for label in known.indices[known.indptr[image] : known.indptr[image + 1]]:
+            for entry in range(indptr[label], indptr[label + 1]):
+                row[indices[entry]] += scale * values[entry]

@@ -1,0 +1,1 @@
+"""Learning the label-label memory from pairs."""

@@ -1,0 +1,50 @@
+"""All that scores: the vectors, and the label-label memory beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.tables import Pairs
+from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.memory import LabelMemory
+
+
+@dataclass(frozen=True)
+class Model:
+    """s_i(a) = v_i . v_a + b_a + weight x what the image's known labels say of a by counts."""
+
+    embeddings: Embeddings
+    memory: LabelMemory | None = None
+    memory_weight: float = 0.0
+
+    def scores(self, images: NDArray[np.integer], known: Annotations, features: Any = None) -> Floats:
+        """Scores of all labels, a row for each image; ``known`` are the labels the images are known to have."""
+        vectors = self.embeddings.vectors(images, features, known)
+        return self.scores_of(vectors, *known.rows(images))
+
+    def scores_of(self, vectors: Floats, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
+        """The same by vector and known labels, in CSR form: for images of which nothing else is known."""
+        scores = self.embeddings.scores(vectors)
+        if self.memory is not None and self.memory_weight:
+            scales = np.full(len(vectors), self.memory_weight, np.float32)
+            self.memory.add_scores(Pairs(indptr, indices), scales, scores)
+        return scores
+
+    def settled(self, features: Any = None) -> Model:
+        """After training: a model that needs no features to score the images it knows."""
+        return replace(self, embeddings=self.embeddings.settled(features))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, as they are saved."""
+        return self.embeddings.arrays() | (self.memory.arrays() if self.memory else {})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], memory_weight: float = 0.0) -> Model:
+        """From arrays by name, as `arrays` gives them."""
+        return cls(Embeddings.from_arrays(arrays), LabelMemory.from_arrays(arrays), memory_weight)

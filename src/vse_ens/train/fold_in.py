@@ -1,0 +1,157 @@
+"""Fold-in: the vector of an image that training has never seen, from the labels known of it.
+
+It is training once more, with the same sampler and loss, of this image's vector alone: label vectors and biases are
+frozen. From zero the vector walks in steps a quarter as long as training's first, for less noise, and stops at the age
+at which images that training has seen come closest to where training put them. Walking on to the stationary point
+would lead away from there: training ends before its images arrive at theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.batches import Changes, compute_kernel
+from vse_ens.kernels.rank import RankScratch, rank_factors
+from vse_ens.kernels.slices import SliceScratch, slice_kernel
+from vse_ens.kernels.tables import COUNTS, Features, Pairs, Step
+from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+from vse_ens.train.distributions import rank_weights
+from vse_ens.train.samplers import make_sampling
+from vse_ens.train.state import padded, shared_tables
+
+# So many visits here for one in training, each with a step as much shorter.
+_FINER = 4
+# Images of the training data, evenly spaced, by which the age is found.
+_TRIALS = 32
+# The search for it ends when the vectors are so much older than at their best; of a few visits, so many more.
+_OLDER, _LATER = 1.5, 2
+# Images that a worker takes at a time.
+_PIECE = 16
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Images on their way, each with a random state of its own."""
+
+    pairs: Pairs
+    vectors: Floats
+    states: NDArray[np.uint64]
+
+
+class FoldIn:
+    """Gives images free vectors by their labels, in the space of a trained model.
+
+    The same labels give the same vector, alone or in company, in any order, on any number of workers.
+    """
+
+    def __init__(self, config: Config, known: Annotations, embeddings: Embeddings, workers: Workers) -> None:
+        self._config = config
+        self._known = known
+        self._trained = embeddings.image_vectors
+        self._workers = workers
+        none = np.empty((0, embeddings.dimensions), np.float32)
+        self._tables = shared_tables(padded(replace(embeddings, image_vectors=none, feature_map=none)))
+        labels, self._width = self._tables.labels.shape
+        self._sampling = make_sampling(config, known, self._width)
+        if config.sampler == "vse-ens":
+            rank_factors(self._tables, self._sampling, 0, self._width + 1, RankScratch.sized(labels))
+        nothing = np.empty(0, np.float32)
+        self._features = Features(np.zeros(1, np.int64), np.empty(0, np.int32), nothing, nothing)
+        self._step = Step(
+            learning_rate=np.float32(config.learning_rate / _FINER),
+            regularization=np.float32(config.regularization),
+            bias_rate=np.float32(0.0),
+            bias_regularization=np.float32(0.0),
+            margin=np.float32(config.margin),
+            rank_weight=rank_weights(labels, config.rank_weight, config.top_n) if config.loss == "warp" else nothing,
+        )
+
+    def vectors(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
+        """A row for each image, by the sorted numbers of its labels in CSR form; zeros for one without labels."""
+        walk = self._start(indptr, indices)
+        self._visit(walk, _FINER * self.age)
+        return walk.vectors[:, : self._trained.shape[1]].copy()
+
+    @cached_property
+    def age(self) -> int:
+        """After how much training, in visits, an image that training has seen comes closest to its trained vector."""
+        labelled = np.flatnonzero(self._known.labels_per_image)
+        images = labelled[np.linspace(0, len(labelled) - 1, min(_TRIALS, len(labelled))).astype(np.int64)]
+        trained = self._trained[images]
+        walk = self._start(*self._known.rows(images))
+        best, nearest = 1, math.inf
+        # No image can be older than training, whose steps became shorter.
+        oldest = math.ceil(sum(self._config.learning_rate_decay**epoch for epoch in range(self._config.epochs)))
+        for age in range(1, oldest + 1):
+            self._visit(walk, _FINER)
+            distance = float(np.square(walk.vectors[:, : trained.shape[1]] - trained).sum())
+            if distance < nearest:
+                best, nearest = age, distance
+            elif age > _OLDER * best + _LATER:
+                break
+        return best
+
+    def _start(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> _Walk:
+        stream = Streams(self._config.seed).child("fold-in")
+        rows = (indices[first:last].tolist() for first, last in pairwise(indptr))
+        return _Walk(
+            pairs=Pairs(indptr, indices),
+            vectors=np.zeros((len(indptr) - 1, self._width), np.float32),
+            states=np.array([stream.child(*row).key()[0] for row in rows], np.uint64),
+        )
+
+    def _visit(self, walk: _Walk, visits: int) -> None:
+        """So many more visits of every image."""
+        most = int(np.diff(walk.pairs.indptr).max(initial=0))
+        train = self._train_batch if self._config.loss == "softmax" else self._train_slice
+
+        def visit(first: int, _worker: int) -> None:
+            images = np.repeat(np.arange(first, min(first + _PIECE, len(walk.vectors))), visits)
+            scores = len(self._tables.labels) if self._config.sampler == "naive" else 0
+            train(walk, images, SliceScratch.sized(self._width, most, scores))
+
+        self._workers.run([partial(visit, first) for first in range(0, len(walk.vectors), _PIECE)])
+
+    def _train_slice(self, walk: _Walk, images: NDArray[np.int64], scratch: SliceScratch) -> None:
+        sampler, loss = samplers.CODES[self._config.sampler], losses.CODES[self._config.loss]
+        slice_kernel(self._width, sampler, loss, has_ids=True, has_features=False, frozen=True)(
+            walk.vectors,
+            self._tables,
+            self._features,
+            walk.pairs,
+            images,
+            self._sampling,
+            self._step,
+            scratch,
+            walk.states,
+            np.zeros(COUNTS, np.int64),
+        )
+
+    def _train_batch(self, walk: _Walk, images: NDArray[np.int64], scratch: SliceScratch) -> None:
+        sampler = samplers.CODES[self._config.sampler]
+        compute_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
+            walk.vectors,
+            self._tables,
+            self._features,
+            walk.pairs,
+            images,
+            0,
+            Changes.sized(1, self._config.negatives, self._width),
+            np.empty((0, self._width), np.float32),
+            self._sampling,
+            self._step,
+            scratch,
+            walk.states,
+            np.zeros(COUNTS, np.int64),
+        )

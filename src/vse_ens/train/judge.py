@@ -1,0 +1,142 @@
+"""Held-out labels during training: which epoch is best, and how much the label-label memory should count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import METRICS, Config
+from vse_ens.data.annotations import Annotations, Split
+from vse_ens.data.splits import leave_one_out
+from vse_ens.evaluate.evaluator import evaluate
+from vse_ens.evaluate.metrics import per_image
+from vse_ens.evaluate.scorer import FunctionScorer
+from vse_ens.evaluate.standing import Numbers
+from vse_ens.memory.learn import DENSE_LABELS, learn_memory
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.memory import LabelMemory
+from vse_ens.model.model import Model
+from vse_ens.run.blas import one_thread
+from vse_ens.run.threads import Workers
+
+# Of how many images a label is held out: enough to see a difference of one point in recall, but never so many that what
+# is left to learn from is another data set.
+_MOST_IMAGES = 4_000
+_MOST_SHARE = 0.2
+
+# What is tried for lambda of the memory, and for its weight; where the search begins.
+_REGULARIZATIONS = (2.0, 5.0, 20.0, 80.0)
+_FIRST_REGULARIZATION = 5.0
+_WEIGHTS = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
+_FIRST_WEIGHT = 20.0
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an epoch is worth."""
+
+    metrics: dict[str, float]
+    memory_weight: float
+
+
+class Judge:
+    """Measures models on one label of some images, which training does not see."""
+
+    def __init__(self, config: Config, data: Annotations, workers: int | None) -> None:
+        most = min(_MOST_IMAGES, math.ceil(_MOST_SHARE * len(data.images)))
+        self.split: Split = leave_one_out(data, config.seed, name="validation", most_images=most)
+        self._config = config
+        self._features: Any = data.features
+        self._workers = workers
+        self._learnt: dict[float, LabelMemory] = {}
+        self.weight = _FIRST_WEIGHT
+        """Where the search for the memory's weight begins."""
+
+    @cached_property
+    def regularization(self) -> float:
+        """lambda of the memory, by what the memory alone does; not searched where each try is long."""
+        if len(self.split.train.labels) > DENSE_LABELS:
+            return _FIRST_REGULARIZATION
+        return climb(_REGULARIZATIONS, _FIRST_REGULARIZATION, self._alone)
+
+    @cached_property
+    def _memory(self) -> LabelMemory:
+        memory = self._learn(self.regularization)
+        self._learnt.clear()
+        return memory
+
+    def _learn(self, regularization: float) -> LabelMemory:
+        if regularization not in self._learnt:
+            with Workers(self._workers) as workers:
+                self._learnt[regularization] = learn_memory(self.split.train, regularization, workers)
+        return self._learnt[regularization]
+
+    def _alone(self, regularization: float) -> Numbers:
+        labels = len(self.split.train.labels)
+        nothing = np.zeros((labels, 0), np.float32)
+        own = np.zeros((len(self.split.train.images), 0), np.float32)
+        silent = Embeddings(nothing, np.zeros(labels, np.float32), own, nothing[:0])
+        return self._measure(Model(silent, self._learn(regularization), 1.0))["map"]
+
+    def judge(self, embeddings: Embeddings) -> Judgement:
+        """The metrics of a model, with the weight of the memory that suits it best."""
+        if not self._config.label_memory:
+            return Judgement(_means(self._measure(Model(embeddings))), 0.0)
+        found: dict[float, dict[str, Numbers]] = {}
+
+        def values(weight: float) -> Numbers:
+            found[weight] = self._measure(Model(embeddings, self._memory, weight))
+            return found[weight][self._config.metric]
+
+        # From one epoch to the next it changes little: the search begins where the last one ended.
+        self.weight = climb(_WEIGHTS, self.weight, values)
+        return Judgement(_means(found[self.weight]), self.weight)
+
+    def _measure(self, model: Model) -> dict[str, Numbers]:
+        """Every metric, a value for each image with a held-out label."""
+        train, held_out = self.split
+
+        def scores(images: NDArray[np.int64]) -> NDArray[np.float32]:
+            return model.scores(images, train, self._features)
+
+        scorer = FunctionScorer(train.images, train.labels, scores)
+        with one_thread():
+            found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
+        found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3
+        return {name: found[name] for name in METRICS}
+
+
+def _means(values: dict[str, Numbers]) -> dict[str, float]:
+    return {name: float(numbers.mean()) for name, numbers in values.items()}
+
+
+def climb(choices: tuple[float, ...], start: float, values: Callable[[float], Numbers]) -> float:
+    """The choice that is reached from ``start`` by steps to a neighbour that is better by more than chance.
+
+    ``values`` are those of the same images for every choice: better is a mean difference above its standard error. With
+    few images the start, which did well elsewhere, is kept.
+    """
+    known: dict[int, Numbers] = {}
+
+    def gain(place: int, other: int) -> float:
+        """By how many standard errors ``other`` is better."""
+        for wanted in (place, other):
+            if wanted not in known:
+                known[wanted] = values(choices[wanted])
+        difference = known[other] - known[place]
+        error = difference.std() / math.sqrt(len(difference))
+        return float(difference.mean() / error) if error else 0.0
+
+    place = choices.index(start)
+    while True:
+        neighbours = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
+        best = max(neighbours, key=lambda other: gain(place, other))
+        if gain(place, best) <= 1.0:
+            return choices[place]
+        place = best
