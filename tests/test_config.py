@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from vse_ens.config import LOSSES, PRESETS, RANK_DISTRIBUTIONS, SAMPLERS, Config, Settings, preset
+from vse_ens.config import LOSSES, PRESETS, RANK_DISTRIBUTIONS, SAMPLERS, TOWERS, Config, Settings, preset
 from vse_ens.errors import ConfigError
 
 BAD: dict[str, list[Any]] = {
     "sampler": ["nearest", "", None, 3, ["uniform"]],
     "loss": ["bpr", None],
-    "tower": ["pixels", "features+id", "context"],
+    "tower": ["pixels", "features+id", "id+context", "context+"],
     "dimensions": [0, -1, 2.5, True, "100", None],
     "epochs": [0, 1.0, None],
     "learning_rate": [0, -0.1, 11, math.nan, math.inf, "0.1", True, None],
@@ -23,9 +23,11 @@ BAD: dict[str, list[Any]] = {
     "bias_regularization": [-0.1, 11, math.inf],
     "init_scale": [0, -1, 11],
     "label_bias": [1, "yes", None],
+    "combinations": [-2, 1.5, True, None],
+    "label_memory": [1, "yes", None],
     "margin": [0, -1, math.nan, math.inf],
     "rank_distribution": ["zipf", None],
-    "rank_scale": [0, -0.5, math.nan, math.inf],
+    "rank_scale": [-0.5, 11, math.nan, math.inf],
     "negatives": [0, 1.5],
     "candidates": [0, -3],
     "popularity_power": [-1, 11, math.nan],
@@ -37,6 +39,7 @@ BAD: dict[str, list[Any]] = {
     "validate": [1, "no", None],
     "metric": ["accuracy", None],
     "patience": [0, 1.5],
+    "refit": [1, "no", None],
     "seed": [-1, 2**64, 0.5, True, None],
 }
 
@@ -74,6 +77,23 @@ def test_pairs_that_make_sense(sampler: str, loss: str) -> None:
             Config(sampler=sampler, loss=loss)
 
 
+def test_settings_that_need_another_say_which() -> None:
+    for name in ("label_memory", "refit"):
+        with pytest.raises(ConfigError, match=f"{name} needs held-out labels to go by; set validate too"):
+            Config(**{name: True})
+        assert getattr(Config(validate=True, **{name: True}), name)
+    with pytest.raises(ConfigError, match="combinations are part of a context tower, not of tower id"):
+        Config(combinations=5)
+    assert Config(tower="context+id", combinations=5).combinations == 5
+    assert Config(combinations=-1).combinations == -1, "left to the data, which has none for tower id"
+
+
+def test_an_unjudged_model_holds_no_label_out() -> None:
+    config = PRESETS["context"]
+    assert config.unjudged() == config.override(validate=False, label_memory=False, refit=False)
+    assert PRESETS["warp"].unjudged() == PRESETS["warp"]
+
+
 def test_a_dictionary_goes_out_and_comes_back() -> None:
     config = Config(sampler="dns", loss="logistic", rank_distribution=RANK_DISTRIBUTIONS[1], seed=3)
     assert Config.from_dict(config.to_dict()) == config
@@ -93,10 +113,16 @@ def test_override_leaves_out_what_is_none() -> None:
 
 
 def test_towers_are_taken_apart() -> None:
-    found = {tower: (Config(tower=tower).has_ids, Config(tower=tower).has_features) for tower in ("id", "features")}
-    assert found == {"id": (True, False), "features": (False, True)}
-    assert Config(tower="id+features").has_ids
-    assert Config(tower="id+features").has_features
+    configs = [Config(tower=tower) for tower in TOWERS]
+    found = {config.tower: (config.has_ids, config.has_features, config.has_context) for config in configs}
+    assert found == {
+        "id": (True, False, False),
+        "features": (False, True, False),
+        "id+features": (True, True, False),
+        "context": (False, False, True),
+        "context+id": (True, False, True),
+        "context+features": (False, True, True),
+    }
 
 
 def test_presets_of_the_paper() -> None:
@@ -112,5 +138,5 @@ def test_presets_of_the_paper() -> None:
 
 
 def test_an_unknown_preset_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"preset must be one of vse-ens, .*; got 'best'"):
+    with pytest.raises(ConfigError, match=r"preset must be one of context, vse-ens, .*; got 'best'"):
         preset("best")

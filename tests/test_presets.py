@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.presets import DOCUMENT, filled
 
-from vse_ens.config import PRESETS, configure, preset
+from vse_ens.config import CONTEXT_STEPS, PRESETS, STEPS, Config, configure, preset
 from vse_ens.errors import ConfigError
 
 
@@ -22,7 +22,7 @@ def test_the_papers_settings_are_the_papers() -> None:
 
 
 def test_an_unknown_preset_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="preset must be one of vse-ens, warp, opt-auc"):
+    with pytest.raises(ConfigError, match="preset must be one of context, vse-ens, warp, opt-auc"):
         preset("bpr")
 
 
@@ -32,3 +32,31 @@ def test_with_another_loss_come_the_steps_that_suit_it() -> None:
     assert config.regularization == PRESETS["opt-auc"].regularization
     assert configure("paper-vse-ens", loss="logistic").regularization == 0.01
     assert configure("vse-ens", loss="hinge") == PRESETS["vse-ens"]
+
+
+def test_with_another_tower_come_the_steps_that_suit_it() -> None:
+    assert configure("vse-ens", tower="features") == PRESETS["vse-ens"].override(tower="features")
+    for tower in ("context", "context+id"):
+        config = configure("vse-ens", tower=tower, epochs=7)
+        assert config == PRESETS["vse-ens"].override(tower=tower, **{**CONTEXT_STEPS, "epochs": 7})
+    assert configure("context", loss="hinge") == PRESETS["context"].override(loss="hinge")
+    back = configure("context", tower="id", learning_rate=0.2)
+    assert (back.learning_rate, back.epochs, back.rank_scale) == (0.2, STEPS["softmax"]["epochs"], 0.3)
+    assert back.init_scale == Config().init_scale
+
+
+def test_what_is_none_is_not_given() -> None:
+    assert configure("context", tower=None, loss=None, epochs=None) == PRESETS["context"]
+
+
+def test_a_tower_or_loss_that_is_none_of_ours_is_told_as_a_setting() -> None:
+    for name, bad in (("tower", "pixels"), ("loss", "bpr")):
+        with pytest.raises(ConfigError, match=f"{name} must be one of .*; got '{bad}'"):
+            configure("context", **{name: bad})
+
+
+def test_the_default_holds_labels_out_and_trains_anew() -> None:
+    config = preset("context")
+    assert (config.tower, config.sampler, config.loss) == ("context", "vse-ens", "softmax")
+    assert (config.validate, config.label_memory, config.refit, config.metric) == (True, True, True, "overall")
+    assert (config.combinations, config.rank_scale) == (-1, 0.0), "left to the data"

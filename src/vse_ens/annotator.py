@@ -17,6 +17,7 @@ from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.card import model_card
 from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
 from vse_ens.model.ranking import top_labels
 from vse_ens.model.store import StoredModel, load_model, save_model
@@ -24,6 +25,8 @@ from vse_ens.model.store import StoredModel, load_model, save_model
 if TYPE_CHECKING:
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.report import Report
+    from vse_ens.train.footprint import Footprint
+    from vse_ens.train.report import EpochReport
     from vse_ens.train.trainer import Trainer
 
 # Images scored at a time, always so many: products of fewer rows round in another way, and one image would get other
@@ -48,6 +51,16 @@ class Annotator:
     Follows scikit-learn's conventions: the constructor stores, `fit` works, `get_params`, `set_params` and `clone` do
     what they do there. ``settings`` are those of `vse_ens.config.Config`, in place of the preset's.
     """
+
+    config_: Config
+    """After `fit`: all settings, those chosen from the data included."""
+    known_: Annotations
+    model_: Model
+    training_: dict[str, Any]
+    validation_: dict[str, float] | None
+    history_: list[EpochReport]
+    resumed_: bool
+    interrupted_: bool
 
     def __init__(
         self, preset: str = "context", *, seed: int = 0, workers: int | None = None, **settings: Unpack[Settings]
@@ -117,17 +130,66 @@ class Annotator:
         self._take(trainer, known)
         return self
 
+    def partial_fit(self, data: Any, *, progress: Callable[[Any], None] | None = None) -> Annotator:
+        """Let new pairs join a trained model: new labels of images it knows, new images, new labels.
+
+        The vocabularies grow and all ids stay valid. Only images with new pairs are trained, among some others, so that
+        it takes a fraction of `fit` and old suggestions stay close. Where nothing was trained yet, this is `fit`.
+        Ctrl-C leaves the model as it was.
+        """
+        from vse_ens.train.growing import Grower, epochs_to_grow
+
+        more = _annotations(data)
+        if not hasattr(self, "model_"):
+            return self.fit(more, progress=progress)
+        known = self.known_.joined(more)
+        if known.pairs == self.known_.pairs:
+            return self
+        generation = self.training_["generations"] + 1
+        grower = Grower(
+            self.config_,
+            self.embeddings_,
+            self.known_,
+            known,
+            epochs=epochs_to_grow(self.config_, self.training_["best_epoch"]),
+            generation=generation,
+            workers=self.workers,
+        )
+        for step in grower.rounds():
+            if progress:
+                progress(step)
+        self.model_ = Model(grower.embeddings, self._memory_of(known), self.model_.memory_weight)
+        self.known_ = known
+        self.training_ = {**self.training_, "generations": generation}
+        return self
+
+    def _memory_of(self, known: Annotations) -> LabelMemory | None:
+        from vse_ens.memory.learn import learn_memory
+        from vse_ens.run.threads import Workers
+
+        if self.model_.memory is None:
+            return None
+        with Workers(self.workers) as workers:
+            return learn_memory(known, self.training_["memory_regularization"], workers)
+
+    def memory_estimate(self, data: Any) -> Footprint:
+        """How many bytes `fit` would need for ``data``, part by part, and how many there are."""
+        from vse_ens.train.footprint import footprint
+
+        return footprint(self.config(), _annotations(data))
+
     def _take(self, trainer: Trainer, known: Annotations) -> None:
         """Keep what a trainer has learnt."""
         self.config_ = trainer.config
         self.known_ = known
         self.model_ = trainer.model.settled(known.features)
         self.history_ = trainer.history
-        self.training_: dict[str, Any] = {
+        self.training_ = {
             "version": __version__,
             "epochs": len(trainer.history),
             "best_epoch": trainer.best_epoch,
             "complete": trainer.finished,
+            "generations": 0,
             "memory_weight": self.model_.memory_weight,
             "memory_regularization": trainer.memory_regularization,
         }

@@ -27,6 +27,10 @@ class TrainingError(VseError):
     """Training went wrong: the numbers are no longer finite."""
 
 
+class MemoryNeeded(VseError, MemoryError):  # noqa: N818  # what it is, not what went wrong: nothing was begun
+    """The work would not fit into the memory that is left; it was not begun."""
+
+
 class MissingPartError(VseError, ImportError):
     """An optional part is not installed; the message says how to get it."""
 

@@ -97,15 +97,3 @@ def test_a_container_limit_below_the_cores_is_a_warning(vse: Vse, monkeypatch: p
     assert found["found"].endswith("and a container limit of 0.5")
     monkeypatch.setattr(health, "cpu_limit", lambda: (os.cpu_count() or 1) + 1.0)
     assert checks(vse("doctor", "--json"))["cores"]["state"] == "ok"
-
-
-def test_free_memory_is_what_the_container_leaves(tmp_path: Path) -> None:
-    meminfo = tmp_path / "meminfo"
-    meminfo.write_text("MemTotal:  2000 kB\nMemAvailable:  1000 kB\n")
-    assert health.free_memory(meminfo, tmp_path) == 1_024_000
-    (tmp_path / "memory.current").write_text("400000\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert health.free_memory(meminfo, tmp_path) == 1_024_000
-    (tmp_path / "memory.max").write_text("500000\n")
-    assert health.free_memory(meminfo, tmp_path) == 100_000
-    assert health.free_memory(tmp_path / "none", tmp_path) is None

@@ -9,7 +9,7 @@ import pytest
 from vse_ens.annotator import Annotator
 
 Vse = Callable[..., Any]
-SETTINGS = ("--dimensions", 8, "--epochs", 3)
+SETTINGS = ("--preset", "vse-ens", "--dimensions", 8, "--epochs", 3)
 
 
 def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path) -> None:
@@ -44,10 +44,10 @@ def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: P
         (("--sampler", "best"), "sampler must be one of uniform, popularity, warp, vse-ens, naive, dns; got 'best'"),
         (("--loss", "warp"), "with sampler vse-ens use hinge, logistic or softmax"),
         (("--set", "depth=3"), "unknown setting 'depth'; known are batch, "),
-        (("--preset", "bpr"), "preset must be one of vse-ens, warp, opt-auc"),
+        (("--preset", "bpr"), "preset must be one of context, vse-ens, warp, opt-auc"),
         (("--workers", "0"), "workers must be at least 1, got 0"),
         (("--tower", "features"), "needs image features: --features FILE"),
-        (("--learning-rate", "10", "--epochs", "50"), "lower the learning rate (10)"),
+        (("--preset", "vse-ens", "--learning-rate", "10", "--epochs", "50"), "lower the learning rate (10)"),
     ],
 )
 def test_what_cannot_work_is_one_sentence(

@@ -22,7 +22,7 @@ from vse_ens.experiments.compare import compare
 from vse_ens.experiments.comparison import METRICS, Comparison
 from vse_ens.experiments.entries import Entry, parse_entries
 from vse_ens.experiments.record import Folder, Run
-from vse_ens.train.trainer import Progress
+from vse_ens.train.progress import Progress
 
 
 @dataclass

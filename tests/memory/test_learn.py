@@ -14,7 +14,7 @@ from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.report import summarise
 from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.kernels.tables import Pairs
-from vse_ens.memory.learn import DENSE_LABELS, ROW_POWER, learn_memory, memory_bytes
+from vse_ens.memory.learn import DENSE_LABELS, ROW_POWER, SUPPORT, held_bytes, learn_memory, memory_bytes
 from vse_ens.model.memory import LabelMemory
 from vse_ens.run.threads import Workers
 
@@ -51,9 +51,20 @@ def test_pairs_of_lonely_labels_say_nothing(images: int) -> None:
 
 
 def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
-    assert memory_bytes(DENSE_LABELS, 1_000_000) > 8 * DENSE_LABELS**2
-    assert memory_bytes(20_000, 60_000_000) < 2e9
-    assert memory_bytes(20_000, 1_000_000) < memory_bytes(100_000, 1_000_000) < memory_bytes(100_000, 60_000_000) < 3e9
+    assert memory_bytes(DENSE_LABELS, 1_000_000, 10**8) > 8 * DENSE_LABELS**2
+    assert memory_bytes(20_000, 60_000_000, 10**9) < 2e9
+    assert memory_bytes(20_000, 60_000_000, 10**6) < memory_bytes(20_000, 60_000_000, 10**8)
+    few, more, most = (
+        memory_bytes(labels, pairs, 10**9) for labels, pairs in [(20_000, 10**6), (100_000, 10**6), (100_000, 6 * 10**7)]
+    )
+    assert few < more < most < 3e9
+
+
+def test_what_is_held_is_known_before() -> None:
+    with Workers(1) as worker:
+        dense, sparse = (learn_memory(DATA, 4.0, worker, dense_labels=labels) for labels in (30, 0))
+    assert held_bytes(30, 10**6) == dense.nbytes
+    assert sparse.nbytes <= 8 + 8 * (30 + 30 * SUPPORT)
 
 
 @pytest.mark.shared_data

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernels.problems import DIMENSIONS, random_annotations
-from vse_ens.config import LOSSES, SAMPLERS, Config
+from vse_ens.config import LOSSES, PRESETS, SAMPLERS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.model import Model
 from vse_ens.train.report import EpochReport
 from vse_ens.train.trainer import Trainer
 
@@ -29,10 +30,25 @@ def allowed_pairs() -> list[tuple[str, str]]:
     return pairs
 
 
+# The length of a round comes from `short_rounds`, where a test asks for several an epoch.
+SMALL: dict[str, Any] = {
+    "dimensions": DIMENSIONS,
+    "epochs": 2,
+    "negatives": 4,
+    "candidates": 3,
+    "batch": 16,
+    "slices": 4,
+    "refresh": 0.25,
+}
+
+
 def small_config(**settings: Any) -> Config:
-    defaults = {"dimensions": DIMENSIONS, "epochs": 2, "negatives": 4, "candidates": 3, "batch": 16, "slices": 4}
-    # The length of a round comes from `short_rounds`, where a test asks for several an epoch.
-    return Config(**{**defaults, "learning_rate": 0.05, "init_scale": 0.1, "refresh": 0.25, **settings})
+    return Config(**{**SMALL, "learning_rate": 0.05, "init_scale": 0.1, **settings})
+
+
+def whole_preset(**settings: Any) -> Config:
+    """All that the default preset does, in small: labels held out, combinations, a memory, and training anew."""
+    return small_config(**{**PRESETS["context"].to_dict(), **SMALL, "epochs": 4, "patience": 2, **settings})
 
 
 def small_data(features: bool = False) -> Annotations:
@@ -49,8 +65,8 @@ def finished(config: Config, data: Annotations, workers: int = 1) -> Trainer:
     return trainer
 
 
-def bytes_of(embeddings: Embeddings) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in embeddings.arrays().items()}
+def bytes_of(model: Embeddings | Model) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in model.arrays().items()}
 
 
 def counted(history: Iterable[EpochReport]) -> list[dict[str, Any]]:

@@ -88,8 +88,8 @@ def test_which_engine_trains_what() -> None:
     for settings, engine in (
         ({}, ContextEngine),
         ({"loss": "hinge"}, ContextEngine),
-        ({"tower": "id"}, BatchEngine),
-        ({"tower": "id", "loss": "hinge"}, SliceEngine),
+        ({"tower": "id", "combinations": 0}, BatchEngine),
+        ({"tower": "id", "combinations": 0, "loss": "hinge"}, SliceEngine),
     ):
         config = context_config(**settings)
         with Workers(1) as workers:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 
 from kernels.problems import annotations
-from train.runs import bytes_of, counted, finished, small_config, small_data
+from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import METRICS
 from vse_ens.errors import DataError, TrainingError
-from vse_ens.train import trainer as trainer_module
+from vse_ens.memory.learn import learn_memory
+from vse_ens.run.threads import Workers
+from vse_ens.train.judge import Judge, Judgement
 from vse_ens.train.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("short_rounds")
@@ -60,7 +64,7 @@ def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
 
 def test_validation_keeps_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter([0.1, 0.3, 0.2, 0.25])
-    monkeypatch.setattr(trainer_module, "mean_metrics", lambda *_: dict.fromkeys(METRICS, next(told)))
+    monkeypatch.setattr(Judge, "judge", lambda *_: Judgement(dict.fromkeys(METRICS, next(told)), 0.0))
     trainer = Trainer(
         small_config(sampler="uniform", validate=True, epochs=4, patience=3, metric="map"), small_data(), 1
     )
@@ -113,3 +117,18 @@ def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them(loss: str) 
     assert not trainer._current.image_vectors[:, 6:].any()
     two = finished(small_config(sampler="vse-ens", loss=loss, dimensions=6), data, workers=2)
     assert bytes_of(trainer.embeddings) == bytes_of(two.embeddings)
+
+
+# --- trained anew on all pairs ---
+
+TOLD = [(0.1, 5.0), (0.3, 40.0), (0.2, 80.0), (0.25, 80.0)]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second of four epochs is best."""
+    monkeypatch.setattr(
+        Judge,
+        "judge",
+        lambda self, *_: Judgement(dict.fromkeys(METRICS, TOLD[next(self.__dict__.setdefault("turn", iter(range(9))))][0]), TOLD[1][1]),
+    )

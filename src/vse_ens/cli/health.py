@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from vse_ens import __version__
+from vse_ens.run.available import available_memory
 
 State = Literal["ok", "absent", "warning", "broken"]
 
@@ -157,24 +158,10 @@ def writable(folder: Path) -> bool:
 
 
 def _memory() -> Finding:
-    free = free_memory()
+    free = available_memory()
     if free is None:
         return Finding("memory", "ok", "not known on this system")
     return _room("memory", free, "free", "close other programs")
-
-
-def free_memory(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that could still be taken: what the system has left, or the container's limit leaves."""
-    try:
-        lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        free = int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return None
-    try:
-        left = int((cgroup / "memory.max").read_text()) - int((cgroup / "memory.current").read_text())
-    except (OSError, ValueError):  # no container, or its limit is "max"
-        return free
-    return min(free, left)
 
 
 def _disk() -> Finding:

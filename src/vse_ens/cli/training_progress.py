@@ -13,7 +13,7 @@ from rich.text import Text
 from vse_ens.cli.wording import duration
 
 if TYPE_CHECKING:
-    from vse_ens.train.trainer import Progress
+    from vse_ens.train.progress import Progress
 
 _LOG_EVERY_SECONDS = 2.0
 

@@ -262,11 +262,22 @@ class Annotations:
         kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
+    def joined(self, more: Annotations) -> Annotations:
+        """All pairs of both, in the vocabularies of both; features and notes are left out."""
+        images = self.images.joined(more.images)
+        labels = self.labels.joined(more.labels)
+        return Annotations.from_numbers(
+            images,
+            labels,
+            np.concatenate([images.translate(one.images)[one.image_numbers()] for one in (self, more)]),
+            np.concatenate([labels.translate(one.labels)[one.indices] for one in (self, more)]),
+        )
+
     def relabelled(self, labels: Vocabulary) -> Annotations:
         """The same images with the label numbers of another vocabulary; labels it does not have are left out."""
         if labels == self.labels:
             return self
-        numbers = labels.numbers(list(self.labels), missing="minus-one")[self.indices]
+        numbers = labels.translate(self.labels)[self.indices]
         images = self.image_numbers()
         return Annotations.from_numbers(self.images, labels, images[numbers >= 0], numbers[numbers >= 0])
 

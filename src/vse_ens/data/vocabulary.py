@@ -115,6 +115,18 @@ class Vocabulary:
             raise UnknownIdError(unknown, self.kind, self.nearest(unknown))
         return found
 
+    def translate(self, other: Vocabulary) -> NDArray[np.int64]:
+        """The number here of every id of another vocabulary, in its order, or -1; no Python object an id is made."""
+        if self is other:
+            return np.arange(len(self))
+        places = pc.index_in(other._ids, value_set=self._ids)
+        return np.asarray(places.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+
+    def joined(self, other: Vocabulary) -> Vocabulary:
+        """The vocabulary of the ids of both."""
+        together = pa.chunked_array([self._ids, other._ids]).unique()
+        return Vocabulary(together.take(pc.sort_indices(together)), self.kind)
+
     def id(self, number: int) -> str:
         """The id of a number."""
         if not 0 <= number < len(self):

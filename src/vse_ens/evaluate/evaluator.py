@@ -50,10 +50,10 @@ def evaluate(
     chosen = np.flatnonzero(held_out.labels_per_image)
     if not len(chosen):
         raise DataError("there is no held-out pair to evaluate on")
-    images = _translation(held_out.images, scorer.images)[chosen]
+    images = scorer.images.translate(held_out.images)[chosen]
     asked = Pairs(
         np.concatenate([[0], np.cumsum(held_out.labels_per_image[chosen])]),
-        _translation(held_out.labels, scorer.labels).astype(np.int32)[held_out.indices],
+        scorer.labels.translate(held_out.labels).astype(np.int32)[held_out.indices],
     )
     found = Found(
         np.zeros(held_out.pairs, np.int32),
@@ -72,7 +72,7 @@ def evaluate(
                 progress(int(rows[-1]) + 1)
 
     names = _together(scorer.labels, held_out.labels)
-    leading = _translation(scorer.labels, names).astype(np.int32)
+    leading = names.translate(scorer.labels).astype(np.int32)
     label = asked.labels
     seen = np.where(label >= 0, known.images_per_label[label], 0) if len(known.labels) else np.zeros_like(label)
     return Rankings(
@@ -82,7 +82,7 @@ def evaluate(
         candidates=candidates,
         top=np.where(found.top >= 0, leading[found.top], found.top) if len(leading) else found.top,
         indptr=asked.indptr,
-        label=_translation(held_out.labels, names).astype(np.int32)[held_out.indices],
+        label=names.translate(held_out.labels).astype(np.int32)[held_out.indices],
         above=found.above,
         tied=found.tied,
         seen=seen.astype(np.int64),
@@ -141,14 +141,7 @@ def _blocks(rows: NDArray[np.int64], labels: int, memory: int) -> Iterator[NDArr
         yield from np.array_split(rows, -(-len(rows) // size))
 
 
-def _translation(words: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
-    """The number of every id in another vocabulary, or -1."""
-    if words is into or words == into:
-        return np.arange(len(words))
-    return into.numbers(list(words), missing="minus-one")
-
-
 def _together(labels: Vocabulary, more: Vocabulary) -> Vocabulary:
-    if (_translation(more, labels) >= 0).all():
+    if (labels.translate(more) >= 0).all():
         return labels
-    return Vocabulary.from_ids([*labels, *more], labels.kind)
+    return labels.joined(more)

@@ -17,7 +17,7 @@ from vse_ens.experiments.entries import Entry
 from vse_ens.experiments.fitting import CURVE_METRIC, fit_baseline, train_model, warm_up
 from vse_ens.experiments.machine import machine
 from vse_ens.experiments.record import Folder, Record, Run, State
-from vse_ens.train.trainer import Progress
+from vse_ens.train.progress import Progress
 
 
 class Watcher(Protocol):

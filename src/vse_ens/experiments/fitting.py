@@ -16,8 +16,9 @@ from vse_ens.data.annotations import Annotations, Split
 from vse_ens.evaluate.means import mean_metrics
 from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 from vse_ens.run.interrupt import Interrupt
+from vse_ens.train.progress import Progress
 from vse_ens.train.report import EpochReport
-from vse_ens.train.trainer import Progress, Trainer
+from vse_ens.train.trainer import Trainer
 
 CURVE_METRIC = "recall@10"
 # The first measurement of a curve, and by how much later, at least, each next one comes.

@@ -27,8 +27,9 @@ rank by +0.0004 to +0.005; 1 lost on two of them."""
 
 # The pairs read the other way, and three numbers an image, which has two labels or more.
 _BYTES_A_PAIR = 16
-# A support's label and sum, its weight, the same as rows, and what turning them takes.
-_BYTES_A_WEIGHT = 29
+# Room for a support's label, sum and weight, and whether it is filled; where it is, what turning it into rows takes.
+_BYTES_A_PLACE = 17
+_BYTES_A_WEIGHT = 12
 
 
 def learn_memory(
@@ -52,9 +53,18 @@ def learn_memory(
     return partner_memory(pairs, regularization, support, workers)
 
 
-def memory_bytes(labels: int, pairs: int) -> int:
-    """Bytes that `learn_memory` may need at its peak beside the data, with its own defaults: never much less."""
+def memory_bytes(labels: int, pairs: int, meetings: int) -> int:
+    """Bytes that `learn_memory` may need at its peak beside the data, with its own defaults: never much less.
+
+    ``meetings`` is how many other labels the pairs' images have, summed over all pairs.
+    """
     if labels <= DENSE_LABELS:
         return int(1e9 * memory_needed(labels)) + _BYTES_A_PAIR * pairs
-    sums = 12 * min(MOST_SUMS, labels * (labels - 1) // 2)
-    return sums + _BYTES_A_WEIGHT * labels * SUPPORT + _BYTES_A_PAIR * pairs
+    sums = 12 * min(MOST_SUMS, labels * (labels - 1) // 2, meetings)
+    places = labels * SUPPORT
+    return sums + _BYTES_A_PLACE * places + _BYTES_A_WEIGHT * min(places, meetings) + _BYTES_A_PAIR * pairs
+
+
+def held_bytes(labels: int, meetings: int) -> int:
+    """Bytes of the memory that `learn_memory` gives, at most."""
+    return 4 * labels**2 if labels <= DENSE_LABELS else 8 * (labels + min(labels * SUPPORT, meetings))

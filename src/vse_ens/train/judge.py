@@ -49,8 +49,9 @@ class Judge:
     """Measures models on one label of some images, which training does not see."""
 
     def __init__(self, config: Config, data: Annotations, workers: int | None) -> None:
-        most = min(_MOST_IMAGES, math.ceil(_MOST_SHARE * len(data.images)))
-        self.split: Split = leave_one_out(data, config.seed, name="validation", most_images=most)
+        self.split: Split = leave_one_out(
+            data, config.seed, name="validation", most_images=most_held_out(len(data.images))
+        )
         self._config = config
         self._features: Any = data.features
         self._workers = workers
@@ -110,6 +111,11 @@ class Judge:
             found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
         found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3
         return {name: found[name] for name in METRICS}
+
+
+def most_held_out(images: int) -> int:
+    """Of so many images, how many have a label held out; fewer where not as many have two."""
+    return min(_MOST_IMAGES, math.ceil(_MOST_SHARE * images))
 
 
 def _means(values: dict[str, Numbers]) -> dict[str, float]:

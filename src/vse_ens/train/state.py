@@ -17,9 +17,9 @@ from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
 from vse_ens.train.combinations import common_combinations
 
-# Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
-# memory of what is kept.
-_BLOCK_ROWS = 16_384
+BLOCK_ROWS = 16_384
+"""Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
+memory of what is kept."""
 
 
 # Vectors are trained at a multiple of this length, that of a vector register: what is over would run one by one.
@@ -28,7 +28,12 @@ _LANES = 8
 
 def padded(embeddings: Embeddings) -> Embeddings:
     """A copy to train, with zeros behind every vector; they stay zeros, since no step has a direction there."""
-    return embeddings.widened(-(-embeddings.dimensions // _LANES) * _LANES)
+    return embeddings.widened(padded_width(embeddings.dimensions))
+
+
+def padded_width(dimensions: int) -> int:
+    """How long vectors of so many dimensions are in training."""
+    return -(-dimensions // _LANES) * _LANES
 
 
 # What the sums of squared slopes start from: it bounds the first steps of a row.
@@ -41,8 +46,8 @@ def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
 
     def normal(name: str, rows: int, scale: float = config.init_scale) -> Floats:
         table = np.empty((rows, config.dimensions), np.float32)
-        for start in range(0, rows, _BLOCK_ROWS):
-            block = table[start : start + _BLOCK_ROWS]
+        for start in range(0, rows, BLOCK_ROWS):
+            block = table[start : start + BLOCK_ROWS]
             block[:] = (streams.child(name, start).normals(block.size) * scale).reshape(block.shape)
         return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from vse_ens.streams import Streams
 from vse_ens.train.engine import Work
 from vse_ens.train.engines import make_engine
 from vse_ens.train.judge import Judge
+from vse_ens.train.progress import Progress
 from vse_ens.train.report import EpochReport
 from vse_ens.train.rounds import EpochPlan
 from vse_ens.train.shape import suited
@@ -29,23 +30,6 @@ from vse_ens.train.stopping import EarlyStopping
 
 # Where more of the pairs than this are held out, what is left is a poorer data set: the final model is trained on all.
 _WORTH_REFITTING = 0.02
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where training stands after a round."""
-
-    epoch: int
-    rounds_done: int
-    rounds: int
-    epochs: int
-    """How many epochs there will be at most, in this part of the training."""
-    final: bool
-    """Whether this trains the model that is kept; else it is found out how long to train."""
-    work: Work
-    """What the epoch did so far."""
-    report: EpochReport | None
-    """The epoch's report, where this round was its last."""
 
 
 class Trainer:

@@ -1,0 +1,77 @@
+"""How much memory this process may still take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+
+class _Files(NamedTuple):
+    """Where a version of control groups tells of memory; what is read from a file and not in use can be had back."""
+
+    limit: str
+    usage: str
+    reclaimable: str
+
+
+_VERSION_2 = _Files("memory.max", "memory.current", "inactive_file")
+_VERSION_1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def available_memory(process: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Bytes: the least that the system, the container and the limit of the process leave; None where nothing tells."""
+    left = [*_system(process), *_containers(process, cgroups), *_own_limit(process)]
+    return max(0, min(left)) if left else None
+
+
+def _system(process: Path) -> Iterator[int]:
+    for line in _lines(process / "meminfo"):
+        name, _, rest = line.partition(":")
+        if name == "MemAvailable":
+            yield int(rest.split()[0]) * 1024
+
+
+def _containers(process: Path, cgroups: Path) -> Iterator[int]:
+    """What every control group that this process is in leaves, from its own up to the outermost."""
+    for line in _lines(process / "self" / "cgroup"):
+        number, controllers, group = line.split(":", 2)
+        if number == "0":
+            root, files = cgroups, _VERSION_2
+        elif "memory" in controllers.split(","):
+            root, files = cgroups / "memory", _VERSION_1
+        else:
+            continue
+        own = root / group.lstrip("/")
+        # Inside a container its own group may be mounted as the root, while its name is that of the outside.
+        for folder in (own, *own.parents):
+            if folder.is_relative_to(root):
+                yield from _container(folder, files)
+
+
+def _container(folder: Path, files: _Files) -> Iterator[int]:
+    try:
+        limit, usage = (int((folder / name).read_text()) for name in (files.limit, files.usage))
+    except (OSError, ValueError):  # no such group, or its limit is "max"
+        return
+    counts = dict(line.split() for line in _lines(folder / "memory.stat"))
+    yield limit - usage + int(counts.get(files.reclaimable, 0))
+
+
+def _own_limit(process: Path) -> Iterator[int]:
+    try:
+        import resource  # not on every system
+    except ImportError:
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    for line in _lines(process / "self" / "statm"):
+        if limit != resource.RLIM_INFINITY:
+            yield limit - int(line.split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []

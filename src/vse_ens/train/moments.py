@@ -1,0 +1,203 @@
+"""The moments at which training holds most memory, and what is alive in each. Sizes are in bytes, beside the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.evaluate.evaluator import DEFAULT_MEMORY
+from vse_ens.kernels.batches import Changes
+from vse_ens.kernels.combinations import Combinations
+from vse_ens.kernels.context import ContextChanges, ContextScratch
+from vse_ens.kernels.rank import RankScratch
+from vse_ens.memory.learn import DENSE_LABELS, held_bytes, memory_bytes
+from vse_ens.model.combinations import combination_table
+from vse_ens.train.combinations import common_combinations
+from vse_ens.train.judge import most_held_out
+from vse_ens.train.rounds import Schedule
+from vse_ens.train.state import BLOCK_ROWS, padded_width
+from vse_ens.train.trainer import _WORTH_REFITTING
+
+Parts = dict[str, int]
+
+# What NumPy makes on the way: for a number that is drawn; for a pair when labels are held out of them, and when they
+# are counted by label; for an image when an epoch is planned or its labels are held out.
+_DRAWN = 32
+_PAIR_HELD_OUT = 23
+_PAIR_COUNTED = 8
+_IMAGE_ORDERED = 64
+# Of a combination: its two labels, its sum of squares, how it is looked up; and what finding it takes.
+_COMBINATION = 20
+_COMBINATION_FOUND = 48
+# Memories that may be kept while another lambda is tried.
+_OTHER_MEMORIES = 3
+
+
+class Moments:
+    """The moments of a training with complete settings."""
+
+    def __init__(self, config: Config, data: Annotations, workers: int) -> None:
+        self._config = config
+        self._data = data
+        self._workers = workers
+        self._images, self._labels = len(data.images), len(data.labels)
+        self._width = padded_width(config.dimensions)
+        self._counts = data.labels_per_image
+        self._longest = int(self._counts.max(initial=0))
+        self._meetings = int((self._counts * (self._counts - 1)).sum())
+
+    def all(self) -> Iterator[tuple[str, Parts]]:
+        """When, and what is alive then."""
+        config, best = self._config, int(self._config.validate)
+        # The vectors that the trainer holds are there from the start; of the best epoch there is a copy.
+        if config.validate:
+            yield "to hold labels out", {"pairs": _PAIR_HELD_OUT * self._data.pairs + _IMAGE_ORDERED * self._images}
+        yield "to begin", self._alive(drawing=self._drawing)
+        yield "to begin", self._alive(copies=1)
+        # While the copy of a better epoch is made, that of the last one is still there.
+        yield "to train", self._alive(copies=2 * best, engine=True)
+        if config.validate:
+            trying = _OTHER_MEMORIES * self._memory_held if self._labels <= DENSE_LABELS else 0
+            yield "to validate", self._alive(
+                copies=1, engine=True, validation=self._validation, memory=trying + self._memory_learnt
+            )
+        if self._refits:
+            yield "to train anew", self._alive(copies=2, engine=True, memory=self._memory_held, drawing=self._drawing)
+            yield "to train anew", self._alive(copies=3, engine=True, memory=self._memory_held)
+        yield "to finish", self._alive(copies=best + 1, memory=self._memory_held + self._memory_learnt)
+        if config.has_features:
+            settled = (1 + config.has_ids) * self._images * 4 * config.dimensions
+            yield "to finish", self._alive(copies=best + 1, settled=settled, memory=2 * self._memory_held)
+
+    def _alive(
+        self,
+        *,
+        copies: int = 0,
+        engine: bool = False,
+        validation: int = 0,
+        memory: int = 0,
+        drawing: int = 0,
+        settled: int = 0,
+    ) -> Parts:
+        """The vectors, with so many copies of them, and what else there is."""
+        parts = {
+            "copies of vectors": copies * sum(self._tables.values()) + settled,
+            "drawing vectors": drawing,
+            "pairs": self._split + (_IMAGE_ORDERED * self._images if engine else 0),
+            "label memory": memory,
+            "validation": validation,
+        }
+        return self._tables | parts | (self._engine if engine else {})
+
+    # --- what the trainer holds ---
+
+    @cached_property
+    def _tables(self) -> Parts:
+        config, row = self._config, 4 * self._width
+        inputs = (row + 4) * self._labels + (row + _COMBINATION) * self._combinations + 8 * self._labels
+        return {
+            "image vectors": row * self._images if config.has_ids else 0,
+            "label vectors": (row + 8) * self._labels,
+            "input vectors": inputs if config.has_context else 0,
+            "feature map": row * self._data.features.shape[1] if config.has_features else 0,
+        }
+
+    @property
+    def _combinations(self) -> int:
+        return len(self._combination_table.numbers)
+
+    @cached_property
+    def _combination_table(self) -> Combinations:
+        most = self._config.combinations if self._config.has_context else 0
+        return combination_table(common_combinations(self._data, most), self._labels)
+
+    @cached_property
+    def _drawing(self) -> int:
+        """A block of the largest table; before that, the combinations are found."""
+        rows = max(size // (4 * self._width) for size in self._tables.values())
+        found = _COMBINATION_FOUND * self._combinations + _PAIR_COUNTED * self._data.pairs if self._combinations else 0
+        return max(_DRAWN * min(rows, BLOCK_ROWS) * self._config.dimensions, found)
+
+    @property
+    def _split(self) -> int:
+        """Pairs to train on and held-out pairs, where not all of the data's are trained on."""
+        return 4 * self._data.pairs + 16 * self._images if self._config.validate else 0
+
+    @property
+    def _refits(self) -> bool:
+        held_out = min(most_held_out(self._images), int(np.count_nonzero(self._counts >= 2)))
+        return self._config.refit and held_out > _WORTH_REFITTING * self._data.pairs
+
+    @property
+    def _validation(self) -> int:
+        """A block of scores, and how often each label occurs."""
+        most = max(DEFAULT_MEMORY, 128 * self._labels)
+        return min(most, 4 * self._labels * most_held_out(self._images)) + _PAIR_COUNTED * self._data.pairs
+
+    @cached_property
+    def _memory_held(self) -> int:
+        return held_bytes(self._labels, self._meetings) if self._config.label_memory else 0
+
+    @cached_property
+    def _memory_learnt(self) -> int:
+        if not self._config.label_memory:
+            return 0
+        return memory_bytes(self._labels, self._data.pairs, self._meetings)
+
+    # --- what an engine holds ---
+
+    @cached_property
+    def _engine(self) -> Parts:
+        config = self._config
+        schedule = Schedule.of(config, self._labels)
+        parts = {"features": self._features, "slice copies": 0, "rankings": 0}
+        if config.sampler == "vse-ens":
+            place = 2 if self._labels <= np.iinfo(np.uint16).max + 1 else 4
+            rank_scratch = self._workers * _nbytes(RankScratch.sized(self._labels))
+            parts["rankings"] = (place * (self._width + 1) + 8) * self._labels + rank_scratch
+        if schedule.slices > 1:
+            parts["slice copies"] = schedule.slices * (self._tables["label vectors"] + self._tables["feature map"])
+        # A batch ends with a whole image, and may be twice as long as asked for.
+        draws = 2 * schedule.batch + self._longest
+        parts["batch buffers"] = draws * self._draw
+        if config.has_context:
+            scratch = ContextScratch.sized(self._width, self._longest, self._combinations > 0)
+            parts["batch buffers"] += self._workers * _nbytes(scratch)
+        return parts
+
+    @property
+    def _draw(self) -> int:
+        """What a positive of a batch takes."""
+        config = self._config
+        negatives = config.negatives if config.loss == "softmax" else 1
+        # Changes are gathered before they are applied.
+        gathered = 4 * (negatives + 1)
+        moves = 4 * self._width if config.has_features else 0
+        if config.has_context:
+            # A label is an input, and has so many of the image's combinations.
+            combined = min(self._combination_table.share, self._longest // 2) if self._combinations else 0
+            changes = ContextChanges.sized(1, 1, 1 + combined, 0, negatives, self._width)
+            return _nbytes(changes) + gathered + moves
+        if config.loss == "softmax":
+            return _nbytes(Changes.sized(1, negatives, self._width)) + gathered + moves
+        return 0
+
+    @property
+    def _features(self) -> int:
+        """In CSR form, and what making it takes."""
+        if not self._config.has_features:
+            return 0
+        matrix: Any = self._data.features
+        if isinstance(matrix, np.ndarray):
+            return 8 * int(np.count_nonzero(matrix)) + matrix.size + 20 * self._images
+        return 17 * int(matrix.nnz) + 28 * self._images
+
+
+def _nbytes(arrays: Any) -> int:
+    """Bytes of an array, or of a group of arrays."""
+    return arrays.nbytes if isinstance(arrays, np.ndarray) else sum(map(_nbytes, arrays))

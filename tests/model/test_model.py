@@ -1,0 +1,84 @@
+"""Scores are those of the vectors plus those of the memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernels.problems import annotations
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.memory import LabelMemory
+from vse_ens.model.model import Model
+from vse_ens.model.state import load_state, save_state
+
+LABELS, DIMENSIONS = 7, 4
+KNOWN = annotations([[0, 3], [], [2], [1, 4, 6]], LABELS)
+_numbers = np.random.default_rng(9)
+
+
+def normal(*shape: int) -> Any:
+    return _numbers.normal(size=shape).astype(np.float32)
+
+
+IDS = Embeddings(normal(LABELS, DIMENSIONS), normal(LABELS), normal(4, DIMENSIONS), normal(0, DIMENSIONS))
+CONTEXT = replace(
+    IDS,
+    image_vectors=normal(0, DIMENSIONS),
+    input_vectors=normal(LABELS, DIMENSIONS),
+    label_squares=normal(LABELS),
+    input_squares=normal(LABELS),
+)
+MEMORY = LabelMemory(normal(LABELS, LABELS))
+MODELS = {
+    "id": Model(IDS),
+    "context": Model(CONTEXT),
+    "id with memory": Model(IDS, MEMORY, 2.5),
+    "context with memory": Model(CONTEXT, MEMORY, 20.0),
+    "memory of no weight": Model(IDS, MEMORY, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_what_the_definition_says(name: str) -> None:
+    model = MODELS[name]
+    images = np.array([3, 0, 1, 3])
+    scores = model.scores(images, KNOWN)
+    vectors = model.embeddings.vectors(images, known=KNOWN)
+    expected = vectors @ model.embeddings.label_vectors.T + model.embeddings.label_bias
+    for row, image in enumerate(images):
+        expected[row] += model.memory_weight * MEMORY.values[KNOWN.label_numbers(image)].sum(axis=0)
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(model.scores_of(vectors, *KNOWN.rows(images)), scores)
+
+
+def test_an_image_of_which_nothing_is_known_is_told_by_its_vector_alone() -> None:
+    with_memory, without = (MODELS[name].scores(np.array([1]), KNOWN) for name in ("id with memory", "id"))
+    np.testing.assert_array_equal(with_memory, without)
+    np.testing.assert_array_equal(MODELS["context with memory"].scores(np.array([1]), KNOWN)[0], CONTEXT.label_bias)
+
+
+def test_features_are_settled_once() -> None:
+    features = normal(4, 3)
+    embeddings = replace(CONTEXT, feature_map=normal(3, DIMENSIONS))
+    model = Model(embeddings, MEMORY, 3.0)
+    images = np.arange(4)
+    expected = model.scores(images, KNOWN, features)
+    settled = model.settled(features)
+    np.testing.assert_allclose(settled.scores(images, KNOWN), expected, rtol=1e-5, atol=1e-5)
+    assert (settled.memory, settled.memory_weight) == (MEMORY, 3.0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_arrays_go_out_and_come_back(name: str, tmp_path: Path) -> None:
+    model = MODELS[name]
+    save_state(tmp_path / "state", model.arrays(), {})
+    again = Model.from_arrays(load_state(tmp_path / "state").arrays, model.memory_weight)
+    assert again.arrays().keys() == model.arrays().keys()
+    assert (again.memory is None) is (model.memory is None)
+    images = np.arange(4)
+    np.testing.assert_array_equal(again.scores(images, KNOWN), model.scores(images, KNOWN))
