@@ -20,6 +20,7 @@ from vse_ens.streams import Streams
 from vse_ens.train.engine import Work
 from vse_ens.train.engines import make_engine
 from vse_ens.train.rounds import EpochPlan
+from vse_ens.train.shape import suited
 from vse_ens.train.state import padded
 from vse_ens.train.trainer import Trainer
 
@@ -41,6 +42,9 @@ class Turn:
 
 Contestant = Callable[[], Turn]
 
+CONTEXT_START = 2
+"""Epochs that the context tower is trained for before a contest: it learns fast, and an epoch is long."""
+
 
 class Training:
     """A configuration in training, a turn at a time: rounds of the real engine, one after another, epoch by epoch."""
@@ -49,9 +53,9 @@ class Training:
         self, config: Config, data: Annotations, start: Embeddings, workers: Workers, rounds: int | None = None
     ) -> None:
         """Start from a copy of ``start``; a turn has so many ``rounds``, or a whole epoch."""
-        self._config = config
+        self._config = suited(config, data)
         self._data = data
-        self._engine = make_engine(config, data, padded(start), workers)
+        self._engine = make_engine(self._config, data, padded(start), workers)
         self._rounds = rounds
         self._epoch, self._round, self._plan_seconds = -1, 0, 0.0
         self._next_epoch()

@@ -88,7 +88,7 @@ def _ease(split: Split, tuned: bool) -> Raw:
     fitted = method.fit(split.train)
     seconds = time.perf_counter() - chosen
     return {
-        "regularization": method.settings()["regularization"],
+        "regularization": method.to_dict()["regularization"],
         "tuning_seconds": chosen - began if tuned else None,
         "seconds": seconds,
         "metrics": _figures(summarise(evaluate(fitted, split.train, split.test))),
@@ -129,8 +129,7 @@ def score(raw: Raw) -> Score:
         seconds = float(np.mean([fit["seconds"] for fit in fits]))
         rows.append((title, "context, mean", *_shown(means), f"{seconds:.2f} s", ""))
         rows += [
-            ("", f"context, seed {fit['seed']}", *_shown(fit["metrics"]), f"{fit['seconds']:.2f} s", "")
-            for fit in fits
+            ("", f"context, seed {fit['seed']}", *_shown(fit["metrics"]), f"{fit['seconds']:.2f} s", "") for fit in fits
         ]
         tuning = "not tuned" if ease["tuning_seconds"] is None else f"{ease['tuning_seconds']:.2f} s"
         rows.append(

@@ -98,7 +98,7 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     started = time.perf_counter()
     memory = learn_memory(known, _REGULARIZATION, workers, **forms)
     seconds = time.perf_counter() - started
-    found = summarise(evaluate(_scorer(memory, known), known, split.test))
+    found = summarise(evaluate(memory_scorer(memory, known), known, split.test))
     return {
         "seconds": seconds,
         "nbytes": memory.nbytes,
@@ -106,7 +106,9 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     }
 
 
-def _scorer(memory: LabelMemory, known: Annotations) -> FunctionScorer:
+def memory_scorer(memory: LabelMemory, known: Annotations) -> FunctionScorer:
+    """Scores by the memory and nothing else."""
+
     def scores(images: NDArray[np.int64]) -> NDArray[np.float32]:
         made = np.zeros((len(images), len(known.labels)), np.float32)
         memory.add_scores(Pairs(*known.rows(images)), np.ones(len(images), np.float32), made)

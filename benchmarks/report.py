@@ -39,7 +39,7 @@ def section(benchmark: Benchmark[object], result: Result | None) -> str:
 def markdown(score: Score) -> list[str]:
     """Notes, checks and tables, as blocks of Markdown."""
     tables = ([_checks(score.checks)] if score.checks else []) + score.tables
-    return [*score.notes, *map(_table, tables)]
+    return [*score.notes, *map(table_text, tables)]
 
 
 def _checks(checks: list[Check]) -> Table:
@@ -56,6 +56,7 @@ def _checks(checks: list[Check]) -> Table:
     return Table(("what", "measured", "promised", "goal", "verdict"), rows)
 
 
-def _table(table: Table) -> str:
+def table_text(table: Table) -> str:
+    """A table in Markdown."""
     lines = [table.columns, ("---",) * len(table.columns), *table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table, say
-from benchmarks.contest import Contestant, Training, best, cost, hold, thousands, trained
+from benchmarks.contest import CONTEXT_START, Contestant, Training, best, cost, hold, thousands, trained
 from benchmarks.yardstick import COMPILER, Yardstick, compiler
-from vse_ens.config import Config
+from vse_ens.config import Config, configure
 from vse_ens.data.scenes import scenes
 from vse_ens.run.threads import Workers
 
@@ -24,7 +24,7 @@ class Sizes:
     dimensions: int = 100
     start_epochs: int = 10
     turns: int = 15
-    others: tuple[str, ...] = ("popularity", "dns", "warp", "softmax", "softmax of vse-ens", "naive")
+    others: tuple[str, ...] = ("popularity", "dns", "warp", "softmax", "softmax of vse-ens", "context", "naive")
     other_turns: int = 5
 
 
@@ -42,10 +42,11 @@ def measure(sizes: Sizes) -> Raw:
         if built_with:
             contestants["yardstick"] = Yardstick(base, data, start)
         turns = hold(contestants, sizes.turns)
-        others = {
-            name: Training(_other(name, base), data, start, worker, rounds=1 if name == "naive" else 4)
-            for name in ("uniform", *sizes.others)
-        }
+        others: dict[str, Contestant] = {}
+        for name in ("uniform", *sizes.others):
+            config = _other(name, base)
+            begin = trained(data, config, CONTEXT_START) if config.has_context else start
+            others[name] = Training(config, data, begin, worker, rounds=1 if name == "naive" else 4)
         other_turns = hold(others, sizes.other_turns)
     return {
         "images": len(data.images),
@@ -60,6 +61,8 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def _other(name: str, base: Config) -> Config:
+    if name == "context":
+        return configure("context", dimensions=base.dimensions).unjudged()
     if name.startswith("softmax"):
         return base.override(loss="softmax", sampler="vse-ens" if name.endswith("vse-ens") else "uniform")
     return base.override(sampler=name)

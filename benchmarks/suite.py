@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import reading
+from benchmarks.ablation import ABLATION
 from benchmarks.accuracy import ACCURACY
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
+from benchmarks.calibration import CALIBRATION
+from benchmarks.context import CONTEXT
 from benchmarks.evaluation import EVALUATION
 from benchmarks.fold_in import FOLD_IN
+from benchmarks.growing import GROWING
 from benchmarks.labels import LABELS
 from benchmarks.memory import MEMORY
 from benchmarks.speed import SPEED
 from benchmarks.start import START
 from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.tries import TRIES
+from benchmarks.vocabularies import VOCABULARIES
 from benchmarks.workers import WORKERS
 
 
@@ -64,5 +69,22 @@ READING = Benchmark(
 
 SUITE: dict[str, Benchmark[Any]] = {
     one.name: one
-    for one in (SPEED, WORKERS, LABELS, MEMORY, START, READING, EVALUATION, TRIES, TIME_TO_ACCURACY, ACCURACY, FOLD_IN)
+    for one in (
+        SPEED,
+        WORKERS,
+        LABELS,
+        MEMORY,
+        START,
+        READING,
+        EVALUATION,
+        TRIES,
+        TIME_TO_ACCURACY,
+        ACCURACY,
+        CONTEXT,
+        ABLATION,
+        VOCABULARIES,
+        FOLD_IN,
+        GROWING,
+        CALIBRATION,
+    )
 }

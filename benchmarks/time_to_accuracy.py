@@ -13,9 +13,10 @@ from benchmarks.benchmark import Benchmark, Raw, Score, Table, say
 from benchmarks.contenders import VSE_ENS_LOGISTIC, contender
 from benchmarks.data_sets import real
 from vse_ens.config import Config
-from vse_ens.data.annotations import Split
+from vse_ens.data.annotations import Annotations, Split
 from vse_ens.evaluate.means import mean_metrics
-from vse_ens.model.embeddings import Embeddings
+from vse_ens.experiments.fitting import warm_up
+from vse_ens.model.model import Model
 from vse_ens.train.trainer import Trainer
 
 _METRIC = "recall@10"
@@ -43,13 +44,13 @@ def measure(sizes: Sizes) -> Raw:
         for name in sizes.contenders:
             say(f"{name} on {data_set}")
             config = contender(name).override(epochs=sizes.epochs, validate=False)
-            curves[data_set][name] = _curve(config, split, sizes.evaluations)
+            curves[data_set][name] = learning_curve(config, split, sizes.evaluations)
     return {"curves": curves, "skipped": skipped}
 
 
-def _curve(config: Config, split: Split, evaluations: int) -> list[Raw]:
-    for _ in Trainer(config.override(epochs=1), split.train).epochs():
-        pass  # kernels compile here, outside the time
+def learning_curve(config: Config, split: Split, evaluations: int) -> list[Raw]:
+    """Every metric on the held-out labels, after so many epochs and seconds of training."""
+    warm_up(config, None)
     trainer = Trainer(config, split.train)
     every = max(1, config.epochs // evaluations)
     curve, seconds = [], 0.0
@@ -57,15 +58,14 @@ def _curve(config: Config, split: Split, evaluations: int) -> list[Raw]:
     for report in trainer.epochs():
         seconds += time.perf_counter() - started
         if report.epoch % every == 0 or trainer.finished:
-            model = trainer.embeddings
-            found = mean_metrics(partial(_scores, model), split.train, split.test)
+            found = mean_metrics(partial(_scores, trainer.model, split.train), *split)
             curve.append({"epoch": report.epoch, "seconds": seconds, **found})
         started = time.perf_counter()
     return curve
 
 
-def _scores(model: Embeddings, images: NDArray[np.int64]) -> NDArray[np.float32]:
-    return model.scores(model.vectors(images))
+def _scores(model: Model, known: Annotations, images: NDArray[np.int64]) -> NDArray[np.float32]:
+    return model.scores(images, known)
 
 
 def score(raw: Raw) -> Score:

@@ -7,11 +7,13 @@ import time
 from vse_ens.config import Config
 from vse_ens.data.annotations import Split
 from vse_ens.evaluate.means import mean_metrics
+from vse_ens.experiments.fitting import warm_up
 from vse_ens.train.trainer import Trainer
 
 
 def attempt(config: Config, split: Split) -> dict[str, float]:
     """Train to the end, then rank the held-out labels: every metric, ``seconds``, and the ``epochs`` that were kept."""
+    warm_up(config, None)
     began = time.perf_counter()
     trainer = Trainer(config, split.train)
     for _ in trainer.epochs():

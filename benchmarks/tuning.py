@@ -1,31 +1,31 @@
-"""Random search for the settings of a preset, on validation splits of the training part.
+"""How the settings of a preset are chosen, on validation splits of the training part.
 
-    python -m benchmarks.tuning vse-ens --trials 40
+    python -m benchmarks.tuning vse-ens --trials 40     random search
+    python -m benchmarks.tuning context                 one setting at a time: see `benchmarks.variations`
 
-This search never looks at test labels: the leave-one-out split of seed 0 is made as everywhere, and of its *training*
-part one label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every data set; its
-score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there. Trials are kept
-in benchmarks/results/tuning.jsonl, so that a search can go on.
+The random search never looks at test labels: the leave-one-out split of seed 0 is made as everywhere, and of its
+*training* part one label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every
+data set; its score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there.
+Trials are kept in benchmarks/results/tuning.jsonl, so that a search can go on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.data_sets import real
+from benchmarks.trial import attempt
+from benchmarks.variations import compare
 from vse_ens.config import Config
-from vse_ens.data.annotations import Annotations
+from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.splits import leave_one_out
-from vse_ens.evaluate.means import mean_metrics
 from vse_ens.streams import Streams
-from vse_ens.train.trainer import Trainer
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 RESULTS = Path(__file__).parent / "results" / "tuning.jsonl"
 DATA_SETS = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k")
 
@@ -73,10 +73,9 @@ SPACES: dict[str, tuple[dict[str, Any], Space]] = {
 }
 
 
-def validation_split(name: str) -> tuple[Annotations, Annotations]:
+def validation_split(data: Annotations) -> Split:
     """Training and validation pairs of a data set, without its test labels."""
-    train, _ = Annotations.read(DATA / name / "pairs.tsv.gz").leave_one_out(seed=0)
-    return leave_one_out(train, seed=1, most_images=4_000)
+    return leave_one_out(data.leave_one_out(seed=0).train, seed=1, most_images=4_000)
 
 
 def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:
@@ -91,18 +90,6 @@ def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:
     return settings
 
 
-def measure(config: Config, train: Annotations, held_out: Annotations) -> dict[str, float]:
-    """Train to the end, then rank the held-out labels."""
-    trainer = Trainer(config, train)
-    began = time.perf_counter()
-    for _ in trainer.epochs():
-        pass
-    seconds = time.perf_counter() - began
-    model = trainer.embeddings
-    figures = mean_metrics(lambda images: model.scores(model.vectors(images)), train, held_out)
-    return {**figures, "seconds": seconds}
-
-
 def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
     """Trials by falling score, each data set's figures relative to the best reached there."""
 
@@ -114,26 +101,37 @@ def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any
     return sorted(scored, key=lambda pair: -pair[0])
 
 
-def main() -> None:
-    """Search, and show the best trials."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("preset", choices=SPACES)
-    parser.add_argument("--trials", type=int, default=40)
-    arguments = parser.parse_args()
-    fixed, space = SPACES[arguments.preset]
-    splits = {name: validation_split(name) for name in DATA_SETS}
+def search(preset: str, trials: int) -> None:
+    """Draw and train what is not kept yet, and show the best trials."""
+    fixed, space = SPACES[preset]
+    data, missing = real(DATA_SETS)
+    if missing:
+        raise SystemExit(missing[0])
+    splits = {name: validation_split(pairs) for name, pairs in data.items()}
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-    trials = [trial for trial in map(json.loads, lines) if trial["preset"] == arguments.preset]
-    for number in range(len(trials), arguments.trials):
-        settings = draw_settings(Streams(0).child("tuning", arguments.preset, number), space)
-        figures = {name: measure(Config(**fixed, **settings), *splits[name]) for name in DATA_SETS}
-        trials.append({"preset": arguments.preset, "trial": number, "settings": settings, "figures": figures})
+    kept = [trial for trial in map(json.loads, lines) if trial["preset"] == preset]
+    for number in range(len(kept), trials):
+        settings = draw_settings(Streams(0).child("tuning", preset, number), space)
+        figures = {name: attempt(Config(**fixed, **settings), split) for name, split in splits.items()}
+        kept.append({"preset": preset, "trial": number, "settings": settings, "figures": figures})
         with RESULTS.open("a") as file:
-            file.write(json.dumps(trials[-1]) + "\n")
+            file.write(json.dumps(kept[-1]) + "\n")
         print(number, settings, {name: round(one["recall@10"] + one["map"], 4) for name, one in figures.items()})
-    for score, trial in rank_trials(trials)[:8]:
+    for score, trial in rank_trials(kept)[:8]:
         shown = {name: f"{one['recall@10']:.4f} {one['map']:.4f}" for name, one in trial["figures"].items()}
         print(f"{score:.4f}", trial["settings"], shown)
+
+
+def main() -> None:
+    """Search, or vary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset", choices=(*SPACES, "context"))
+    parser.add_argument("--trials", type=int, default=40, help="of a random search")
+    arguments = parser.parse_args()
+    if arguments.preset == "context":
+        print(compare())
+    else:
+        search(arguments.preset, arguments.trials)
 
 
 if __name__ == "__main__":

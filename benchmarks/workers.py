@@ -7,18 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table, say
-from benchmarks.contest import Contestant, Training, Turn, best, cost, hold, thousands, trained
-from vse_ens.config import Config
+from benchmarks.contest import CONTEXT_START, Contestant, Training, Turn, best, cost, hold, thousands, trained
+from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers, available_cores
 
-# Rounds of a turn: a whole epoch, but of softmax, which does 33 times the work a draw.
+# Rounds of a turn: a whole epoch, but of softmax, which does 33 times the work a draw. `context` is the preset's.
 _KINDS: dict[str, tuple[Config, int | None]] = {
     "uniform": (Config(sampler="uniform", loss="logistic"), None),
     "vse-ens": (Config(sampler="vse-ens", loss="logistic"), None),
     "softmax": (Config(sampler="uniform", loss="softmax"), 4),
+    "context": (configure("context").unjudged(), 4),
 }
 
 
@@ -63,10 +64,10 @@ def measure(sizes: Sizes) -> Raw:
         }
         for name in sizes.kinds:
             config, rounds = _KINDS[name]
+            config = config.override(dimensions=sizes.dimensions)
+            begin = trained(data, config, CONTEXT_START) if config.has_context else start
             for workers in (one, two):
-                contestants[f"{name} {workers.count}"] = Training(
-                    config.override(dimensions=sizes.dimensions), data, start, workers, rounds
-                )
+                contestants[f"{name} {workers.count}"] = Training(config, data, begin, workers, rounds)
         turns = hold(contestants, sizes.turns)
     return {
         "images": len(data.images),

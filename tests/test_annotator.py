@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from evaluate.brute_force import on_order
 from vse_ens.annotator import Annotator, Suggestion
 from vse_ens.config import PRESETS
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ConfigError, ModelError, UnknownIdError
+from vse_ens.errors import ConfigError, DataError, ModelError, UnknownIdError
 
 SMALL: dict[str, Any] = {"sampler": "uniform", "dimensions": 8, "epochs": 3, "workers": 1}
 WORDS = ["Meer", "sable", "海", "été", "🏖️ beach", "a/b", "007", "x y"]
@@ -88,6 +89,139 @@ def test_an_annotator_that_was_not_fitted_says_so(verb: str, data: Annotations, 
         getattr(Annotator(), verb)(arguments[verb])
 
 
+# --- images known by their labels ---
+
+TOWERS = ("context", "context+id", "context+features", "id", "features", "id+features")
+
+
+@pytest.fixture(scope="module")
+def models(data: Annotations, features: np.ndarray) -> dict[str, Annotator]:
+    """One of each tower, with a memory where the preset has one; large vectors, so that rounding would show."""
+    made = {}
+    for tower in TOWERS:
+        settings = SMALL if "context" not in tower else {**SMALL, "negatives": 4, "combinations": 12}
+        preset = "context" if "context" in tower else "opt-auc"
+        made[tower] = Annotator(preset, **settings, tower=tower, init_scale=1.0).fit(data.with_features(features))
+    made["id with memory"] = Annotator("context", **{**SMALL, "negatives": 4}, tower="id", init_scale=1.0).fit(data)
+    return made
+
+
+each_model = pytest.mark.parametrize("tower", [*TOWERS, "id with memory"])
+ROWS = [["Meer", "sable"], ["007"], [], ["a/b", "海", "été", "x y"], ["x y", "007"], *([word] for word in WORDS)] * 3
+
+
+@each_model
+def test_labels_alone_suggest_the_others_best_first(tower: str, models: dict[str, Annotator]) -> None:
+    for labels in ROWS[:13]:
+        found = models[tower].annotate(labels=labels, top=100)
+        assert {one.label for one in found} == set(WORDS) - set(labels)
+        scores = [one.score for one in found]
+        assert scores == sorted(scores, reverse=True)
+        assert found[:3] == models[tower].annotate(labels=labels, top=3)
+
+
+@each_model
+def test_many_lists_at_once_equal_one_at_a_time(tower: str, models: dict[str, Annotator]) -> None:
+    model = models[tower]
+    together = model.annotate(labels=ROWS, top=4)
+    assert together == [model.annotate(labels=labels, top=4) for labels in ROWS]
+    assert together[2:5] == model.annotate(labels=ROWS[2:5], top=4)
+
+
+@each_model
+def test_the_order_of_labels_and_saying_one_twice_do_not_matter(tower: str, models: dict[str, Annotator]) -> None:
+    labels = ["a/b", "海", "été", "x y"]
+    expected = models[tower].annotate(labels=labels)
+    assert models[tower].annotate(labels=labels[::-1]) == expected
+    assert models[tower].annotate(labels=[*labels, "海"]) == expected
+
+
+@each_model
+def test_with_no_label_the_bias_alone_speaks(tower: str, models: dict[str, Annotator], data: Annotations) -> None:
+    bias = models[tower].embeddings_.label_bias
+    order = np.argsort(-bias, kind="stable")
+    expected = [Suggestion(data.labels.id(int(label)), float(bias[label])) for label in order]
+    assert models[tower].annotate(labels=[], top=8) == expected
+    assert models[tower].annotate(labels=[[], []], top=8) == [expected, expected]
+
+
+def test_by_its_labels_an_image_of_the_context_tower_is_what_it_is_by_its_id(
+    models: dict[str, Annotator], data: Annotations
+) -> None:
+    assert models["context"].model_.memory is not None
+    images = list(data.images)
+    by_labels = models["context"].annotate(labels=[data.labels_of(image) for image in images], top=8)
+    assert by_labels == models["context"].annotate(images, top=8)
+
+
+def test_scores_are_those_of_the_vectors_and_the_memory(models: dict[str, Annotator], data: Annotations) -> None:
+    model = models["context"].model_
+    assert model.memory is not None
+    assert model.memory_weight > 0.0
+    labels = ["Meer", "海"]
+    numbers = np.sort(data.labels.numbers(labels)).astype(np.int32)
+    vector = model.embeddings.context(np.array([0, 2]), numbers)[0]
+    expected = model.embeddings.label_vectors @ vector + model.embeddings.label_bias
+    expected += model.memory_weight * model.memory.values[numbers].sum(axis=0)
+    for one in models["context"].annotate(labels=labels, top=8):
+        assert one.score == pytest.approx(expected[data.labels.number(one.label)], rel=1e-4)
+
+
+def test_an_unknown_label_is_told_by_its_name(models: dict[str, Annotator]) -> None:
+    for labels in (["sable", "Mer"], [["sable"], ["Mer"]]):
+        for tower in ("context", "id"):
+            with pytest.raises(UnknownIdError, match=r"no label 'Mer' is known; the nearest known: .*'Meer'"):
+                models[tower].annotate(labels=labels)
+
+
+def test_images_or_labels_one_of_the_two(fitted: Annotator) -> None:
+    with pytest.raises(ConfigError, match="annotate takes either images or labels, one of the two"):
+        fitted.annotate()  # type: ignore[call-overload]
+    with pytest.raises(ConfigError, match="annotate takes either images or labels, one of the two"):
+        fitted.annotate("bild 007/ß", labels=["Meer"])  # type: ignore[call-overload]
+    with pytest.raises(ConfigError, match="labels must be a list of label ids, got the text 'Meer'"):
+        fitted.annotate(labels="Meer")  # type: ignore[call-overload]
+    with pytest.raises(ConfigError, match="top must be at least 1, got 0"):
+        fitted.annotate(labels=["Meer"], top=0)
+
+
+@each_model
+def test_new_images_are_measured_by_the_labels_that_are_known(
+    tower: str, models: dict[str, Annotator], data: Annotations
+) -> None:
+    _, revealed, test = data.new_images(share=0.5, seed=1)
+    report = models[tower].evaluate(test, known=revealed, tops=(1, 3))
+    twins = [
+        on_order(
+            [one.label for one in models[tower].annotate(labels=revealed.labels_of(image), top=8)],
+            set(test.labels_of(image)),
+            (1, 3),
+        )
+        for image in test.images
+        if test.labels_of(image)
+    ]
+    assert report.images == len(twins) == 30
+    for name in twins[0]:
+        assert report[name] == pytest.approx(np.mean([twin[name] for twin in twins])), name
+
+
+def test_known_labels_may_have_ids_of_their_own(models: dict[str, Annotator]) -> None:
+    known = Annotations.from_pairs([("neu", "x y"), ("neu", "nie gehört"), ("neu", "007"), ("leer", "nie gehört")])
+    test = Annotations.from_pairs([("neu", "Meer"), ("leer", "Meer"), ("fremd", "Meer")])
+    report = models["context"].evaluate(test, known=known, tops=(8,))
+    expected = [
+        [one.label for one in models["context"].annotate(labels=labels, top=8)].index("Meer") + 1
+        for labels in (["x y", "007"], [])
+    ]
+    assert report["mrr"] == pytest.approx((1 / expected[0] + 1 / expected[1] + 0) / 3)
+    assert report.unknown_images == 1
+
+
+def test_a_label_both_known_and_held_out_is_told(models: dict[str, Annotator], data: Annotations) -> None:
+    with pytest.raises(DataError, match="is both held out and known"):
+        models["context"].evaluate(data, known=data)
+
+
 # --- saving ---
 
 
@@ -99,6 +233,37 @@ def test_a_saved_model_comes_back_the_same(fitted: Annotator, data: Annotations,
         assert loaded.config() == fitted.config()
         assert loaded.known_ == data
         assert loaded.annotate(list(data.images), top=3) == fitted.annotate(list(data.images), top=3)
+
+
+@each_model
+def test_a_saved_model_has_its_memory_and_suggests_the_same(
+    tower: str, models: dict[str, Annotator], data: Annotations, tmp_path: Path
+) -> None:
+    model = models[tower]
+    model.save(tmp_path / "model")
+    loaded = Annotator.load(tmp_path / "model")
+    assert loaded.training_ == model.training_
+    assert loaded.model_.memory_weight == model.model_.memory_weight
+    ours, theirs = model.model_.arrays(), loaded.model_.arrays()
+    assert {name: array.tobytes() for name, array in ours.items()} == {
+        name: array.tobytes() for name, array in theirs.items()
+    }
+    assert ("memory_values" in theirs) is (model.preset == "context")
+    assert loaded.annotate(list(data.images), top=8) == model.annotate(list(data.images), top=8)
+    assert loaded.annotate(labels=ROWS, top=8) == model.annotate(labels=ROWS, top=8)
+
+
+@pytest.mark.parametrize("settings", [{}, {"tower": "context+id"}])
+def test_the_whole_preset_is_saved_as_equal_bytes_on_any_number_of_workers(
+    settings: dict[str, Any], data: Annotations, tmp_path: Path
+) -> None:
+    for workers in (1, 2, 3):
+        model = Annotator(dimensions=8, epochs=3, negatives=4, workers=workers, **settings).fit(data)
+        model.save(tmp_path / str(workers))
+    one, two, three = (
+        {file.name: file.read_bytes() for file in (tmp_path / str(workers)).iterdir()} for workers in (1, 2, 3)
+    )
+    assert one == two == three
 
 
 def test_equal_runs_are_saved_as_equal_bytes(fitted: Annotator, data: Annotations, tmp_path: Path) -> None:
@@ -189,7 +354,7 @@ def test_the_constructor_does_no_work(data: Annotations) -> None:
     model = Annotator("no such preset", epochs=-1)
     with pytest.raises(ConfigError, match="preset must be one of"):
         model.fit(data)
-    assert repr(Annotator(seed=3, loss="hinge")) == "Annotator(preset='vse-ens', seed=3, loss='hinge')"
+    assert repr(Annotator(seed=3, loss="hinge")) == "Annotator(preset='context', seed=3, loss='hinge')"
 
 
 # --- stopping and going on ---

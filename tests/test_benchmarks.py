@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import labels, memory, speed, workers
+from benchmarks import ablation, context, growing, labels, memory, speed, variations, vocabularies, workers
 from benchmarks.benchmark import Benchmark, Check, Score
 from benchmarks.contest import Training, Turn, best, cost, hold
 from benchmarks.data_sets import REAL, real, zipf
@@ -21,7 +21,9 @@ from benchmarks.results import Result, load, store
 from benchmarks.suite import SUITE
 from benchmarks.yardstick import Yardstick, uniform_negatives
 
-from vse_ens.config import Config
+from vse_ens.config import Config, configure
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.scenes import scenes
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 
@@ -133,7 +135,7 @@ def test_a_turn_of_some_rounds_goes_on_where_the_last_one_ended() -> None:
 def test_speed_workers_and_labels_measure_and_judge() -> None:
     raw = speed.measure(speed.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, others=(), other_turns=1))
     assert [check.limit for check in speed.score(_stored(raw)).checks][-1] == 0.4
-    raw = workers.measure(workers.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, kinds=("uniform",)))
+    raw = workers.measure(workers.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, kinds=("uniform", "context")))
     assert raw["skipped"] or workers.score(_stored(raw)).checks[0].limit == 1.6
     cases = (Case(200, 20), Case(200, 100)), (Case(100, 20, rounds=1), Case(400, 20, rounds=1))
     raw = labels.measure(labels.Sizes(*cases, dimensions=8, turns=1))
@@ -143,6 +145,98 @@ def test_speed_workers_and_labels_measure_and_judge() -> None:
 def test_memory_measures_and_judges() -> None:
     raw = memory.measure(memory.Sizes(words=(60, 80), images=300, real=(), supports=(4, 8)))
     assert [check.limit for check in memory.score(_stored(raw)).checks] == [0.012, 20.0, 0.012]
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Annotations:
+    """Made-up pairs in place of a real data set."""
+    data = scenes(150, 60)
+    for benchmark in (ablation, context, growing, variations):
+        monkeypatch.setattr(benchmark, "real", lambda _: ({"corel5k": data}, []))
+    return data
+
+
+@pytest.mark.usefixtures("tiny")
+def test_context_is_held_to_its_floors_and_to_ease() -> None:
+    raw = context.measure(context.Sizes(seeds=(0, 1), words=(60,), images=150, epochs=1))
+    score = context.score(_stored(raw))
+    assert [check.limit for check in score.checks] == [0.755, 0.487, 0.958, 0.0, 0.0, 0.0]
+    seeds = [fit["metrics"]["mrr"] for fit in raw["sets"]["corel5k"]["context"]]
+    ease = raw["sets"]["corel5k"]["ease"]["metrics"]["mrr"]
+    assert score.checks[1].value == pytest.approx(np.mean(seeds))
+    assert score.checks[4].value == pytest.approx(np.mean(seeds) - ease)
+    assert [row[1] for row in score.tables[0].rows][:3] == ["context, mean", "context, seed 0", "context, seed 1"]
+
+
+def test_every_cell_of_the_ablation_is_a_model_and_the_last_tower_is_the_preset() -> None:
+    configs = {cell: cell.config() for cell in ablation.GRID if cell.loss}
+    assert len(set(configs.values())) == len(configs) == 4 * 13
+    assert configs[ablation.Cell("context + combinations + memory", "vse-ens", "softmax")] == configure("context")
+    assert all(config.validate and config.refit for config in configs.values())
+
+
+@pytest.mark.usefixtures("tiny")
+def test_ablation_shows_each_cell_and_what_the_sampler_adds() -> None:
+    cells = [ablation.Cell("context", sampler, "softmax") for sampler in ("uniform", "vse-ens")]
+    raw = ablation.measure(ablation.Sizes(cells=(*cells, ablation.Cell("memory alone")), epochs=1))
+    grid, gains = ablation.score(_stored(raw)).tables
+    assert [row[:3] for row in grid.rows] == [
+        ("context", "softmax", "uniform"),
+        ("", "", "vse-ens"),
+        ("memory alone", "", ""),
+    ]
+    assert sum(row[3].count("**") for row in grid.rows) >= 4
+    plain, adaptive = (cell["mrr"] for cell in raw["sets"]["corel5k"]["cells"][:2])
+    assert [row[2].split(" / ")[1] for row in gains.rows] == [f"{adaptive - plain:+.3f}"]
+
+
+def test_vocabularies_compare_after_as_many_epochs_and_as_much_time() -> None:
+    def curve(seconds: float, *reached: float) -> list[dict[str, float]]:
+        return [{"epoch": n, "seconds": n * seconds, "recall@10": value} for n, value in enumerate(reached, 1)]
+
+    curves = {"uniform": curve(1.0, 0.1, 0.2, 0.3), "vse-ens": curve(2.0, 0.2, 0.4, 0.5)}
+    raw = {"images": 9, "epochs": 3, "cases": [{"labels": 300, "negatives": 8, "curves": curves}]}
+    (row,) = vocabularies.score(raw).tables[0].rows
+    assert row[2:7] == ("0.3000", "0.5000", "+0.2000", "0.3000", "+0.0000")
+    raw = vocabularies.measure(vocabularies.Sizes(words=(60,), images=150, negatives=(8,), epochs=2))
+    assert [point["epoch"] for point in raw["cases"][0]["curves"]["vse-ens"]] == [1, 2]
+
+
+def test_growth_keeps_images_and_labels_back(tiny: Annotations) -> None:
+    old, more = growing.growth(tiny)
+    assert old.pairs + more.pairs == tiny.pairs
+    assert len(old.labels) == len(tiny.labels) - 5
+    new = set(tiny.images) - set(old.images)
+    assert len(new) >= len(tiny.images) // 10
+    assert all(more.labels_of(image) == tiny.labels_of(image) for image in new)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_growing_measures_and_judges() -> None:
+    raw = growing.measure(growing.Sizes(presets=("context",), epochs=1))
+    score = growing.score(_stored(raw))
+    assert [check.limit for check in score.checks] == [0.01, 0.2]
+    assert [row[2] for row in score.tables[0].rows] == ["before", "grown", "from scratch on all"]
+
+
+def test_a_variation_differs_from_the_preset_in_one_setting(tiny: Annotations) -> None:
+    (_, base), *others = variations.variations(tiny).items()
+    for title, config in others:
+        changed = {name for name, value in config.to_dict().items() if getattr(base, name) != value}
+        assert changed == {title.split()[0]}
+    assert dict(others)["rank_scale x 0.5"].rank_scale == pytest.approx(base.rank_scale / 2, abs=1e-4)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_variations_that_are_kept_are_not_trained_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    base = configure("context", epochs=1)
+    tried = {"as it is": base, "patience 6": base.override(patience=6)}
+    monkeypatch.setattr(variations, "variations", lambda _: tried)
+    shown = variations.compare(tmp_path / "rows.jsonl", seeds=(0,))
+    assert "| patience 6 | +0.0000 ± 0.0000 | +0.0000 |" in shown
+    monkeypatch.setattr(variations, "attempt", None)
+    assert variations.compare(tmp_path / "rows.jsonl", seeds=(0,)) == shown
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
 
 
 def _stored(raw: dict[str, object]) -> dict[str, object]:

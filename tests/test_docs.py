@@ -21,6 +21,7 @@ RUN = (
     "docs/baselines.md",
     "docs/cli.md",
     "docs/compare.md",
+    "docs/context.md",
     "docs/data.md",
     "docs/datasets.md",
     "docs/features.md",

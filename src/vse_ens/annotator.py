@@ -110,9 +110,11 @@ class Annotator:
         """
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.train.checkpoint import Checkpoints
+        from vse_ens.train.footprint import check_footprint
         from vse_ens.train.trainer import Trainer
 
         known = _annotations(data)
+        check_footprint(self.config(), known, self.workers)
         trainer = Trainer(self.config(), known, self.workers)
         checkpoints = Checkpoints(Path(checkpoint), known) if checkpoint is not None else None
         self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
@@ -176,7 +178,7 @@ class Annotator:
         """How many bytes `fit` would need for ``data``, part by part, and how many there are."""
         from vse_ens.train.footprint import footprint
 
-        return footprint(self.config(), _annotations(data))
+        return footprint(self.config(), _annotations(data), self.workers)
 
     def _take(self, trainer: Trainer, known: Annotations) -> None:
         """Keep what a trainer has learnt."""

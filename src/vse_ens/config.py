@@ -281,7 +281,7 @@ PRESETS: dict[str, Config] = {
         label_memory=True,
         validate=True,
         metric="overall",
-        patience=3,
+        patience=4,
         refit=True,
         **CONTEXT_STEPS,
     ),

@@ -21,7 +21,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     split = scenes(images=300, seed=0).leave_one_out()
     write_parquet({folder / "train.parquet": split.train, folder / "test.parquet": split.test})
-    Annotator(epochs=3, dimensions=8).fit(split.train).save(folder / "model")
+    Annotator("vse-ens", epochs=3, dimensions=8).fit(split.train).save(folder / "model")
     return folder
 
 
@@ -55,6 +55,27 @@ def test_rankings_are_kept(vse: Vse, trained: Path, tmp_path: Path) -> None:
     report = summarise(Rankings.load(path), seed=3)
     assert report.metrics == document["metrics"]
     assert {name: list(ends) for name, ends in report.intervals.items()} == document["intervals"]
+
+
+def test_images_are_scored_by_the_labels_in_a_file(vse: Vse, tmp_path: Path) -> None:
+    split = scenes(images=300, labels=60, seed=0).new_images(share=0.2)
+    revealed, test = tmp_path / "revealed.parquet", tmp_path / "test.parquet"
+    write_parquet({revealed: split.revealed, test: split.test})
+    model = Annotator(epochs=3, dimensions=8, negatives=4).fit(split.train)
+    model.save(tmp_path / "model")
+    answer = vse("evaluate", tmp_path / "model", test, "--known", revealed, "--json")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.document["metrics"] == model.evaluate(split.test, known=split.revealed).metrics
+    assert answer.document["unknown_images"] == 0
+    strangers = vse("evaluate", tmp_path / "model", test, "--json").document
+    assert strangers["metrics"]["recall@10"] < answer.document["metrics"]["recall@10"]
+
+    told = vse("evaluate", tmp_path / "model", test, "--known", tmp_path / "reveald.parquet")
+    assert told.status == 1
+    assert "reveald.parquet does not exist; did you mean" in told.err
+    told = vse("evaluate", tmp_path / "model", test, "--known", test)
+    assert told.status == 1
+    assert "is both held out and known" in told.err
 
 
 def test_the_options_of_reading_reach_the_reader(vse: Vse, trained: Path, tmp_path: Path) -> None:

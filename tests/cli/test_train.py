@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 from vse_ens.annotator import Annotator
+from vse_ens.config import METRICS
+from vse_ens.data.scenes import scenes
 
 Vse = Callable[..., Any]
 SETTINGS = ("--preset", "vse-ens", "--dimensions", 8, "--epochs", 3)
@@ -26,6 +29,27 @@ def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path)
     )
     assert len(Annotator.load(tmp_path / "model").annotate("img 00", top=3)) == 3
     assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    scenes(images=200, labels=60, seed=1).to_frame().write_csv(path)
+    settings = ("--dimensions", 8, "--negatives", 4, "--epochs", 3)
+    answer = vse("train", path, "--out", tmp_path / "model", *settings)
+    assert answer.status == 0
+    words = " ".join(answer.out.split())
+    assert re.search(r"epochs (\d) on all pairs, after 3 with labels held out, of which \1 was best", words)
+    assert re.search(r"validation recall@5 0\.\d{4}, .*, overall 0\.\d{4}", words)
+    assert re.search(r"label memory weight [\d.]+, found on the held-out labels", words)
+
+    document = vse("train", path, "--out", tmp_path / "again", *settings, "--json").document
+    assert (document["preset"], document["epochs"]) == ("context", 3 + document["best_epoch"])
+    assert document["memory_weight"] > 0.0
+    assert set(document["validation"]) == set(METRICS)
+    assert document["config"]["rank_scale"] > 0.0, "chosen from the data"
+    assert document["config"]["combinations"] > 0
+    tried = [report["validation"] is not None for report in document["history"]]
+    assert tried == [True] * 3 + [False] * document["best_epoch"]
 
 
 def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: Path, tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
     assert memory_bytes(20_000, 60_000_000, 10**9) < 2e9
     assert memory_bytes(20_000, 60_000_000, 10**6) < memory_bytes(20_000, 60_000_000, 10**8)
     few, more, most = (
-        memory_bytes(labels, pairs, 10**9) for labels, pairs in [(20_000, 10**6), (100_000, 10**6), (100_000, 6 * 10**7)]
+        memory_bytes(labels, pairs, 10**9)
+        for labels, pairs in [(20_000, 10**6), (100_000, 10**6), (100_000, 6 * 10**7)]
     )
     assert few < more < most < 3e9
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from train.runs import bytes_of, counted, finished, small_config, small_data
+from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.errors import ConfigError
 from vse_ens.train.checkpoint import Checkpoints, fingerprint
 from vse_ens.train.trainer import Trainer
@@ -33,6 +33,8 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "decaying": {"sampler": "uniform", "learning_rate_decay": 0.5, "epochs": 3},
     "features": {"sampler": "uniform", "tower": "id+features"},
+    "trained anew": {"sampler": "uniform", "validate": True, "refit": True, "epochs": 3, "metric": "auc"},
+    "whole preset": whole_preset().to_dict(),
     "odd length": {"sampler": "vse-ens", "dimensions": 6, "validate": True, "epochs": 3},
 }
 
@@ -41,19 +43,23 @@ RUNS: dict[str, dict[str, Any]] = {
 def test_goes_on_from_any_round_to_the_same_bytes(run: str, tmp_path: Path) -> None:
     config, data = small_config(**RUNS[run]), small_data(features=run == "features")
     whole = finished(config, data)
-    rounds = sum(1 for _ in Trainer(config, data, 1).rounds())
+    final = [progress.final for progress in Trainer(config, data, 1).rounds()]
+    rounds, trial = len(final), final.index(True)
     assert rounds > 5
-    for stop in sorted({0, 1, 2, 3, rounds // 2, rounds - 1, rounds}):
+    assert (trial > 0) is config.refit
+    for stop in sorted({0, 1, 2, 3, max(trial - 1, 0), trial, trial + 1, (trial + rounds) // 2, rounds - 1, rounds}):
         trainer = Trainer(config, data, 1)
         for _ in islice(trainer.rounds(), stop):
             pass
         Checkpoints(tmp_path / "run", data).write(trainer)
         resumed = Trainer(config, data, 2)
         assert Checkpoints(tmp_path / "run", data).resume(resumed)
-        assert bytes_of(resumed.embeddings) == bytes_of(trainer.embeddings)
+        assert bytes_of(resumed.model) == bytes_of(trainer.model)
         for _ in resumed.rounds():
             pass
-        assert bytes_of(resumed.embeddings) == bytes_of(whole.embeddings), f"after {stop} of {rounds} rounds"
+        assert bytes_of(resumed.model) == bytes_of(whole.model), f"after {stop} of {rounds} rounds"
+        assert resumed.model.memory_weight == whole.model.memory_weight
+        assert resumed.memory_regularization == whole.memory_regularization
         assert counted(resumed.history) == counted(whole.history)
         assert resumed.best_epoch == whole.best_epoch
         assert resumed.best_validation == whole.best_validation

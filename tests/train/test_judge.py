@@ -22,7 +22,7 @@ from vse_ens.model.memory import LabelMemory
 from vse_ens.run.threads import Workers
 from vse_ens.train import judge as judging
 from vse_ens.train.combinations import common_combinations
-from vse_ens.train.judge import Judge, climb
+from vse_ens.train.judge import Judge, climb, most_held_out
 from vse_ens.train.trainer import Trainer
 
 CHOICES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -101,6 +101,12 @@ def test_held_out_labels_are_not_in_the_part_that_is_trained_on(data: Annotation
     assert train.labels == held_out.labels == data.labels
 
 
+def test_images_with_many_labels_can_spare_more() -> None:
+    assert most_held_out(1_000, 3_000) == 200, "a fifth of the images"
+    assert most_held_out(1_000, 20_000) == 800, "or one pair of 25"
+    assert most_held_out(10**6, 10**8) == 4_000
+
+
 def test_never_more_than_it_takes_to_see_a_difference(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "_MOST_IMAGES", 25)
     assert Judge(PLAIN, data, 1).split.test.pairs == 25
@@ -175,7 +181,8 @@ def test_lambda_is_found_by_what_the_memory_does_alone(data: Annotations, monkey
 
         def worth(one: float, train: Annotations = train, held_out: Annotations = held_out) -> NDArray[np.float64]:
             scorer = FunctionScorer(train.images, train.labels, by_counts(learn(train, one), 1.0, train))
-            return per_image(evaluate(scorer, train, held_out, workers=1))["map"]
+            found = per_image(evaluate(scorer, train, held_out, workers=1))
+            return (found["recall@10"] + found["map"]) / 2
 
         found[first] = judge.regularization
         assert found[first] == climb(choices, first, worth)
@@ -221,9 +228,7 @@ def test_without_a_memory_there_is_no_weight(data: Annotations, monkeypatch: pyt
     found = judge.judge(embeddings_of(noise(data, 1.0)))
     assert found.memory_weight == 0.0
     train, held_out = judge.split
-    assert found.metrics["auc"] == pytest.approx(
-        mean_metrics(noise(data, 1.0).__getitem__, train, held_out, 1)["auc"]
-    )
+    assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(data, 1.0).__getitem__, train, held_out, 1)["auc"])
 
 
 @pytest.mark.parametrize("tower", ["features", "id+features", "context+features"])

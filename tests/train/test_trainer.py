@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +12,12 @@ import pytest
 from kernels.problems import annotations
 from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import METRICS
+from vse_ens.data.scenes import scenes
 from vse_ens.errors import DataError, TrainingError
 from vse_ens.memory.learn import learn_memory
+from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
+from vse_ens.train import judge as judging
 from vse_ens.train.judge import Judge, Judgement
 from vse_ens.train.trainer import Trainer
 
@@ -127,8 +130,116 @@ TOLD = [(0.1, 5.0), (0.3, 40.0), (0.2, 80.0), (0.25, 80.0)]
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second of four epochs is best."""
-    monkeypatch.setattr(
-        Judge,
-        "judge",
-        lambda self, *_: Judgement(dict.fromkeys(METRICS, TOLD[next(self.__dict__.setdefault("turn", iter(range(9))))][0]), TOLD[1][1]),
-    )
+    turns: Counter[Judge] = Counter()
+
+    def judge(self: Judge, _: Embeddings) -> Judgement:
+        value, weight = TOLD[turns[self]]
+        turns[self] += 1
+        return Judgement(dict.fromkeys(METRICS, value), weight)
+
+    monkeypatch.setattr(Judge, "judge", judge)
+
+
+def trial_models(trainer: Trainer) -> list[Embeddings]:
+    """What the trial has after each of its epochs; the trainer is left at its end."""
+    return [trainer._current.copy() for _ in islice(trainer.epochs(), len(TOLD))]
+
+
+@pytest.mark.usefixtures("told")
+def test_what_is_trained_anew_is_trained_on_all_pairs_for_as_long_as_was_best() -> None:
+    config, data = whole_preset(epochs=9), small_data()
+    trainer = finished(config, data)
+    plain = finished(config.unjudged().override(epochs=2), data)
+    assert [report.epoch for report in trainer.history] == [1, 2, 3, 4, 1, 2]
+    assert counted(trainer.history[4:]) == counted(plain.history)
+    assert [report.draws for report in trainer.history[4:]] == [data.pairs, data.pairs]
+    assert max(report.draws for report in trainer.history[:4]) < data.pairs
+    assert bytes_of(trainer.embeddings) == bytes_of(plain.embeddings)
+    assert trainer.best_epoch == 2
+    assert trainer.best_validation == dict.fromkeys(METRICS, 0.3)
+
+
+@pytest.mark.usefixtures("told")
+def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> None:
+    data = small_data()
+    trainer = finished(whole_preset(epochs=9), data)
+    assert trainer.model.memory_weight == 40.0
+    assert trainer.memory_regularization is not None
+    with Workers(1) as workers:
+        whole = learn_memory(data, trainer.memory_regularization, workers)
+    assert trainer.model.memory is not None
+    np.testing.assert_array_equal(trainer.model.memory.values, whole.values)
+
+
+def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Judge, "judge", lambda *_: Judgement(dict.fromkeys(METRICS, 0.5), 0.0))
+    asked, not_asked = (finished(whole_preset(label_memory=memory), small_data()) for memory in (True, False))
+    assert asked.model.memory is not_asked.model.memory is None
+    assert asked.memory_regularization is not None
+    assert not_asked.memory_regularization is None
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(("held_out", "refit"), [(2, True), (8, False)])
+def test_it_is_not_trained_anew_where_hardly_a_label_was_held_out_or_nobody_asked(
+    held_out: int, refit: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "_MOST_IMAGES", held_out)
+    trainer = Trainer(whole_preset(refit=refit), small_data(), 1)
+    models = trial_models(trainer)
+    assert trainer.finished
+    assert len(trainer.history) == 4
+    assert bytes_of(trainer.embeddings) == bytes_of(models[1])
+
+
+@pytest.mark.usefixtures("told")
+def test_interrupted_in_the_trial_it_gives_the_best_so_far() -> None:
+    trainer = Trainer(whole_preset(), small_data(), 1)
+    models: list[Embeddings] = []
+    for progress in trainer.rounds():
+        if progress.report:
+            models.append(trainer._current.copy())
+        if models:
+            assert bytes_of(trainer.embeddings) == bytes_of(models[:2][-1])
+        assert not trainer.finished
+        if len(models) == 3:
+            break
+    assert trainer.model.memory_weight == 40.0
+
+
+@pytest.mark.usefixtures("told")
+def test_interrupted_when_training_anew_it_gives_the_best_of_the_trial() -> None:
+    trainer = Trainer(whole_preset(), small_data(), 1)
+    best = bytes_of(trial_models(trainer)[1])
+    seen = 0
+    while not trainer.finished:
+        assert bytes_of(trainer.embeddings) == best
+        seen += len(list(islice(trainer.rounds(), 1)))
+    assert seen > 5
+    assert bytes_of(trainer.embeddings) != best
+
+
+@pytest.mark.usefixtures("told")
+def test_progress_tells_the_two_parts_apart() -> None:
+    steps = list(Trainer(whole_preset(epochs=9), small_data(), 1).rounds())
+    trial = [step for step in steps if not step.final]
+    assert steps[: len(trial)] == trial
+    assert {step.epochs for step in trial} == {9}
+    assert {step.epochs for step in steps[len(trial) :]} == {2}
+    assert [step.epoch for step in steps if step.report] == [1, 2, 3, 4, 1, 2]
+    alone = list(Trainer(whole_preset(epochs=9, refit=False), small_data(), 1).rounds())
+    assert {(step.final, step.epochs) for step in alone} == {(True, 9)}
+
+
+@pytest.mark.parametrize("tower", ["context", "context+id", "id"])
+def test_workers_do_not_change_what_the_whole_preset_gives(tower: str) -> None:
+    for data in (small_data(), scenes(images=300, labels=60, seed=1)):
+        one, two, three = (finished(whole_preset(tower=tower), data, workers) for workers in (1, 2, 3))
+        assert one.history[-1].validation is None, "it was trained anew"
+        for other in (two, three):
+            assert bytes_of(one.model) == bytes_of(other.model)
+            assert one.model.memory_weight == other.model.memory_weight
+            assert counted(one.history) == counted(other.history)
+            assert one.memory_regularization == other.memory_regularization
+            assert one.best_validation == other.best_validation
+    assert one.model.memory is not None

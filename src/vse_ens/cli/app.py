@@ -58,9 +58,9 @@ def vse(
 add(app, demo, example="vse demo")
 add(app, info, example="vse info pairs.csv")
 add(app, split, example="vse split pairs.csv --out split --seed 0")
-add(app, train, example="vse train split/train.parquet --out model --validate")
+add(app, train, example="vse train split/train.parquet --out model")
 add(app, evaluate, example="vse evaluate model split/test.parquet")
-add(app, compare, example="vse compare pairs.csv --models vse-ens,ease --out report.html")
+add(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
 add(app, reproduce, example="vse reproduce --quick --out reproduction")
 add(app, doctor, example="vse doctor")
 

@@ -20,7 +20,7 @@ IS_KNOWN, IS_NAN = -1, -2
 _SIGN_PLACE = np.int32(31)
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
 _INFINITY = np.int32(0x7F800000)
-_LEFT_OUT = np.int32(-(2**31))  # below the key of any score
+LEFT_OUT = np.int32(-(2**31))  # below the key of any score
 
 
 class Pairs(NamedTuple):
@@ -63,34 +63,48 @@ def stand(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
 def highest(keys: Keys, chunk: int) -> np.int32:
     """The highest key of a chunk."""
     part_of_keys = keys[chunk * CHUNK : chunk * CHUNK + CHUNK]
-    found = _LEFT_OUT
+    found = LEFT_OUT
     for a in range(CHUNK):
         found = max(found, part_of_keys[a])
     return found
 
 
 @part
-def lead(keys: Keys, peaks: Keys, top: NDArray[np.int32]) -> None:
-    """The labels with the highest keys into ``top``; they are taken out of ``keys``."""
+def find_peaks(keys: Keys, peaks: Keys) -> None:
+    """The highest key of every chunk, for `take_best`."""
     for chunk in range(peaks.shape[0]):
         peaks[chunk] = highest(keys, chunk)
+
+
+@part
+def take_best(keys: Keys, peaks: Keys) -> int:
+    """The label with the highest key, of equals the lowest number, which is taken out of ``keys``; -1 if all are."""
+    best = LEFT_OUT
+    for chunk in range(peaks.shape[0]):
+        best = max(best, peaks[chunk])
+    if best <= -_INFINITY:
+        return -1
+    chunk = 0
+    while peaks[chunk] != best:
+        chunk += 1
+    label = chunk * CHUNK
+    while keys[label] != best:
+        label += 1
+    keys[label] = LEFT_OUT
+    peaks[chunk] = highest(keys, chunk)
+    return label
+
+
+@part
+def lead(keys: Keys, peaks: Keys, top: NDArray[np.int32]) -> None:
+    """The labels with the highest keys into ``top``; they are taken out of ``keys``."""
+    find_peaks(keys, peaks)
     top[:] = -1
     for place in range(top.shape[0]):
-        best = _LEFT_OUT
-        for chunk in range(peaks.shape[0]):
-            best = max(best, peaks[chunk])
-        if best <= -_INFINITY:
+        label = take_best(keys, peaks)
+        if label < 0:
             return
-        # The first chunk and the first label in it: of equal scores the lowest number leads.
-        chunk = 0
-        while peaks[chunk] != best:
-            chunk += 1
-        label = chunk * CHUNK
-        while keys[label] != best:
-            label += 1
         top[place] = label
-        keys[label] = _LEFT_OUT
-        peaks[chunk] = highest(keys, chunk)
 
 
 @kernel
@@ -109,14 +123,14 @@ def rank_rows(
     """
     labels = scores.shape[1]
     peaks = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
-    keys = np.full(peaks.shape[0] * CHUNK, _LEFT_OUT, np.int32)
+    keys = np.full(peaks.shape[0] * CHUNK, LEFT_OUT, np.int32)
     bits = scores.view(np.int32)
     for n in range(first, last):
         row, image = rows[n], images[n]
         all_numbers = fill_keys(bits[n], keys)
         known_labels = known.labels[known.indptr[image] : known.indptr[image + 1]]
         for place in range(known_labels.shape[0]):
-            keys[known_labels[place]] = _LEFT_OUT
+            keys[known_labels[place]] = LEFT_OUT
         for pair in range(held_out.indptr[row], held_out.indptr[row + 1]):
             label = held_out.labels[pair]
             found.tied[pair] = 0
@@ -124,7 +138,7 @@ def rank_rows(
                 found.above[pair] = IS_NAN
             elif label < 0:
                 found.above[pair] = labels - known_labels.shape[0]
-            elif keys[label] == _LEFT_OUT:
+            elif keys[label] == LEFT_OUT:
                 found.above[pair] = IS_KNOWN
             else:
                 found.above[pair], found.tied[pair] = stand(keys, keys[label])

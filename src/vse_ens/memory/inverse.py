@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from vse_ens.errors import ConfigError
 from vse_ens.run.blas import one_thread
 
-_BLOCK = 512
+BLOCK = 512
+"""Rows and columns that are mirrored at a time: three times a block of doubles is made on the way."""
 
 
 def invert_in_place(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -31,8 +32,8 @@ def invert_in_place(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _mirror(matrix: NDArray[np.float64]) -> None:
     """Copy the lower triangle, all that LAPACK fills, to the upper one, block by block."""
-    for start in range(0, len(matrix), _BLOCK):
-        stop = start + _BLOCK
+    for start in range(0, len(matrix), BLOCK):
+        stop = start + BLOCK
         corner = np.tril(matrix[start:stop, start:stop])
         matrix[start:stop, start:stop] = corner + np.tril(corner, -1).T
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T

@@ -7,6 +7,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.memory.closed_form import label_weights
 from vse_ens.memory.counting import gram, sources
 from vse_ens.memory.ease_cost import memory_needed
+from vse_ens.memory.inverse import BLOCK
 from vse_ens.memory.sparse import MOST_SUMS, partner_memory
 from vse_ens.model.memory import LabelMemory
 from vse_ens.run.threads import Workers
@@ -59,7 +60,7 @@ def memory_bytes(labels: int, pairs: int, meetings: int) -> int:
     ``meetings`` is how many other labels the pairs' images have, summed over all pairs.
     """
     if labels <= DENSE_LABELS:
-        return int(1e9 * memory_needed(labels)) + _BYTES_A_PAIR * pairs
+        return int(1e9 * memory_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + _BYTES_A_PAIR * pairs
     sums = 12 * min(MOST_SUMS, labels * (labels - 1) // 2, meetings)
     places = labels * SUPPORT
     return sums + _BYTES_A_PLACE * places + _BYTES_A_WEIGHT * min(places, meetings) + _BYTES_A_PAIR * pairs

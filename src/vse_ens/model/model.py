@@ -31,10 +31,14 @@ class Model:
     def scores_of(self, vectors: Floats, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
         """The same by vector and known labels, in CSR form: for images of which nothing else is known."""
         scores = self.embeddings.scores(vectors)
-        if self.memory is not None and self.memory_weight:
-            scales = np.full(len(vectors), self.memory_weight, np.float32)
-            self.memory.add_scores(Pairs(indptr, indices), scales, scores)
+        self.add_memory(indptr, indices, scores)
         return scores
+
+    def add_memory(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], scores: Floats) -> None:
+        """Add what the memory says to rows of ``scores``, by their known labels in CSR form."""
+        if self.memory is not None and self.memory_weight:
+            scales = np.full(len(scores), self.memory_weight, np.float32)
+            self.memory.add_scores(Pairs(indptr, indices), scales, scores)
 
     def settled(self, features: Any = None) -> Model:
         """After training: a model that needs no features to score the images it knows."""

@@ -1,7 +1,7 @@
 """New pairs, images and labels join a trained model: much cheaper than training again, and what was learnt stays close.
 
 Old rows keep their vectors; new ones start as in any training. Then the images with new pairs are trained, among
-three times as many others, so that what is not new is not forgotten. The label-label memory, which is counts, is made anew.
+twice as many others, so that what is not new is not forgotten. The label-label memory, which is counts, is made anew.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vse_ens.train.rounds import EpochPlan
 from vse_ens.train.state import initial_embeddings, padded
 
 # Of the old images, so many for each image with new pairs are trained along.
-_REHEARSED = 3.0
+_REHEARSED = 2.0
 
 
 class Grower:
@@ -79,8 +79,8 @@ class Grower:
 
 
 def epochs_to_grow(config: Config, trained: int) -> int:
-    """How long to train after ``trained`` epochs: half as long with AdaGrad, a quarter with plain steps."""
-    return math.ceil(min(trained, config.epochs) / (2 if config.has_context else 4))
+    """How long to train after ``trained`` epochs: half as long with AdaGrad, a third with plain steps."""
+    return math.ceil(min(trained, config.epochs) / (2 if config.has_context else 3))
 
 
 def carried_over(embeddings: Embeddings, old: Annotations, known: Annotations, start: Embeddings) -> Embeddings:

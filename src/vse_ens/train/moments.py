@@ -21,7 +21,7 @@ from vse_ens.train.combinations import common_combinations
 from vse_ens.train.judge import most_held_out
 from vse_ens.train.rounds import Schedule
 from vse_ens.train.state import BLOCK_ROWS, padded_width
-from vse_ens.train.trainer import _WORTH_REFITTING
+from vse_ens.train.trainer import WORTH_REFITTING
 
 Parts = dict[str, int]
 
@@ -30,7 +30,9 @@ Parts = dict[str, int]
 _DRAWN = 32
 _PAIR_HELD_OUT = 23
 _PAIR_COUNTED = 8
-_IMAGE_ORDERED = 64
+_IMAGE_PLANNED = 40
+# An image's place in the epoch, how many pairs come before it, and how many inputs it has.
+_IMAGE_ORDERED = 24
 # Of a combination: its two labels, its sum of squares, how it is looked up; and what finding it takes.
 _COMBINATION = 20
 _COMBINATION_FOUND = 48
@@ -47,6 +49,8 @@ class Moments:
         self._workers = workers
         self._images, self._labels = len(data.images), len(data.labels)
         self._width = padded_width(config.dimensions)
+        # Features that a tower needs and the data lack are for the trainer to miss.
+        self._has_features = config.has_features and data.features is not None
         self._counts = data.labels_per_image
         self._longest = int(self._counts.max(initial=0))
         self._meetings = int((self._counts * (self._counts - 1)).sum())
@@ -56,21 +60,23 @@ class Moments:
         config, best = self._config, int(self._config.validate)
         # The vectors that the trainer holds are there from the start; of the best epoch there is a copy.
         if config.validate:
-            yield "to hold labels out", {"pairs": _PAIR_HELD_OUT * self._data.pairs + _IMAGE_ORDERED * self._images}
+            yield "to hold labels out", {"pairs": _PAIR_HELD_OUT * self._data.pairs + _IMAGE_PLANNED * self._images}
         yield "to begin", self._alive(drawing=self._drawing)
         yield "to begin", self._alive(copies=1)
         # While the copy of a better epoch is made, that of the last one is still there.
-        yield "to train", self._alive(copies=2 * best, engine=True)
+        yield "to train", self._alive(copies=2 * best, engine=True, planning=_IMAGE_PLANNED * self._images)
         if config.validate:
-            trying = _OTHER_MEMORIES * self._memory_held if self._labels <= DENSE_LABELS else 0
-            yield "to validate", self._alive(
-                copies=1, engine=True, validation=self._validation, memory=trying + self._memory_learnt
+            others = _OTHER_MEMORIES * self._memory_held if self._labels <= DENSE_LABELS else 0
+            yield "to validate", self._alive(copies=1, engine=True, memory=others + self._memory_learnt)
+            yield (
+                "to validate",
+                self._alive(copies=1, engine=True, memory=others + self._memory_held, validation=self._validation),
             )
         if self._refits:
             yield "to train anew", self._alive(copies=2, engine=True, memory=self._memory_held, drawing=self._drawing)
             yield "to train anew", self._alive(copies=3, engine=True, memory=self._memory_held)
         yield "to finish", self._alive(copies=best + 1, memory=self._memory_held + self._memory_learnt)
-        if config.has_features:
+        if self._has_features:
             settled = (1 + config.has_ids) * self._images * 4 * config.dimensions
             yield "to finish", self._alive(copies=best + 1, settled=settled, memory=2 * self._memory_held)
 
@@ -81,6 +87,7 @@ class Moments:
         engine: bool = False,
         validation: int = 0,
         memory: int = 0,
+        planning: int = 0,
         drawing: int = 0,
         settled: int = 0,
     ) -> Parts:
@@ -88,7 +95,7 @@ class Moments:
         parts = {
             "copies of vectors": copies * sum(self._tables.values()) + settled,
             "drawing vectors": drawing,
-            "pairs": self._split + (_IMAGE_ORDERED * self._images if engine else 0),
+            "pairs": self._split + planning + (_IMAGE_ORDERED * self._images if engine else 0),
             "label memory": memory,
             "validation": validation,
         }
@@ -104,7 +111,7 @@ class Moments:
             "image vectors": row * self._images if config.has_ids else 0,
             "label vectors": (row + 8) * self._labels,
             "input vectors": inputs if config.has_context else 0,
-            "feature map": row * self._data.features.shape[1] if config.has_features else 0,
+            "feature map": row * self._data.features.shape[1] if self._has_features else 0,
         }
 
     @property
@@ -130,14 +137,14 @@ class Moments:
 
     @property
     def _refits(self) -> bool:
-        held_out = min(most_held_out(self._images), int(np.count_nonzero(self._counts >= 2)))
-        return self._config.refit and held_out > _WORTH_REFITTING * self._data.pairs
+        held_out = min(most_held_out(self._images, self._data.pairs), int(np.count_nonzero(self._counts >= 2)))
+        return self._config.refit and held_out > WORTH_REFITTING * self._data.pairs
 
     @property
     def _validation(self) -> int:
         """A block of scores, and how often each label occurs."""
         most = max(DEFAULT_MEMORY, 128 * self._labels)
-        return min(most, 4 * self._labels * most_held_out(self._images)) + _PAIR_COUNTED * self._data.pairs
+        return min(most, 4 * self._labels * most_held_out(self._images, self._data.pairs)) + _PAIR_COUNTED * self._data.pairs
 
     @cached_property
     def _memory_held(self) -> int:
@@ -177,7 +184,7 @@ class Moments:
         negatives = config.negatives if config.loss == "softmax" else 1
         # Changes are gathered before they are applied.
         gathered = 4 * (negatives + 1)
-        moves = 4 * self._width if config.has_features else 0
+        moves = 4 * self._width if self._has_features else 0
         if config.has_context:
             # A label is an input, and has so many of the image's combinations.
             combined = min(self._combination_table.share, self._longest // 2) if self._combinations else 0
@@ -190,7 +197,7 @@ class Moments:
     @property
     def _features(self) -> int:
         """In CSR form, and what making it takes."""
-        if not self._config.has_features:
+        if not self._has_features:
             return 0
         matrix: Any = self._data.features
         if isinstance(matrix, np.ndarray):

@@ -44,7 +44,7 @@ class Schedule:
         natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
         draws = max(int(natural), _SHORTEST_ROUND)
         # A batch much larger than the vocabulary adds many stale steps to the same rows, and diverges.
-        batch = config.batch or min(4_096, max(32, 2 * labels))
+        batch = config.batch or min(1_024 if config.has_context else 4_096, max(32, 2 * labels))
         return cls(draws, slices, batch)
 
 

@@ -16,7 +16,7 @@ def suited(config: Config, data: Annotations) -> Config:
     """The configuration with every setting that it leaves to the data filled in."""
     chosen: dict[str, float] = {}
     if config.rank_scale == 0.0:
-        chosen["rank_scale"] = round(min(1.0, _RANK_SCALE / len(data.labels) ** 0.5), 4)
+        chosen["rank_scale"] = round(min(1.0, _RANK_SCALE / max(len(data.labels), 1) ** 0.5), 4)
     if config.combinations < 0:
         few = config.has_context and data.pairs <= _MOST_LABELS_AN_IMAGE * len(data.images)
         chosen["combinations"] = _MOST_COMBINATIONS if few else 0

@@ -29,7 +29,7 @@ from vse_ens.train.state import initial_embeddings, padded, shared_tables
 from vse_ens.train.stopping import EarlyStopping
 
 # Where more of the pairs than this are held out, what is left is a poorer data set: the final model is trained on all.
-_WORTH_REFITTING = 0.02
+WORTH_REFITTING = 0.02
 
 
 class Trainer:
@@ -102,7 +102,7 @@ class Trainer:
     def _worth_refitting(self) -> bool:
         if not self._judge or not self.config.refit:
             return False
-        return self._judge.split.test.pairs > _WORTH_REFITTING * self._data.pairs
+        return self._judge.split.test.pairs > WORTH_REFITTING * self._data.pairs
 
     @property
     def best_epoch(self) -> int:

@@ -1,0 +1,119 @@
+"""What is foretold, against what is really made."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernels.problems import random_annotations
+from vse_ens.config import Config, configure
+from vse_ens.data.annotations import Annotations
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.threads import Workers
+from vse_ens.train import moments, state
+from vse_ens.train.engine import Engine
+from vse_ens.train.engines import make_engine
+from vse_ens.train.footprint import footprint
+from vse_ens.train.moments import Moments
+from vse_ens.train.shape import suited
+from vse_ens.train.state import initial_embeddings, padded
+from vse_ens.train.trainer import Trainer
+
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "context": ("context", {}),
+    "context without a memory": ("context", {"label_memory": False, "refit": False}),
+    "vse-ens": ("vse-ens", {"slices": 4}),
+    "vse-ens with validation": ("vse-ens", {"validate": True}),
+    "opt-auc with softmax": ("opt-auc", {"loss": "softmax"}),
+    "warp": ("warp", {}),
+    "with features": ("vse-ens", {"tower": "id+features"}),
+    "with features alone": ("opt-auc", {"tower": "features", "validate": True}),
+    "context with features": ("context", {"tower": "context+features"}),
+}
+
+
+def case(run: str) -> tuple[Config, Annotations]:
+    preset, settings = RUNS[run]
+    data = random_annotations(images=3_000, labels=400, most=8)
+    if "features" in run:
+        matrix = np.random.default_rng(5).random((3_000, 60)).astype(np.float32)
+        data = data.with_features(matrix if "alone" in run else sparse.csr_array(matrix * (matrix > 0.5)))
+    return suited(configure(preset, **settings, dimensions=96, epochs=2), data), data
+
+
+def sized(arrays: Any) -> int:
+    """Bytes of everything in a group of arrays, however deep."""
+    if isinstance(arrays, np.ndarray):
+        return arrays.nbytes
+    return sum(map(sized, arrays)) if isinstance(arrays, tuple | list) else 0
+
+
+def engine_bytes(engine: Engine) -> dict[str, int]:
+    """What an engine really holds beside the vectors and the pairs, under the names of the parts."""
+    held = vars(engine)
+    return {
+        "rankings": sized([held["_sampling"], held["_rank_scratch"]]),
+        "slice copies": sized(held.get("_copies", [])),
+        "batch buffers": sized([held.get("_changes", []), held.get("_moves", [])]),
+        "features": sized(held["_features"]),
+    }
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_vectors_and_buffers_are_foretold_to_the_byte_or_a_little_over(run: str) -> None:
+    config, data = case(run)
+    embeddings = padded(initial_embeddings(config, data))
+    with Workers(2) as workers:
+        engine = engine_bytes(make_engine(config, data, embeddings, workers))
+    train = next(parts for moment, parts in Moments(config, data, 2).all() if moment == "to train")
+    made = {
+        "image vectors": embeddings.image_vectors.nbytes,
+        "label vectors": sized([embeddings.label_vectors, embeddings.label_bias, embeddings.label_squares]),
+        "input vectors": sized([embeddings.input_vectors, embeddings.input_squares, embeddings.combinations])
+        + (sized(tuple(embeddings.combination_table)) if embeddings.has_context else 0),
+        "feature map": embeddings.feature_map.nbytes,
+        **engine,
+    }
+    for name, size in made.items():
+        # An engine's smallest arrays are not counted; making features takes more than holding them.
+        loose = 4.0 if name == "features" else 1.5 if name == "batch buffers" else 1.05
+        assert size - 20_000 <= train[name] <= loose * size + 20_000, (name, size, train[name])
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the first block of random numbers is all that counts in small data."""
+    for module in (state, moments):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 128)
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+def trained(config: Config, data: Annotations) -> Embeddings:
+    trainer = Trainer(config, data, 1)
+    for _ in trainer.rounds():
+        pass
+    return trainer.model.settled(data.features).embeddings
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.usefixtures("small_blocks")
+def test_the_fullest_moment_of_a_training_is_foretold(run: str, request: pytest.FixtureRequest) -> None:
+    config, data = case(run)
+    needed = footprint(config, data, 1)
+    trained(config, data)  # kernels are compiled
+    request.getfixturevalue("traced")
+    before, _ = tracemalloc.get_traced_memory()
+    trained(config, data)
+    _, peak = tracemalloc.get_traced_memory()
+    assert 0.95 * (peak - before) < needed.total < 1.5 * (peak - before), (run, peak - before, str(needed))
