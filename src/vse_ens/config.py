@@ -306,9 +306,12 @@ def configure(name: str, **given: Any) -> Config:
     """A preset with other settings where they are given and not None.
 
     With another tower or loss than the preset's come the steps that suit it; the paper's settings stay the paper's.
+    Without ``validate`` goes what needs held-out labels.
     """
     base = preset(name)
     chosen = {setting: value for setting, value in given.items() if value is not None}
+    if chosen.get("validate") is False:
+        chosen = {"label_memory": False, "refit": False, **chosen}
     if not name.startswith("paper-"):
         wanted = _steps(chosen.get("tower", base.tower), chosen.get("loss", base.loss))
         if wanted != _steps(base.tower, base.loss):

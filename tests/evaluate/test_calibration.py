@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from vse_ens.errors import ModelError
-from vse_ens.evaluate.calibration import Calibration, Floats
+from vse_ens.evaluate.calibration import Calibration
+from vse_ens.model.embeddings import Floats
 
 CALIBRATION = Calibration(2.0, np.array([0, 0.25, 0.5], "f4"), np.array([0, 0.125, 0.5], "f4"))
 

@@ -10,10 +10,10 @@ from vse_ens.data.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import DataError
 from vse_ens.evaluate import calibrator
-from vse_ens.evaluate.calibration import Calibration, Floats
+from vse_ens.evaluate.calibration import Calibration
 from vse_ens.evaluate.calibrator import Calibrator, best_temperature, calibrate, without
 from vse_ens.evaluate.reliability import expected_calibration_error
-from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
 from vse_ens.model.ranking import top_labels
 from vse_ens.streams import Streams
@@ -109,6 +109,13 @@ def test_one_image_is_enough_to_go_on(scores: list[list[float]]) -> None:
     found = confidences(learnt(row, target, best_temperature(row, target)), row)
     assert np.isfinite(found).all()
     assert 0 < found[0, 1] <= 1
+
+
+def test_shares_too_small_for_a_float_make_no_knot() -> None:
+    scores = np.tile(np.array([0.0, 1.0, 200.0], np.float32), (30, 1))
+    calibration = learnt(scores, np.arange(30) % 3, 1.0)
+    assert (np.diff(calibration.shares) > 0).all()
+    assert confidences(calibration, scores)[0] == pytest.approx([0, 0, 1 / 3], abs=0.03)
 
 
 def test_equal_scores_share_alike() -> None:

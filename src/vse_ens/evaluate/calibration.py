@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ModelError
-
-Floats = NDArray[np.float32]
+from vse_ens.model.embeddings import Floats
 
 
 def log_totals(scores: Floats, temperature: float) -> Floats:
@@ -69,7 +68,8 @@ class Calibration:
         ``log_totals`` must have a shape that goes with ``scores``: a column for rows of scores, one number for each
         of single ones. A score of -inf has no chance.
         """
-        return np.interp(shares_of(scores, log_totals, self.temperature), self.shares, self.values).astype(np.float32)
+        shares = shares_of(scores, log_totals, self.temperature)
+        return np.interp(shares, self.shares, self.values).astype(np.float32)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as they are saved."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Split
 from vse_ens.data.rows import Rows
 from vse_ens.errors import DataError
-from vse_ens.evaluate.calibration import Calibration, Floats, log_totals, shares_of
+from vse_ens.evaluate.calibration import Calibration, log_totals, shares_of
 from vse_ens.evaluate.isotonic import isotonic
 from vse_ens.evaluate.reliability import piles
 from vse_ens.evaluate.standing import Numbers
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 from vse_ens.run.blas import one_thread
 
@@ -28,6 +28,7 @@ _FEWEST_ROWS = 32
 # Scores of the sample from which the temperature is found; it has some images in any case.
 _SAMPLE_SCORES = 4_000_000
 _FEWEST_IMAGES = 64
+_ZERO = np.zeros(1, np.float32)
 # Between which temperatures the best is looked for, by their logarithm to base 2, and in how many halvings.
 _COLDEST, _HOTTEST, _HALVINGS = -10.0, 10.0, 24
 
@@ -79,14 +80,11 @@ def best_temperature(scores: Floats, targets: NDArray[np.int64]) -> float:
         expected = np.einsum("ij,ij->i", chances, finite) / chances.sum(axis=1)
         return float(expected.mean(dtype=np.float64)) > found
 
-    return math.exp2(_halved(lambda power: too_low(math.exp2(power)), _COLDEST, _HOTTEST))
-
-
-def _halved(too_low: Callable[[float], bool], low: float, high: float) -> float:
+    low, high = _COLDEST, _HOTTEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if too_low(middle) else (low, middle)
-    return (low + high) / 2
+        low, high = (middle, high) if too_low(math.exp2(middle)) else (low, middle)
+    return math.exp2((low + high) / 2)
 
 
 class Calibrator:
@@ -110,9 +108,10 @@ class Calibrator:
     def finish(self) -> Calibration:
         """The rising function of the share that fits what was gathered."""
         shares, hits = np.concatenate(self._shares), np.concatenate(self._hits)
-        knots, values = _fitted(shares, hits)
-        zero = np.zeros(1, np.float32)
-        return Calibration(self._temperature, np.concatenate([zero, knots]), np.concatenate([zero, values]))
+        # Shares that are too small for a float are 0, and 0 is a knot already.
+        some = shares > 0
+        knots, values = _fitted(shares[some], hits[some])
+        return Calibration(self._temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
 def _fitted(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:

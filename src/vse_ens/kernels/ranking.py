@@ -71,14 +71,14 @@ def highest(keys: Keys, chunk: int) -> np.int32:
 
 @part
 def find_peaks(keys: Keys, peaks: Keys) -> None:
-    """The highest key of every chunk, for `take_best`."""
+    """The highest key of every chunk, for `find_best`."""
     for chunk in range(peaks.shape[0]):
         peaks[chunk] = highest(keys, chunk)
 
 
 @part
-def take_best(keys: Keys, peaks: Keys) -> int:
-    """The label with the highest key, of equals the lowest number, which is taken out of ``keys``; -1 if all are."""
+def find_best(keys: Keys, peaks: Keys) -> int:
+    """The label with the highest key, of equals the lowest number; -1 if there is none left."""
     best = LEFT_OUT
     for chunk in range(peaks.shape[0]):
         best = max(best, peaks[chunk])
@@ -90,9 +90,14 @@ def take_best(keys: Keys, peaks: Keys) -> int:
     label = chunk * CHUNK
     while keys[label] != best:
         label += 1
-    keys[label] = LEFT_OUT
-    peaks[chunk] = highest(keys, chunk)
     return label
+
+
+@part
+def take_out(keys: Keys, peaks: Keys, label: int) -> None:
+    """Let a label be found no more."""
+    keys[label] = LEFT_OUT
+    peaks[label // CHUNK] = highest(keys, label // CHUNK)
 
 
 @part
@@ -101,10 +106,11 @@ def lead(keys: Keys, peaks: Keys, top: NDArray[np.int32]) -> None:
     find_peaks(keys, peaks)
     top[:] = -1
     for place in range(top.shape[0]):
-        label = take_best(keys, peaks)
+        label = find_best(keys, peaks)
         if label < 0:
             return
         top[place] = label
+        take_out(keys, peaks, label)
 
 
 @kernel

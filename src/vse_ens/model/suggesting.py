@@ -25,6 +25,7 @@ Run = Callable[[Sequence[Task]], list[Any]]
 # library returns to the system and asks for again.
 _BLOCK_BYTES = 16_000_000
 _PIECE_BYTES = 400_000
+_FEWEST_ROWS = 16
 
 
 class Suggestions(NamedTuple):
@@ -35,6 +36,8 @@ class Suggestions(NamedTuple):
     """Best first, equal scores in the order of numbers; -1 where there are no more."""
     scores: Floats
     """-inf where there is no label."""
+    log_totals: Floats
+    """log sum_a e^(score / temperature) over all labels an image is not known to have, allowed or not."""
 
 
 def in_turn(tasks: Sequence[Task]) -> list[Any]:
@@ -49,7 +52,13 @@ class Suggester:
     """
 
     def __init__(
-        self, model: Model, top: int, *, allowed: NDArray[np.bool_] | None = None, run: Run = in_turn
+        self,
+        model: Model,
+        top: int,
+        *,
+        allowed: NDArray[np.bool_] | None = None,
+        temperature: float = 1.0,
+        run: Run = in_turn,
     ) -> None:
         if top < 1:
             raise ConfigError(f"top must be at least 1, got {top}")
@@ -57,6 +66,7 @@ class Suggester:
         self._model = model
         self._top = min(top, labels)
         self._denied = np.flatnonzero(np.zeros(labels) if allowed is None else ~allowed)
+        self._temperature = np.float32(temperature)
         self._run = run
         widest = 4 * max(labels, model.embeddings.dimensions, 1)
         self._block, self._piece = max(1, _BLOCK_BYTES // widest), max(1, _PIECE_BYTES // widest)
@@ -78,15 +88,19 @@ class Suggester:
             block = images[first : first + self._block]
             pieces = [slice(start, start + self._piece) for start in range(0, len(block), self._piece)]
             taken = np.concatenate(self._run([_task(vectors, block[piece]) for piece in pieces]))
-            products = taken @ self._model.embeddings.label_vectors.T
+            # Products of a few rows round in another way: there are always enough.
+            enough = np.resize(taken, (max(len(block), _FEWEST_ROWS), taken.shape[1]))
+            products = (enough @ self._model.embeddings.label_vectors.T)[: len(block)]
             found = Best(
                 np.empty((len(block), self._top), np.int32),
                 np.empty((len(block), self._top), np.float32),
+                np.empty(len(block), np.float32),
             )
+            rows = [take_rows(*known, block[piece]) for piece in pieces]
             self._run(
                 [
-                    _task(self._lead, products[piece], taken[piece], take_rows(*known, block[piece]), _part(found, piece))
-                    for piece in pieces
+                    _task(self._lead, products[piece], taken[piece], own, Best(*(array[piece] for array in found)))
+                    for piece, own in zip(pieces, rows, strict=True)
                 ]
             )
             yield Suggestions(block, *found)
@@ -97,12 +111,16 @@ class Suggester:
         rest[:] = embeddings.label_bias
         self._model.add_memory(*known, rest)
         lead_scores(
-            products, rest, vectors, embeddings.label_vectors, embeddings.longest, Pairs(*known), self._denied, found
+            products,
+            rest,
+            vectors,
+            embeddings.label_vectors,
+            embeddings.longest,
+            Pairs(*known),
+            self._denied,
+            self._temperature,
+            found,
         )
-
-
-def _part(found: Best, piece: slice) -> Best:
-    return Best(found.labels[piece], found.scores[piece])
 
 
 def _task(work: Callable[..., Any], *arguments: Any) -> Task:

@@ -47,6 +47,11 @@ class Trainer:
             raise DataError("there is no pair to learn from")
         if len(data.labels) < 2:
             raise DataError(f"learning to rank needs two labels or more, got {len(data.labels)}")
+        if config.validate and not (data.labels_per_image > 1).any():
+            raise DataError(
+                "no image has two labels, so that none can be held out to find the others' worth; bring pairs with more "
+                "labels an image, or use --preset opt-auc"
+            )
         self.config = config = suited(config, data)
         self.history: list[EpochReport] = []
         self._data = data
