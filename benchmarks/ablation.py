@@ -49,13 +49,15 @@ class Cell:
         return configure("vse-ens", **parts, **_JUDGED, dimensions=configure("context").dimensions)
 
 
-# All that goes together: the warp loss takes no other sampler.
+# The plain towers with all that goes together (the warp loss takes no other sampler); what is added to the context
+# tower with the loss that is best for it.
 GRID = (
     *(
         Cell(tower, *parts)
-        for tower in _TOWERS
+        for tower in (_ID, "context")
         for parts in [("warp", "warp"), *((sampler, loss) for loss in _LOSSES for sampler in _SAMPLERS)]
     ),
+    *(Cell(tower, sampler, "softmax") for tower in _TOWERS[2:] for sampler in ("uniform", "vse-ens")),
     Cell(_MEMORY),
 )
 # On 374,000 training pairs most cells take a minute: those that answer a question of their own.
@@ -63,7 +65,7 @@ _LARGE = {
     "nuswide81": (
         Cell(_ID, "uniform", "logistic"),
         Cell(_ID, "vse-ens", "hinge"),
-        *(Cell(tower, sampler, "softmax") for tower in _TOWERS for sampler in ("uniform", "vse-ens")),
+        *(Cell(tower, sampler, "softmax") for tower in _TOWERS[1:] for sampler in ("uniform", "vse-ens")),
         Cell(_MEMORY),
     )
 }

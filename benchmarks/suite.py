@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import reading
 from benchmarks.ablation import ABLATION
 from benchmarks.accuracy import ACCURACY
+from benchmarks.audit import AUDIT
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
 from benchmarks.calibration import CALIBRATION
 from benchmarks.context import CONTEXT
@@ -85,6 +86,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         VOCABULARIES,
         FOLD_IN,
         GROWING,
+        AUDIT,
         CALIBRATION,
     )
 }

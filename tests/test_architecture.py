@@ -27,6 +27,7 @@ NEIGHBOURS = {
     ("experiments", "annotator"),
     ("train", "evaluate"),
     ("curate", "evaluate"),
+    ("curate", "report"),
     ("report", "evaluate"),
     ("memory", "run"),
     ("model", "data"),

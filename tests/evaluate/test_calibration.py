@@ -6,15 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from vse_ens.errors import ModelError
-from vse_ens.evaluate.calibration import Calibration
+from vse_ens.evaluate.calibration import Calibration, Temperature
 from vse_ens.model.embeddings import Floats
 
-CALIBRATION = Calibration(2.0, np.array([0, 0.25, 0.5], "f4"), np.array([0, 0.125, 0.5], "f4"))
+CALIBRATION = Calibration(Temperature(2.0, 0.5), np.array([0, 0.25, 0.5], "f4"), np.array([0, 0.125, 0.5], "f4"))
 
 
-def whole(calibration: Calibration, scores: Floats) -> Floats:
+def whole(calibration: Calibration, scores: Floats, known: int = 1) -> Floats:
     """The confidences of all labels of some rows."""
-    return calibration.confidences(scores, calibration.log_totals(scores)[:, None])
+    counts = np.full(len(scores), known)
+    return calibration.confidences(scores, calibration.log_totals(scores, counts)[:, None], counts[:, None])
 
 
 def test_a_worked_case() -> None:
@@ -22,12 +23,16 @@ def test_a_worked_case() -> None:
     scores = np.array([[4.0, 2.0, 1.0, 1.0]], "f4") * np.float32(np.log(2))
     scores[0, 1:] = np.log(np.array([0.5, 0.25, 0.25])) * 2 + scores[0, 0]
     assert whole(CALIBRATION, scores)[0] == pytest.approx([0.5, 0.125, 0.0625, 0.0625], rel=1e-5)
+    # With four known labels the temperature is twice as high.
+    assert whole(CALIBRATION, 2 * scores, known=4)[0] == pytest.approx([0.5, 0.125, 0.0625, 0.0625], rel=1e-5)
+    assert np.array_equal(whole(CALIBRATION, scores, known=0), whole(CALIBRATION, scores, known=1))
 
 
 def test_a_single_entry_is_as_good_as_the_row() -> None:
     scores = np.linspace(-3, 5, 24, dtype=np.float32).reshape(4, 6)
-    totals = CALIBRATION.log_totals(scores)
-    alone = CALIBRATION.confidences(scores[[0, 3], [5, 1]], totals[[0, 3]])
+    counts = np.ones(4, np.int64)
+    totals = CALIBRATION.log_totals(scores, counts)
+    alone = CALIBRATION.confidences(scores[[0, 3], [5, 1]], totals[[0, 3]], counts[:2])
     assert np.array_equal(alone, whole(CALIBRATION, scores)[[0, 3], [5, 1]])
 
 

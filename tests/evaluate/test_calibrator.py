@@ -10,8 +10,8 @@ from vse_ens.data.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import DataError
 from vse_ens.evaluate import calibrator
-from vse_ens.evaluate.calibration import Calibration
-from vse_ens.evaluate.calibrator import Calibrator, best_temperature, calibrate, without
+from vse_ens.evaluate.calibration import Calibration, Temperature
+from vse_ens.evaluate.calibrator import Calibrator, best_temperature, calibrate, confidence_of, later_shares, without
 from vse_ens.evaluate.reliability import expected_calibration_error
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
@@ -31,19 +31,30 @@ def drawn(temperature: float, images: int, labels: int = 40, name: str = "a") ->
 
 
 def learnt(scores: Floats, targets: NDArray[np.int64], temperature: float, blocks: int = 1) -> Calibration:
-    gathering = Calibrator(temperature)
+    gathering = Calibrator(Temperature(temperature, 0.0))
     for rows in np.array_split(np.arange(len(scores)), blocks):
-        gathering.add(scores[rows], targets[rows])
+        gathering.add(scores[rows], np.ones(len(rows), np.int64), targets[rows])
     return gathering.finish()
 
 
-def confidences(calibration: Calibration, scores: Floats) -> Floats:
-    return calibration.confidences(scores, calibration.log_totals(scores)[:, None])
+def confidences(calibration: Calibration, scores: Floats, counts: NDArray[np.integer] | None = None) -> Floats:
+    known = np.ones(len(scores), np.int64) if counts is None else counts
+    return calibration.confidences(scores, calibration.log_totals(scores, known)[:, None], known[:, None])
+
+
+def best_base(scores: Floats, targets: NDArray[np.int64]) -> float:
+    """The best temperature, where all images have one known label."""
+    return best_temperature(scores, np.ones(len(scores), np.int64), targets).base
 
 
 @pytest.mark.parametrize("temperature", [0.25, 1.0, 3.0])
-def test_the_temperature_that_made_the_labels_is_found(temperature: float) -> None:
-    assert best_temperature(*drawn(temperature, 6_000)) == pytest.approx(temperature, rel=0.05)
+@pytest.mark.parametrize("exponent", [0.0, 0.25])
+def test_the_temperature_that_made_the_labels_is_found(temperature: float, exponent: float) -> None:
+    counts = np.arange(6_000) % 12 + 1
+    scores, targets = drawn(temperature, 6_000)
+    found = best_temperature(scores * (counts[:, None] ** exponent).astype(np.float32), counts, targets)
+    assert found.exponent == exponent
+    assert found.base == pytest.approx(temperature, rel=0.05)
 
 
 def test_the_temperature_is_the_likeliest() -> None:
@@ -53,22 +64,57 @@ def test_the_temperature_is_the_likeliest() -> None:
         chances = np.exp(scores.astype(np.float64) / temperature)
         return float(np.log(chances[np.arange(300), targets] / chances.sum(axis=1)).mean())
 
-    found = best_temperature(scores, targets)
+    found = best_base(scores, targets)
     assert likelihood(found) == pytest.approx(max(likelihood(found * factor) for factor in np.geomspace(0.5, 2, 201)))
 
 
-@pytest.mark.parametrize("assumed", [0.5, 1.0])
-def test_confidences_are_the_chances_that_made_the_labels(assumed: float) -> None:
-    # At half the temperature, the shares are wrong: what makes them right is the part that was learnt.
-    calibration = learnt(*drawn(1.0, 20_000), assumed)
-    scores, targets = drawn(1.0, 20_000, name="b")
-    labels, found = top_labels(scores, 10)
-    said = calibration.confidences(found, calibration.log_totals(scores)[:, None])
-    assert expected_calibration_error(said, labels == targets[:, None]) < 0.006
+def drawn_twice(images: int, name: str) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Random scores, and two labels that each image lacks, every two with the product of their e^score as chance."""
+    scores, _ = drawn(1.0, images, name=name)
+    chances = np.exp(scores.astype(np.float64))
+    streams = Streams(0).child("test", "twice", name)
+
+    def draw(weights: NDArray[np.float64], which: str) -> NDArray[np.int64]:
+        ends = np.cumsum(weights, axis=1)
+        return np.asarray((ends <= streams.child(which).uniforms(images)[:, None] * ends[:, -1:]).sum(axis=1))
+
+    first = draw(chances * (chances.sum(axis=1, keepdims=True) - chances), "first")
+    chances[np.arange(images), first] = 0
+    return scores, first, draw(chances, "second")
+
+
+@pytest.mark.parametrize("assumed", [0.7, 1.0])
+def test_confidences_are_the_chances_of_a_label_that_the_data_lack(assumed: float) -> None:
+    # At another temperature, the shares are wrong: what makes them right is the part that was learnt.
+    held_out, lacking, _ = drawn_twice(20_000, "learnt")
+    calibration = learnt(held_out, lacking, assumed)
+    scores, known, lacking = drawn_twice(20_000, "in use")
+    scores[np.arange(20_000), known] = -np.inf
+    labels, _ = top_labels(scores, 10)
+    said = np.take_along_axis(confidences(calibration, scores), labels, axis=1)
+    for top in (1, 10):
+        assert expected_calibration_error(said[:, :top], (labels == lacking[:, None])[:, :top]) < 0.012
     if assumed == 1.0:
         chances = np.exp(scores.astype(np.float64))
         chances /= chances.sum(axis=1, keepdims=True)
         assert np.abs(said - np.take_along_axis(chances, labels, axis=1)).mean() < 0.003
+
+
+def test_later_shares_are_means_over_what_may_be_held_out() -> None:
+    shares = np.array([[0.5, 0.3, 0.2, 0.0]], "f4")
+    expected = [
+        sum(shares[0, x] / (1 - shares[0, a]) * shares[0, a] / (1 - shares[0, x]) for x in range(4) if x != a)
+        for a in range(4)
+    ]
+    assert later_shares(shares)[0] == pytest.approx(expected, rel=1e-5)
+    assert later_shares(np.array([[1.0, 0.0], [1.0, 1e-30]], "f4"))[:, 0].tolist() == [1.0, 1.0]
+    # Left over is 0.3, in small pieces.
+    assert later_shares(np.array([[0.5, 0.2]], "f4"))[0] == pytest.approx([0.25 + 0.3, 0.25 + 0.075], rel=1e-5)
+
+
+def test_confidence_by_hand() -> None:
+    # f / (1 - f) while that is below the middle of f and 1.
+    assert confidence_of(np.array([0.0, 0.2, 0.4, 0.5, 1.0])) == pytest.approx([0, 0.25, 2 / 3, 0.75, 1])
 
 
 def test_the_function_rises_from_nothing_within_0_and_1() -> None:
@@ -99,14 +145,14 @@ def test_where_nothing_was_right_confidences_are_small_but_not_none() -> None:
 def test_where_the_best_was_always_right_it_is_sure() -> None:
     scores = np.tile(np.array([0.0, 0.0, 9.0], np.float32), (400, 1))
     targets = np.full(400, 2)
-    calibration = learnt(scores, targets, best_temperature(scores, targets))
+    calibration = learnt(scores, targets, best_base(scores, targets))
     assert confidences(calibration, scores[:1])[0] == pytest.approx([0, 0, 1], abs=0.01)
 
 
 @pytest.mark.parametrize("scores", [[[1.0, 3.0, 2.0]], [[1.0, 1.0, 1.0]], [[-np.inf, 2.0, -np.inf]]])
 def test_one_image_is_enough_to_go_on(scores: list[list[float]]) -> None:
     row, target = np.array(scores, np.float32), np.array([1])
-    found = confidences(learnt(row, target, best_temperature(row, target)), row)
+    found = confidences(learnt(row, target, best_base(row, target)), row)
     assert np.isfinite(found).all()
     assert 0 < found[0, 1] <= 1
 
@@ -115,7 +161,7 @@ def test_shares_too_small_for_a_float_make_no_knot() -> None:
     scores = np.tile(np.array([0.0, 1.0, 200.0], np.float32), (30, 1))
     calibration = learnt(scores, np.arange(30) % 3, 1.0)
     assert (np.diff(calibration.shares) > 0).all()
-    assert confidences(calibration, scores)[0] == pytest.approx([0, 0, 1 / 3], abs=0.03)
+    assert confidences(calibration, scores)[0] == pytest.approx([0, 0, 1 / 2], abs=0.03)
 
 
 def test_equal_scores_share_alike() -> None:
@@ -148,14 +194,16 @@ def test_a_model_is_calibrated_by_what_was_held_out(monkeypatch: pytest.MonkeyPa
     calibration = calibrate(model, split)
     images = np.flatnonzero(split.test.labels_per_image)
     scores = without(model.scores(images, split.train), Rows(*split.train.rows(images)))
-    labels, found = top_labels(scores, 20)
-    said = calibration.confidences(found, calibration.log_totals(scores)[:, None])
-    assert expected_calibration_error(said, labels == split.test.indices[:, None]) < 0.01
+    counts = split.train.labels_per_image[images]
+    labels, _ = top_labels(scores, 20)
+    before = confidences(calibration, scores, counts)
+    hits = labels == split.test.indices[:, None]
+    assert expected_calibration_error(np.take_along_axis(before, labels, axis=1), hits) < 0.01
     # In blocks of other sizes, products may round in another way.
     monkeypatch.setattr(calibrator, "_BLOCK_SCORES", 60 * 300)
-    assert confidences(calibrate(model, split), scores) == pytest.approx(confidences(calibration, scores), abs=1e-4)
+    assert confidences(calibrate(model, split), scores, counts) == pytest.approx(before, abs=1e-4)
     monkeypatch.setattr(calibrator, "_SAMPLE_SCORES", 60 * 300)
-    assert calibrate(model, split).temperature == pytest.approx(calibration.temperature, rel=0.25)
+    assert calibrate(model, split).temperature.base == pytest.approx(calibration.temperature.base, rel=0.5)
 
 
 def test_the_block_of_scores_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

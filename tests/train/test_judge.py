@@ -102,9 +102,11 @@ def test_held_out_labels_are_not_in_the_part_that_is_trained_on(data: Annotation
 
 
 def test_images_with_many_labels_can_spare_more() -> None:
-    assert most_held_out(1_000, 3_000) == 200, "a fifth of the images"
-    assert most_held_out(1_000, 20_000) == 800, "or one pair of 25"
-    assert most_held_out(10**6, 10**8) == 4_000
+    assert most_held_out(1_000, 50, 3_000) == 200, "a fifth of the images"
+    assert most_held_out(1_000, 50, 20_000) == 800, "or one pair of 25"
+    assert most_held_out(10**6, 50, 10**8) == 4_000
+    assert most_held_out(10**6, 10_000, 10**8) == 2_000, "fewer where there are many labels to rank"
+    assert most_held_out(10**6, 10**6, 10**8) == 1_000
 
 
 def test_never_more_than_it_takes_to_see_a_difference(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Split
 from vse_ens.data.rows import Rows
 from vse_ens.errors import DataError
-from vse_ens.evaluate.calibration import Calibration, log_totals, shares_of
+from vse_ens.evaluate.calibration import Calibration, Counts, Temperature, log_totals, shares_of
 from vse_ens.evaluate.isotonic import isotonic
 from vse_ens.evaluate.reliability import piles
 from vse_ens.evaluate.standing import Numbers
@@ -26,11 +26,13 @@ _TOP = 20
 _BLOCK_SCORES = 1_000_000
 _FEWEST_ROWS = 32
 # Scores of the sample from which the temperature is found; it has some images in any case.
-_SAMPLE_SCORES = 4_000_000
+_SAMPLE_SCORES = 2_000_000
 _FEWEST_IMAGES = 64
 _ZERO = np.zeros(1, np.float32)
 # Between which temperatures the best is looked for, by their logarithm to base 2, and in how many halvings.
-_COLDEST, _HOTTEST, _HALVINGS = -10.0, 10.0, 24
+_COLDEST, _HOTTEST, _HALVINGS = -10.0, 10.0, 14
+# How the temperature may grow with the number of known labels; on real data 0.16 to 0.34 was best.
+_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5)
 
 
 def calibrate(model: Model, split: Split, features: Any = None) -> Calibration:
@@ -43,7 +45,7 @@ def calibrate(model: Model, split: Split, features: Any = None) -> Calibration:
     images = np.flatnonzero(held_out.labels_per_image)
     if len(images) < held_out.pairs or not len(images):
         raise DataError("confidence is learnt from one held-out label an image, of one image or more")
-    targets = held_out.indices.astype(np.int64)
+    targets, counts = held_out.indices.astype(np.int64), known.labels_per_image[images]
 
     def candidates(places: NDArray[np.int64]) -> Floats:
         scores = model.scores(images[places], known, features)
@@ -53,10 +55,10 @@ def calibrate(model: Model, split: Split, features: Any = None) -> Calibration:
     sampled = max(_SAMPLE_SCORES // len(known.labels), _FEWEST_IMAGES)
     with one_thread():
         sample = np.arange(0, len(images), -(-len(images) // sampled))
-        calibrator = Calibrator(best_temperature(candidates(sample), targets[sample]))
+        calibrator = Calibrator(best_temperature(candidates(sample), counts[sample], targets[sample]))
         for first in range(0, len(images), rows):
             places = np.arange(first, min(first + rows, len(images)))
-            calibrator.add(candidates(places), targets[places])
+            calibrator.add(candidates(places), counts[places], targets[places])
     return calibrator.finish()
 
 
@@ -66,56 +68,74 @@ def without(scores: Floats, known: Rows) -> Floats:
     return scores
 
 
-def best_temperature(scores: Floats, targets: NDArray[np.int64]) -> float:
-    """The temperature at which the held-out labels have the greatest likelihood under a softmax of the scores.
-
-    The likelihood has a single peak: there, the mean score that the softmax expects is that of the held-out labels.
-    """
+def best_temperature(scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> Temperature:
+    """The temperature at which the held-out labels have the greatest likelihood under a softmax of the scores."""
+    rows = np.arange(len(scores))
     gaps = scores - scores.max(axis=1, keepdims=True)
-    found = float(gaps[np.arange(len(gaps)), targets].mean(dtype=np.float64))
+    found: list[tuple[float, Temperature]] = []
+    for exponent in _EXPONENTS:
+        scaled = gaps / Temperature(1.0, exponent).of(counts)[:, None]
+        base = _best_base(scaled, scaled[rows, targets])
+        scaled /= np.float32(base)
+        totals = np.log(np.exp(scaled).sum(axis=1))
+        likelihood = float((scaled[rows, targets] - totals).mean(dtype=np.float64))
+        found.append((likelihood, Temperature(base, exponent)))
+    return max(found)[1]
+
+
+def _best_base(gaps: Floats, target_gaps: Floats) -> float:
+    """The likelihood has a single peak: where the gap that the softmax expects is that of the held-out labels."""
+    wanted = float(target_gaps.mean(dtype=np.float64))
     finite = np.maximum(gaps, np.finfo(np.float32).min)
-
-    def too_low(temperature: float) -> bool:
-        chances = np.exp(gaps / np.float32(temperature))
-        expected = np.einsum("ij,ij->i", chances, finite) / chances.sum(axis=1)
-        return float(expected.mean(dtype=np.float64)) > found
-
     low, high = _COLDEST, _HOTTEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if too_low(math.exp2(middle)) else (low, middle)
+        chances = np.exp(gaps / np.float32(math.exp2(middle)))
+        expected = np.einsum("ij,ij->i", chances, finite) / chances.sum(axis=1)
+        low, high = (middle, high) if float(expected.mean(dtype=np.float64)) > wanted else (low, middle)
     return math.exp2((low + high) / 2)
 
 
 class Calibrator:
     """Gathers the best suggestions of held-out images: their shares, and which were right."""
 
-    def __init__(self, temperature: float) -> None:
+    def __init__(self, temperature: Temperature) -> None:
         # As it is saved: a loaded model must give the same confidences.
-        self._temperature = float(np.float32(temperature))
+        self._temperature = Temperature(*np.array(temperature, np.float32).tolist())
         self._shares: list[Floats] = []
         self._hits: list[NDArray[np.bool_]] = []
 
-    def add(self, scores: Floats, targets: NDArray[np.int64]) -> None:
-        """Rows of scores, with -inf for known labels, and the held-out label of each row."""
+    def add(self, scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> None:
+        """Rows of scores, with -inf for known labels, how many these are, and the held-out label of each row."""
         labels = np.argpartition(scores, -min(_TOP, scores.shape[1]), axis=1)[:, -_TOP:]
+        temperatures = self._temperature.of(counts)
         found = np.take_along_axis(scores, labels, axis=1)
-        real = found > -np.inf
-        shares = shares_of(found, log_totals(scores, self._temperature)[:, None], self._temperature)
-        self._shares.append(shares[real])
-        self._hits.append((labels == targets[:, None])[real])
+        best = later_shares(shares_of(found, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
+        # Known labels have none, and what is too small for a float tells nothing.
+        some = best > 0
+        self._shares.append(best[some])
+        self._hits.append((labels == targets[:, None])[some])
 
     def finish(self) -> Calibration:
         """The rising function of the share that fits what was gathered."""
-        shares, hits = np.concatenate(self._shares), np.concatenate(self._hits)
-        # Shares that are too small for a float are 0, and 0 is a knot already.
-        some = shares > 0
-        knots, values = _fitted(shares[some], hits[some])
+        knots, values = _fitted(np.concatenate(self._shares), np.concatenate(self._hits))
         return Calibration(self._temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
+def later_shares(shares: Floats) -> Floats:
+    """The share that each of the best labels of a row may expect to have when the label that is held out is known.
+
+    That is the mean of p_a / (1 - p_x) over all other labels x, by their chance to be the one held out. What the best
+    leave over is shared by labels so small that 1 - p_x is 1.
+    """
+    exact = shares.astype(np.float64)
+    odds = exact / np.maximum(1 - exact, np.finfo(np.float32).tiny)
+    others = odds.sum(axis=1, keepdims=True) - odds + np.maximum(1 - exact.sum(axis=1, keepdims=True), 0)
+    return np.asarray(np.clip(odds * others, shares, 1), np.float32)
+
+
 def _fitted(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Mean share and part of hits of piles of suggestions, which have about as many hits each as there are piles."""
+    """Mean share and confidence of piles of suggestions, which have about as many hits each as there are piles."""
     order = np.argsort(shares, kind="stable")
     ranked = shares[order]
     right = np.cumsum(hits[order])
@@ -124,5 +144,16 @@ def _fitted(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     counts = np.diff(starts, append=len(ranked))
     means: Numbers = np.add.reduceat(ranked, starts, dtype=np.float64) / counts
     # The softmax's own opinion has the weight of one suggestion: a pile without a hit is no proof of impossibility.
-    rates = (np.add.reduceat(hits[order], starts, dtype=np.float64) + means) / (counts + 1)
-    return means.astype(np.float32), isotonic(rates, counts.astype(np.float64)).astype(np.float32)
+    rates = (np.add.reduceat(hits[order], starts, dtype=np.float64) + means / (1 + means)) / (counts + 1)
+    return means.astype(np.float32), confidence_of(isotonic(rates, counts.astype(np.float64))).astype(np.float32)
+
+
+def confidence_of(rates: Numbers) -> Numbers:
+    """The chance that a suggestion is the label an image lacks, from the chance that it is the one held out as well.
+
+    Where the data lack a label y of an image, from which x is held out here, x and y take each other's places, and only
+    x counts as right. In use x is known: what is suggested then is y with the chance P(y = a | x != a) = f / (1 - f),
+    since P(y = a) = P(x = a) = f. Two labels cannot both have a chance above one half: where f comes near it, some
+    data lack nothing, and the truth is between f and 1. Half-way there is where the confidence stays.
+    """
+    return np.minimum(rates / np.maximum(1 - rates, np.finfo(np.float64).tiny), (1 + rates) / 2)

@@ -56,11 +56,6 @@ class Embeddings:
 
         return combination_table(self.combinations, len(self.label_vectors))
 
-    @cached_property
-    def longest(self) -> np.float32:
-        """The norm of the longest label vector."""
-        return np.sqrt(np.einsum("af,af->a", self.label_vectors, self.label_vectors).max(initial=np.float32(0.0)))
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as they are saved."""
         names = sorted(field.name for field in fields(self))

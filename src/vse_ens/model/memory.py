@@ -84,6 +84,15 @@ class LabelMemory:
                 found[place] = self.values[entry]
         return found
 
+    def weights_of(self, label: int) -> Floats:
+        """B[:, label]: how much every label speaks for ``label``."""
+        if self.is_dense:
+            return np.asarray(self.values[:, label])
+        found = np.zeros(self.labels, np.float32)
+        entries = np.flatnonzero(self.indices == label)
+        found[np.searchsorted(self.indptr, entries, side="right") - 1] = self.values[entries]
+        return found
+
     def regrown(self, translation: NDArray[np.int64], labels: int) -> LabelMemory:
         """The same memory in a vocabulary of ``labels`` labels, old label b being ``translation[b]``, rising with b.
 

@@ -25,6 +25,8 @@ Run = Callable[[Sequence[Task]], list[Any]]
 # library returns to the system and asks for again.
 _BLOCK_BYTES = 16_000_000
 _PIECE_BYTES = 400_000
+# A vector takes so much less time than its scores that a worker takes more of them.
+_MORE = 8
 _FEWEST_ROWS = 16
 
 
@@ -86,41 +88,41 @@ class Suggester:
     ) -> Iterator[Suggestions]:
         for first in range(0, len(images), self._block):
             block = images[first : first + self._block]
-            pieces = [slice(start, start + self._piece) for start in range(0, len(block), self._piece)]
-            taken = np.concatenate(self._run([_task(vectors, block[piece]) for piece in pieces]))
-            # Products of a few rows round in another way: there are always enough.
-            enough = np.resize(taken, (max(len(block), _FEWEST_ROWS), taken.shape[1]))
-            products = (enough @ self._model.embeddings.label_vectors.T)[: len(block)]
+            taken = np.concatenate(
+                self._run([_task(vectors, block[piece]) for piece in _pieces(block, _MORE * self._piece)])
+            )
+            products = _products(taken, self._model.embeddings.label_vectors)
             found = Best(
                 np.empty((len(block), self._top), np.int32),
                 np.empty((len(block), self._top), np.float32),
                 np.empty(len(block), np.float32),
             )
-            rows = [take_rows(*known, block[piece]) for piece in pieces]
             self._run(
                 [
-                    _task(self._lead, products[piece], taken[piece], own, Best(*(array[piece] for array in found)))
-                    for piece, own in zip(pieces, rows, strict=True)
+                    _task(
+                        self._lead, products[piece], take_rows(*known, block[piece]), Best(*(part[piece] for part in found))
+                    )
+                    for piece in _pieces(block, self._piece)
                 ]
             )
             yield Suggestions(block, *found)
 
-    def _lead(self, products: Floats, vectors: Floats, known: Rows, found: Best) -> None:
-        embeddings = self._model.embeddings
-        rest = np.empty_like(products)
-        rest[:] = embeddings.label_bias
-        self._model.add_memory(*known, rest)
-        lead_scores(
-            products,
-            rest,
-            vectors,
-            embeddings.label_vectors,
-            embeddings.longest,
-            Pairs(*known),
-            self._denied,
-            self._temperature,
-            found,
-        )
+    def _lead(self, scores: Floats, known: Rows, found: Best) -> None:
+        scores += self._model.embeddings.label_bias
+        self._model.add_memory(*known, scores)
+        lead_scores(scores, Pairs(*known), self._denied, self._temperature, found)
+
+
+def _pieces(block: NDArray[np.int64], size: int) -> list[slice]:
+    return [slice(first, first + size) for first in range(0, len(block), size)]
+
+
+def _products(vectors: Floats, label_vectors: Floats) -> Floats:
+    """v_i . v_a; products of a few rows would round in another way, so that there are always enough."""
+    if len(vectors) < _FEWEST_ROWS:
+        return _products(np.resize(vectors, (_FEWEST_ROWS, vectors.shape[1])), label_vectors)[: len(vectors)]
+    products: Floats = vectors @ label_vectors.T
+    return products
 
 
 def _task(work: Callable[..., Any], *arguments: Any) -> Task:

@@ -16,8 +16,7 @@ _HIGHEST_COUNT = 4_096
 
 
 def common_combinations(data: Annotations, most: int) -> NDArray[np.int32]:
-    """At most ``most`` label pairs (a < b), the most common first; of those with the same count, all or none (cut at counts
-    too high to tell apart)."""
+    """At most ``most`` label pairs (a < b), the most common first; of those with the same count, all or none."""
     if not most:
         return np.empty((0, 2), np.int32)
     by_image, by_label = Pairs(data.indptr, data.indices), images_by_label(data)
@@ -31,4 +30,5 @@ def common_combinations(data: Annotations, most: int) -> NDArray[np.int32]:
     pairs, counts = np.empty((found, 2), np.int32), np.empty(found, np.int32)
     collect_pairs(by_image, by_label, fewest, pairs, counts)
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -counts))
+    # Counts too high to tell apart may be more than fit.
     return np.ascontiguousarray(pairs[order][:most])

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.splits import leave_one_out
+from vse_ens.evaluate.calibration import Calibration
+from vse_ens.evaluate.calibrator import calibrate
 from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.scorer import FunctionScorer
@@ -30,6 +32,9 @@ from vse_ens.run.threads import Workers
 _MOST_IMAGES = 4_000
 _MOST_SHARE = 0.2
 _MOST_OF_PAIRS = 0.04
+# With very many labels ranking them all takes its time after every epoch: fewer images do, but not too few.
+_MOST_SCORES = 20_000_000
+_ENOUGH_IMAGES = 1_000
 
 # What is tried for lambda of the memory, and for its weight; where the search begins.
 _REGULARIZATIONS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
@@ -52,7 +57,7 @@ class Judge:
     """Measures models on one label of some images, which training does not see."""
 
     def __init__(self, config: Config, data: Annotations, workers: int | None) -> None:
-        most = most_held_out(len(data.images), data.pairs)
+        most = most_held_out(len(data.images), len(data.labels), data.pairs)
         self.split: Split = leave_one_out(data, config.seed, name="validation", most_images=most)
         self._config = config
         self._features: Any = data.features
@@ -105,6 +110,11 @@ class Judge:
         self.weight = climb(_WEIGHTS, self.weight, values)
         return Judgement(_means(found[self.weight]), self.weight)
 
+    def calibration(self, embeddings: Embeddings, memory_weight: float) -> Calibration:
+        """How often suggestions are right, by their score: those of a model that has not seen the held-out labels."""
+        memory = self._memory if memory_weight else None
+        return calibrate(Model(embeddings, memory, memory_weight), self.split, self._features)
+
     def _measure(self, model: Model) -> dict[str, Numbers]:
         """Every metric, a value for each image with a held-out label."""
         train, held_out = self.split
@@ -119,9 +129,10 @@ class Judge:
         return {name: found[name] for name in METRICS}
 
 
-def most_held_out(images: int, pairs: int) -> int:
-    """Of so many images, how many have a label held out; fewer where not as many have two."""
-    return min(_MOST_IMAGES, math.ceil(max(_MOST_SHARE * images, _MOST_OF_PAIRS * pairs)))
+def most_held_out(images: int, labels: int, pairs: int) -> int:
+    """Of how many images a label is held out; of fewer where not as many have two."""
+    share = math.ceil(max(_MOST_SHARE * images, _MOST_OF_PAIRS * pairs))
+    return min(share, _MOST_IMAGES, max(_MOST_SCORES // max(labels, 1), _ENOUGH_IMAGES))
 
 
 def _means(values: dict[str, Numbers]) -> dict[str, float]:

@@ -137,14 +137,17 @@ class Moments:
 
     @property
     def _refits(self) -> bool:
-        held_out = min(most_held_out(self._images, self._data.pairs), int(np.count_nonzero(self._counts >= 2)))
+        held_out = min(
+            most_held_out(self._images, self._labels, self._data.pairs), int(np.count_nonzero(self._counts >= 2))
+        )
         return self._config.refit and held_out > WORTH_REFITTING * self._data.pairs
 
     @property
     def _validation(self) -> int:
         """A block of scores, and how often each label occurs."""
         most = max(DEFAULT_MEMORY, 128 * self._labels)
-        return min(most, 4 * self._labels * most_held_out(self._images, self._data.pairs)) + _PAIR_COUNTED * self._data.pairs
+        held_out = most_held_out(self._images, self._labels, self._data.pairs)
+        return min(most, 4 * self._labels * held_out) + _PAIR_COUNTED * self._data.pairs
 
     @cached_property
     def _memory_held(self) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import DataError, TrainingError
+from vse_ens.evaluate.calibration import Calibration
 from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.memory import LabelMemory
@@ -49,8 +50,8 @@ class Trainer:
             raise DataError(f"learning to rank needs two labels or more, got {len(data.labels)}")
         if config.validate and not (data.labels_per_image > 1).any():
             raise DataError(
-                "no image has two labels, so that none can be held out to find the others' worth; bring pairs with more "
-                "labels an image, or use --preset opt-auc"
+                "no image has two labels, so that none can be held out and found by the others; bring more labels an "
+                "image, or use --preset opt-auc"
             )
         self.config = config = suited(config, data)
         self.history: list[EpochReport] = []
@@ -79,6 +80,13 @@ class Trainer:
     def model(self) -> Model:
         """All that scores, as it is: the vectors, and the memory of all pairs."""
         return Model(self.embeddings, self._learn_memory(), self._memory_weight)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What turns scores into confidences, where labels were held out to learn it from."""
+        if not self._judge or not self._best:
+            return None
+        return self._judge.calibration(self._best, self._memory_weight)
 
     @property
     def memory_regularization(self) -> float | None:

@@ -1,0 +1,93 @@
+"""Shares add up to the score, and each is what its definition says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from curate.models import KNOWN, LABELS, MODELS
+from vse_ens.curate.explain import explain, own_parts, shares
+
+EVERY = np.arange(len(KNOWN.images))
+
+
+def all_cells() -> tuple[np.ndarray, np.ndarray]:
+    return np.repeat(EVERY, LABELS), np.tile(np.arange(LABELS), len(EVERY))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_shares_add_up_to_the_score(name: str) -> None:
+    model = MODELS[name]
+    scores = model.scores(EVERY, KNOWN)
+    images, labels = all_cells()
+    found = shares(model, KNOWN.rows(images), labels, own_parts(model.embeddings, images))
+    sizes = [abs(one.by_label).sum() + abs(one.by_combination).sum() + abs(one.image) + abs(one.bias) for one in found]
+    wrong = np.array([one.score for one in found]) - scores[images, labels]
+    assert (abs(wrong) <= 1e-5 * np.array(sizes)).all()
+
+
+@pytest.mark.parametrize("name", ["context with memory", "context+id with memory"])
+def test_every_share_is_what_the_definition_says(name: str) -> None:
+    model = MODELS[name]
+    e, memory = model.embeddings, model.memory
+    assert memory is not None
+    pairs = {tuple(pair): number for number, pair in enumerate(e.combinations.tolist())}
+    for image, label in ((0, 3), (7, 0), (3, 2), (5, 4)):
+        (found,) = shares(model, KNOWN.rows(np.array([image])), np.array([label]), own_parts(e, np.array([image])))
+        owned = KNOWN.label_numbers(image).tolist()
+        wanted = e.label_vectors[label].astype(float)
+        for place, known in enumerate(owned):
+            by_context = e.input_vectors[known] @ wanted / np.sqrt(len(owned))
+            by_memory = model.memory_weight * memory.values[known, label]
+            assert found.by_label[place] == pytest.approx(by_context + by_memory, rel=1e-5, abs=1e-6)
+        has = [(a, b) for a in owned for b in owned if (a, b) in pairs]
+        assert [tuple(pair) for pair in found.combinations.tolist()] == has
+        for pair, share in zip(has, found.by_combination, strict=True):
+            expected = e.input_vectors[LABELS + pairs[pair]] @ wanted / np.sqrt(len(has))
+            assert share == pytest.approx(expected, rel=1e-5, abs=1e-6)
+        assert found.bias == e.label_bias[label]
+
+
+def test_many_are_explained_as_one_is() -> None:
+    model = MODELS["context with sparse memory"]
+    images, labels = all_cells()
+    together = explain(model, KNOWN.labels, KNOWN.rows(images), labels)
+    alone = [
+        explain(model, KNOWN.labels, KNOWN.rows(images[row : row + 1]), labels[row : row + 1])[0]
+        for row in range(0, len(images), 37)
+    ]
+    assert together[::37] == alone
+
+
+def test_reasons_have_ids_and_the_largest_comes_first() -> None:
+    model = MODELS["context+id with memory"]
+    rows = KNOWN.rows(np.array([0]))
+    (found,) = explain(
+        model, KNOWN.labels, rows, np.array([2]), own_parts(model.embeddings, np.array([0])), confidences=[0.5]
+    )
+    assert (found.label, found.confidence) == ("label-00002", 0.5)
+    *by_labels, image, bias = found.reasons
+    assert (image.source, image.labels, bias.source, bias.labels) == ("image", (), "bias", ())
+    sizes = [abs(reason.share) for reason in by_labels]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {reason.labels for reason in by_labels if len(reason.labels) == 1} == {
+        (label,) for label in KNOWN.labels_of("image-00000")
+    }
+    assert sum(reason.share for reason in found.reasons) == pytest.approx(found.score)
+
+
+def test_of_an_image_without_labels_the_bias_is_all() -> None:
+    model = MODELS["context with memory"]
+    (found,) = explain(model, KNOWN.labels, KNOWN.rows(np.array([3])), np.array([1]))
+    assert [reason.source for reason in found.reasons] == ["bias"]
+    assert found.score == model.embeddings.label_bias[1]
+
+
+def test_without_a_context_only_the_memory_speaks_label_by_label() -> None:
+    model = MODELS["id with memory"]
+    assert model.memory is not None
+    (found,) = shares(model, KNOWN.rows(np.array([0])), np.array([1]), own_parts(model.embeddings, np.array([0])))
+    expected = model.memory_weight * model.memory.values[KNOWN.label_numbers(0), 1]
+    np.testing.assert_allclose(found.by_label, expected, rtol=1e-6)
+    assert not len(found.combinations)
+    assert found.image == pytest.approx(model.embeddings.image_vectors[0] @ model.embeddings.label_vectors[1], rel=1e-5)
