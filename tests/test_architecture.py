@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "vse_ens"
 FLOORS = (
     {"cli", "service"},
     {"annotator", "experiments"},
-    {"train", "evaluate", "baselines", "curate", "report"},
+    {"train", "evaluate", "baselines", "curate", "export", "report"},
     {"run", "memory"},
     {"model", "data"},
     {"kernels"},
@@ -42,6 +42,7 @@ OWNERS = {
     "numba": ("kernels/",),
     "llvmlite": ("kernels/",),
     "ray": ("run/ray",),
+    "usearch": ("model/index",),
     "fastapi": ("service/",),
     "starlette": ("service/",),
     "uvicorn": ("service/",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from vse_ens.config import Config, Settings, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError, ModelError
+from vse_ens.evaluate.calibration import Calibration
 from vse_ens.model.card import model_card
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.memory import LabelMemory
@@ -23,6 +24,8 @@ from vse_ens.model.ranking import top_labels
 from vse_ens.model.store import StoredModel, load_model, save_model
 
 if TYPE_CHECKING:
+    from vse_ens.curate.audit import Audit
+    from vse_ens.curate.explain import Explanation, Reason
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.report import Report
     from vse_ens.train.footprint import Footprint
@@ -40,6 +43,29 @@ class Suggestion:
 
     label: str
     score: float
+    confidence: float | None = None
+    """The probability that it is right, as learnt on held-out labels; None where training held none out."""
+    because: tuple[Reason, ...] = ()
+    """What adds up to the score, where it was asked for."""
+
+
+class Wanted(TypedDict, total=False):
+    """What `Annotator.annotate` may be asked for."""
+
+    top: int
+    allow: Sequence[str] | None
+    deny: Sequence[str] | None
+    min_confidence: float
+    explain: bool
+
+
+class _Wish(NamedTuple):
+    """The same, checked."""
+
+    top: int
+    allowed: NDArray[np.bool_]
+    min_confidence: float
+    explain: bool
 
 
 class Annotator:
@@ -56,6 +82,7 @@ class Annotator:
     """After `fit`: all settings, those chosen from the data included."""
     known_: Annotations
     model_: Model
+    calibration_: Calibration | None
     training_: dict[str, Any]
     validation_: dict[str, float] | None
     history_: list[EpochReport]
@@ -185,6 +212,7 @@ class Annotator:
         self.config_ = trainer.config
         self.known_ = known
         self.model_ = trainer.model.settled(known.features)
+        self.calibration_ = trainer.calibration
         self.history_ = trainer.history
         self.training_ = {
             "version": __version__,
@@ -211,49 +239,75 @@ class Annotator:
     # --- using ---
 
     @overload
-    def annotate(self, images: str, *, top: int = ...) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
+    def annotate(self, images: str, **how: Unpack[Wanted]) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
     @overload
-    def annotate(self, images: Sequence[str], *, top: int = ...) -> list[list[Suggestion]]: ...
+    def annotate(self, images: Sequence[str], **how: Unpack[Wanted]) -> list[list[Suggestion]]: ...
     @overload
-    def annotate(self, *, labels: list[str], top: int = ...) -> list[Suggestion]: ...
+    def annotate(self, *, labels: list[str], **how: Unpack[Wanted]) -> list[Suggestion]: ...
     @overload
-    def annotate(self, *, labels: list[list[str]], top: int = ...) -> list[list[Suggestion]]: ...
+    def annotate(self, *, labels: list[list[str]], **how: Unpack[Wanted]) -> list[list[Suggestion]]: ...
     def annotate(
         self,
         images: str | Sequence[str] | None = None,
         *,
         labels: list[str] | list[list[str]] | None = None,
-        top: int = 5,
+        **how: Unpack[Wanted],
     ) -> list[Suggestion] | list[list[Suggestion]]:
-        """The ``top`` best labels the image is not known to have, best first; of one image or of many.
+        """The best labels the image is not known to have, best first; of one image or of many.
 
         ``labels`` instead of ``images``: for an image the model has never seen, by the labels it is known to have. A
-        list of such lists is many images.
+        list of such lists is many images. ``top`` (5) is how many; ``allow`` and ``deny`` are lists of labels to
+        suggest from or never to suggest; below ``min_confidence`` nothing is suggested; ``explain`` fills ``because``.
         """
         self._check_fitted()
-        if top < 1:
-            raise ConfigError(f"top must be at least 1, got {top}")
+        wish = self._wish(**how)
         if (images is None) == (labels is None):
             raise ConfigError("annotate takes either images or labels, one of the two")
         if labels is not None:
             if isinstance(labels, str):  # type: ignore[unreachable]  # what a caller without types may do
                 raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
             one = all(isinstance(label, str) for label in labels)
-            found = self._annotate_rows(self._label_rows([labels] if one else labels), top)  # type: ignore[list-item]
+            found = self._annotate_rows(self._label_rows([labels] if one else labels), wish)  # type: ignore[list-item]
             return found[0] if one else found
         if isinstance(images, str):
-            return self._annotate_images(np.array([self.known_.images.number(images)]), top)[0]
-        return self._annotate_images(self.known_.images.numbers(images or []), top)
+            return self._annotate_images(np.array([self.known_.images.number(images)]), wish)[0]
+        return self._annotate_images(self.known_.images.numbers(images or []), wish)
 
-    def _annotate_images(self, numbers: NDArray[np.int64], top: int) -> list[list[Suggestion]]:
+    def _wish(
+        self,
+        top: int = 5,
+        allow: Sequence[str] | None = None,
+        deny: Sequence[str] | None = None,
+        min_confidence: float = 0.0,
+        explain: bool = False,
+    ) -> _Wish:
+        if top < 1:
+            raise ConfigError(f"top must be at least 1, got {top}")
+        if not 0.0 <= min_confidence <= 1.0:
+            raise ConfigError(f"min_confidence must lie between 0 and 1, got {min_confidence}")
+        if min_confidence and self.calibration_ is None:
+            raise ConfigError(
+                "this model has no confidence to ask for, since it was trained without held-out labels; "
+                "train it with validate, or leave min_confidence out"
+            )
+        allowed = np.full(len(self.known_.labels), allow is None)
+        allowed[self.known_.labels.numbers(list(allow or []))] = True
+        allowed[self.known_.labels.numbers(list(deny or []))] = False
+        return _Wish(top, allowed, min_confidence, explain)
+
+    def _annotate_images(self, numbers: NDArray[np.int64], wish: _Wish) -> list[list[Suggestion]]:
+        from vse_ens.curate.explain import own_parts
+
         def vectors(places: NDArray[np.int64]) -> Floats:
             return self.embeddings_.vectors(numbers[places], known=self.known_)
 
-        return self._suggest(Rows(*self.known_.rows(numbers)), vectors, top)
+        own = own_parts(self.embeddings_, numbers) if wish.explain else None
+        return self._suggest(Rows(*self.known_.rows(numbers)), vectors, own, wish)
 
-    def _annotate_rows(self, rows: Rows, top: int) -> list[list[Suggestion]]:
+    def _annotate_rows(self, rows: Rows, wish: _Wish) -> list[list[Suggestion]]:
         folded = self._vectors_by_labels(rows)
-        return self._suggest(rows, lambda places: folded[places], top)
+        own = None if self.embeddings_.has_context else folded
+        return self._suggest(rows, lambda places: folded[places], own, wish)
 
     def _label_rows(self, lists: Sequence[Sequence[str]]) -> Rows:
         numbers = [np.unique(self.known_.labels.numbers(labels)) for labels in lists]
@@ -270,22 +324,99 @@ class Annotator:
         with Workers(self.workers) as workers:
             return FoldIn(self.config_, self.known_, self.embeddings_, workers).vectors(*rows)
 
-    def _suggest(self, known: Rows, vectors: Callable[[NDArray[np.int64]], Floats], top: int) -> list[list[Suggestion]]:
+    def _suggest(
+        self, known: Rows, vectors: Callable[[NDArray[np.int64]], Floats], own: Floats | None, wish: _Wish
+    ) -> list[list[Suggestion]]:
         found = []
         count = len(known.indptr) - 1
         for first in range(0, count, _BLOCK):
             places = np.arange(first, min(first + _BLOCK, count))
             block = np.resize(places, _BLOCK)
             owned = take_rows(*known, block)
-            scores = self.model_.scores_of(vectors(block), *owned)[: len(places)]
-            for row in range(len(places)):
-                scores[row, owned.indices[owned.indptr[row] : owned.indptr[row + 1]]] = -np.inf
-            found += [self._suggestions(*line) for line in zip(*top_labels(scores, top), strict=True)]
+            scores = self.model_.scores_of(vectors(block), *owned)
+            scores[np.repeat(np.arange(_BLOCK), np.diff(owned.indptr)), owned.indices] = -np.inf
+            counts = np.diff(owned.indptr)
+            # What may not be suggested still takes its share of the probability.
+            totals = self.calibration_.log_totals(scores, counts) if self.calibration_ else None
+            scores[:, ~wish.allowed] = -np.inf
+            labels, best = top_labels(scores, wish.top)
+            confidences: Sequence[Sequence[float | None]] = [[None] * labels.shape[1]] * _BLOCK
+            if self.calibration_ and totals is not None:
+                confidences = self.calibration_.confidences(best, totals[:, None], counts[:, None]).tolist()
+            for row, place in enumerate(places):
+                chosen = zip(labels[row].tolist(), best[row].tolist(), confidences[row], strict=True)
+                kept = [one for one in chosen if one[1] > -np.inf and (one[2] is None or one[2] >= wish.min_confidence)]
+                found.append(
+                    self._suggestions(kept, take_rows(*known, places[row : row + 1]), own, place, wish.explain)
+                )
         return found
 
-    def _suggestions(self, labels: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Suggestion]:
-        pairs = zip(self.known_.labels.ids(labels), scores, strict=True)
-        return [Suggestion(label, float(score)) for label, score in pairs if score > -np.inf]
+    def _suggestions(
+        self,
+        found: list[tuple[int, float, float | None]],
+        known: Rows,
+        own: Floats | None,
+        place: np.int64,
+        explain: bool,
+    ) -> list[Suggestion]:
+        ids = self.known_.labels.ids([label for label, _, _ in found])
+        because: Sequence[tuple[Reason, ...]] = [()] * len(found)
+        if explain:
+            from vse_ens.curate.explain import shares
+
+            rows = take_rows(*known, np.zeros(len(found), np.int64))
+            part = None if own is None else np.repeat(own[place][None], len(found), axis=0)
+            numbers = np.array([label for label, _, _ in found], np.int64)
+            because = [one.reasons(self.known_.labels) for one in shares(self.model_, rows, numbers, part)]
+        return [
+            Suggestion(name, score, confidence, reasons)
+            for name, (_, score, confidence), reasons in zip(ids, found, because, strict=True)
+        ]
+
+    def explain(self, image: str | None = None, label: str = "", *, labels: list[str] | None = None) -> Explanation:
+        """Why a label is suggested: what each label the image has adds to the score, exactly for the context tower.
+
+        ``labels`` instead of ``image``: of an image that has these.
+        """
+        self._check_fitted()
+        number = self.known_.labels.number(label)
+        if (image is None) == (labels is None):
+            raise ConfigError("explain takes either an image or labels, one of the two")
+        [found] = (
+            self.annotate([image], top=1, allow=[label], explain=True)
+            if image is not None
+            else self.annotate(labels=[labels or []], top=1, allow=[label], explain=True)
+        )
+        if not found:
+            raise ConfigError(
+                f"the image has the label {self.known_.labels.id(number)!r} already: nothing is to explain"
+            )
+        from vse_ens.curate.explain import Explanation
+
+        return Explanation(label, found[0].score, found[0].confidence, found[0].because)
+
+    def audit(
+        self, top: int = 50, *, wrong_share: float = 0.02, progress: Callable[[int], None] | None = None
+    ) -> Audit:
+        """Labels likely wrong, labels likely missing and labels that could be one, in the pairs the model knows.
+
+        ``top`` findings of each kind; ``wrong_share`` is how many of all labels are expected to be wrong: it sets the
+        level of that confidence, not the order. ``progress`` hears of rows done, `vse_ens.curate.audit.audit_rows` in all.
+        """
+        from vse_ens.curate.audit import audit
+        from vse_ens.curate.wrong import steps_of
+
+        self._check_fitted()
+        return audit(
+            self.model_,
+            self.known_,
+            top=top,
+            calibration=self.calibration_,
+            wrong_share=wrong_share,
+            steps=steps_of(self.config_, self.training_["best_epoch"]),
+            fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
+            progress=progress,
+        )
 
     def evaluate(
         self, test: Annotations, *, known: Annotations | None = None, tops: Sequence[int] = (1, 5, 10)
@@ -344,8 +475,9 @@ class Annotator:
             "training": self.training_,
             "validation": self.validation_,
         }
+        arrays = self.model_.arrays() | (self.calibration_.arrays() if self.calibration_ else {})
         card = model_card(self.config_.to_dict(), self.known_.summary(), self.training_, self.validation_)
-        save_model(path, StoredModel(settings, self.model_.arrays(), self.known_, card))
+        save_model(path, StoredModel(settings, arrays, self.known_, card))
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
@@ -357,6 +489,7 @@ class Annotator:
             model.config_ = config
             model.training_ = dict(stored.settings["training"])
             model.model_ = Model.from_arrays(stored.arrays, model.training_["memory_weight"])
+            model.calibration_ = Calibration.from_arrays(stored.arrays)
             model.validation_ = stored.settings["validation"]
         except (KeyError, TypeError) as error:
             raise ModelError(f"{path}: model.json lacks or misnames {error}; train the model again") from error

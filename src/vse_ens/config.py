@@ -281,7 +281,7 @@ PRESETS: dict[str, Config] = {
         label_memory=True,
         validate=True,
         metric="overall",
-        patience=4,
+        patience=6,
         refit=True,
         **CONTEXT_STEPS,
     ),

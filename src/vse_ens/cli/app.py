@@ -14,6 +14,8 @@ import typer
 
 from vse_ens import __version__
 from vse_ens.cli import boundary
+from vse_ens.cli.annotate import annotate
+from vse_ens.cli.audit import audit
 from vse_ens.cli.compare import compare
 from vse_ens.cli.data_iaprtc12 import iaprtc12
 from vse_ens.cli.data_nuswide import nuswide
@@ -22,6 +24,7 @@ from vse_ens.cli.data_scenes import scenes
 from vse_ens.cli.demo import demo
 from vse_ens.cli.doctor import doctor
 from vse_ens.cli.evaluate import evaluate
+from vse_ens.cli.explain import explain
 from vse_ens.cli.info import info
 from vse_ens.cli.options import add
 from vse_ens.cli.reproduce import reproduce
@@ -60,6 +63,9 @@ add(app, info, example="vse info pairs.csv")
 add(app, split, example="vse split pairs.csv --out split --seed 0")
 add(app, train, example="vse train split/train.parquet --out model")
 add(app, evaluate, example="vse evaluate model split/test.parquet")
+add(app, annotate, example="vse annotate model img_0000001 img_0000002")
+add(app, explain, example="vse explain model img_0000001 footprint")
+add(app, audit, example="vse audit model --out audit.csv --page audit.html")
 add(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
 add(app, reproduce, example="vse reproduce --quick --out reproduction")
 add(app, doctor, example="vse doctor")

@@ -26,6 +26,15 @@ class Best(NamedTuple):
     scores: Floats  # rows x top; then -inf
     log_totals: Floats  # rows: log of the sum of e^(score / temperature) over all labels but the known ones
 
+    @classmethod
+    def sized(cls, rows: int, top: int) -> Best:
+        """Room for so many rows."""
+        return cls(np.empty((rows, top), np.int32), np.empty((rows, top), np.float32), np.empty(rows, np.float32))
+
+    def part(self, rows: slice) -> Best:
+        """Some rows, in the same memory."""
+        return Best(self.labels[rows], self.scores[rows], self.log_totals[rows])
+
 
 @part
 def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buffer: NDArray[np.int32]) -> np.float32:

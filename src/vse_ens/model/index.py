@@ -1,28 +1,28 @@
 """Search past a million images: candidates from an approximate index, scored exactly.
 
-What is searched for is sum_a (s_i(a) - T log total_i) over the wanted labels a. Its part v_i . sum_a v_a - T log total_i
-is an inner product, which a graph of neighbours (HNSW, by usearch) finds the largest of in a fraction of all images. The
-memory's part has too many dimensions for that, but few labels make most of it: their images are the other candidates.
+What is searched for is sum_a (s_i(a) - T log total_i) over the wanted labels a. Of it v_i . sum_a v_a - T log total_i
+is an inner product, and a graph of neighbours (HNSW, by usearch) finds its largest values by looking at few images. The
+memory's part has too many dimensions for that, but few labels make most of it: their images are candidates as well.
+Where several labels are wanted an image may be known to have some of them, and only the others count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows, take_rows
 from vse_ens.data.whole_file import written_whole
 from vse_ens.errors import MissingPartError, ModelError
 from vse_ens.kernels.memory import turn_pairs
 from vse_ens.kernels.tables import Pairs
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.search import Found, ImageSearch, Numbers
+from vse_ens.model.search import Found, ImageSearch, Numbers, Query
 
 if TYPE_CHECKING:
     from usearch.index import Index
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # the Open Images sample and IAPR-TC12, with a memory, these gave 0.99 of the exact first ten.
 _CANDIDATES, _FEWEST_CANDIDATES = 50, 500
 _SPEAKERS = 30
+# The images known to have one of several wanted labels are all candidates where they are so many times as many at most.
+_OWNERS = 4
 # Where so much of all images would have to be scored, all of them are.
 _LARGEST_SHARE = 0.25
 _BLOCK = 65_536
@@ -71,16 +73,26 @@ class ImageIndex:
             raise ModelError(f"{path} is the index of another model; build it again")
         return cls(search, graph)
 
-    def find(self, wanted: Numbers, unwanted: Numbers, top: int, *, tagged: bool = False) -> Found:
+    def find(self, query: Query, top: int, *, tagged: bool = False) -> Found:
         """As `ImageSearch.find`, but an image of the exact answer may be missing."""
+        wanted = query.wanted
         count = max(_CANDIDATES * top, _FEWEST_CANDIDATES)
         while len(wanted) and count < _LARGEST_SHARE * len(self.search.known.images):
-            candidates = np.union1d(self._near(wanted, count), self._spoken_for(wanted, count, tagged))
-            found = self.search.find(wanted, unwanted, top, tagged=tagged, among=candidates)
+            candidates = np.unique(np.concatenate(self._candidates(wanted, count, tagged)))
+            found = self.search.find(query, top, tagged=tagged, among=candidates)
             if len(found.images) == top:
                 return found
             count *= 8
-        return self.search.find(wanted, unwanted, top, tagged=tagged)
+        return self.search.find(query, top, tagged=tagged)
+
+    def _candidates(self, wanted: Numbers, count: int, tagged: bool) -> list[Numbers]:
+        asked = [wanted] if len(wanted) == 1 else [wanted, *wanted[:, None]]
+        proposed = [self._near(labels, count) for labels in asked]
+        proposed += [self._spoken_for(labels, count, tagged) for labels in asked]
+        if len(wanted) > 1:
+            few = wanted[self.search.known.images_per_label[wanted] <= _OWNERS * count]
+            proposed.append(take_rows(*self._images_of, few).indices.astype(np.int64))
+        return proposed
 
     def _near(self, wanted: Numbers, count: int) -> Numbers:
         vector = self.search.model.embeddings.label_vectors[wanted].sum(axis=0)
@@ -108,3 +120,32 @@ class ImageIndex:
         images = np.empty(known.pairs, np.int32)
         turn_pairs(Pairs(known.indptr, known.indices), indptr[:-1].copy(), images)
         return Rows(indptr, images)
+
+
+def _width(search: ImageSearch) -> int:
+    return search.model.embeddings.dimensions + 2
+
+
+def _vectors(search: ImageSearch) -> Iterator[tuple[Numbers, Floats]]:
+    """(v_i, T log total_i), the latter from its mean, in blocks."""
+    totals = np.where(np.isfinite(search.log_totals), search.log_totals, np.float32(0.0)) * search.temperature
+    totals -= totals.mean() if len(totals) else 0.0
+    for first in range(0, len(totals), _BLOCK):
+        numbers = np.arange(first, min(first + _BLOCK, len(totals)))
+        vectors = search.model.embeddings.vectors(numbers, known=search.known)
+        yield numbers, np.column_stack([vectors, totals[numbers]]).astype(np.float32)
+
+
+def _placed(vectors: Floats, longest: float) -> Floats:
+    """The same on a sphere of one more dimension: among vectors of one length the largest product is the nearest."""
+    vectors = vectors / np.float32(longest)
+    height = np.sqrt(np.maximum(1.0 - np.einsum("if,if->i", vectors, vectors), 0.0))
+    return np.column_stack([vectors, height]).astype(np.float32)
+
+
+def _usearch() -> type[Index]:
+    try:
+        from usearch.index import Index
+    except ImportError as error:
+        raise MissingPartError("an index of images needs the library usearch: pip install 'vse-ens[index]'") from error
+    return Index

@@ -17,6 +17,7 @@ is certain: a wanted one costs nothing, an unwanted one rules the image out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.model.columns import LabelColumns
 from vse_ens.model.embeddings import Floats
@@ -34,6 +36,29 @@ from vse_ens.model.suggesting import Run, Suggester, in_turn
 _BLOCK = 65_536
 
 Numbers = NDArray[np.int64]
+
+
+class Query(NamedTuple):
+    """The numbers of the labels an image should have, and of those it should not."""
+
+    wanted: Numbers
+    unwanted: Numbers
+
+    @classmethod
+    def parse(cls, terms: Sequence[str], labels: Vocabulary) -> Query:
+        """From label ids, a dash before those that are not wanted; an id that begins with a dash itself is wanted."""
+        wanted, unwanted = set(), set()
+        for term in terms:
+            if term.startswith("-") and term not in labels:
+                unwanted.add(labels.number(term[1:]))
+            else:
+                wanted.add(labels.number(term))
+        if wanted & unwanted:
+            label = labels.id(min(wanted & unwanted))
+            raise ConfigError(f"the label {label!r} is both wanted and unwanted; leave one of the two out")
+        if not wanted | unwanted:
+            raise ConfigError("a search needs at least one label")
+        return cls(np.array(sorted(wanted), np.int64), np.array(sorted(unwanted), np.int64))
 
 
 class Found(NamedTuple):
@@ -48,6 +73,24 @@ class Found(NamedTuple):
     log_totals: Floats
     """log sum_b e^(s_i(b) / T)."""
 
+    def joined(self, more: Found) -> Found:
+        """Both."""
+        return Found(
+            np.concatenate([self.images, more.images]),
+            np.concatenate([self.scores, more.scores]),
+            np.concatenate([self.label_scores, more.label_scores]),
+            np.concatenate([self.log_totals, more.log_totals]),
+        )
+
+    def leading(self, top: int) -> Found:
+        """The best of them in their order, without those ruled out."""
+        possible = np.flatnonzero(self.scores > -np.inf)
+        if len(possible) > top:
+            edge = np.partition(self.scores[possible], -top)[-top]
+            possible = possible[self.scores[possible] >= edge]
+        order = possible[np.lexsort((self.images[possible], -self.scores[possible]))][:top]
+        return Found(self.images[order], self.scores[order], self.label_scores[order], self.log_totals[order])
+
 
 class ImageSearch:
     """Searches all images that a model knows; ``known`` are the labels they are known to have.
@@ -56,49 +99,45 @@ class ImageSearch:
     """
 
     def __init__(self, model: Model, known: Annotations, *, temperature: float = 1.0, run: Run = in_turn) -> None:
-        self._model = model
-        self._known = known
-        self._temperature = temperature
+        self.model = model
+        self.known = known
+        self.temperature = temperature
         self._run = run
-        self._labels_per_image = known.pairs / max(1, np.count_nonzero(known.labels_per_image))
+        self._labels_per_image = known.pairs / max(1, int(np.count_nonzero(known.labels_per_image)))
 
     @cached_property
     def log_totals(self) -> Floats:
         """log sum_b e^(s_i(b) / T) of every image."""
-        suggester = Suggester(self._model, 1, temperature=self._temperature, run=self._run)
-        blocks = [block.log_totals for block in suggester.of_images(self._known)]
+        return self._totals_of(np.arange(len(self.known.images)))
+
+    def _totals_of(self, images: Numbers) -> Floats:
+        suggester = Suggester(self.model, 1, temperature=self.temperature, run=self._run)
+        blocks = [block.log_totals for block in suggester.of_images(self.known, images)]
         return np.concatenate([*blocks, np.empty(0, np.float32)])
 
-    def find(
-        self,
-        wanted: Numbers,
-        unwanted: Numbers,
-        top: int,
-        *,
-        tagged: bool = False,
-        among: Numbers | None = None,
-    ) -> Found:
-        """The ``top`` best images for some labels by number, all of them or those ``among`` (rising).
+    def find(self, query: Query, top: int, *, tagged: bool = False, among: Numbers | None = None) -> Found:
+        """The ``top`` best images, of all or of those ``among``.
 
         Images that are known to have every wanted label already are found only if ``tagged``.
         """
         if top < 1:
             raise ConfigError(f"top must be at least 1, got {top}")
-        if not len(wanted) + len(unwanted):
-            raise ConfigError("a search needs at least one label")
-        images = np.arange(len(self._known.images)) if among is None else among
-        columns = LabelColumns(self._model, np.concatenate([wanted, unwanted]))
-        best = Found(np.empty(0, np.int64), np.empty(0), np.empty((0, len(columns.labels)), np.float32), np.empty(0, np.float32))
+        columns = LabelColumns(self.model, np.concatenate(query))
+        if among is None:
+            images, totals = np.arange(len(self.known.images)), self.log_totals
+        else:
+            images, totals = among, self.log_totals[among] if "log_totals" in vars(self) else self._totals_of(among)
+        best = self._score(columns, len(query.wanted), images[:0], totals[:0], tagged)
         for first in range(0, len(images), _BLOCK):
-            block = self._score(columns, len(wanted), images[first : first + _BLOCK], tagged)
-            best = _leading(Found(*(np.concatenate(pair) for pair in zip(best, block, strict=True))), top)
+            block = slice(first, first + _BLOCK)
+            found = self._score(columns, len(query.wanted), images[block], totals[block], tagged)
+            best = best.joined(found).leading(top)
         return best
 
-    def _score(self, columns: LabelColumns, wanted: int, images: Numbers, tagged: bool) -> Found:
-        scores = columns.scores(images, self._known)
-        has = columns.known(images, self._known)
-        totals = self.log_totals[images]
-        shares = np.exp(np.minimum(scores / np.float64(self._temperature) - totals[:, None], 0.0))
+    def _score(self, columns: LabelColumns, wanted: int, images: Numbers, totals: Floats, tagged: bool) -> Found:
+        scores = columns.scores(images, self.known)
+        has = columns.known(images, self.known)
+        shares = np.exp(np.minimum(scores / np.float64(self.temperature) - totals[:, None], 0.0))
         absent = -self._labels_per_image * shares
         with np.errstate(divide="ignore"):
             present = np.log(-np.expm1(absent))
@@ -108,9 +147,3 @@ class ImageSearch:
             sums[has[:, :wanted].all(axis=1)] = -np.inf
         scores[has] = np.inf
         return Found(images, sums, scores, totals)
-
-
-def _leading(found: Found, top: int) -> Found:
-    possible = np.flatnonzero(found.scores > -np.inf)
-    order = possible[np.lexsort((found.images[possible], -found.scores[possible]))][:top]
-    return Found(*(part[order] for part in found))

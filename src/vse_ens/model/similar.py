@@ -32,7 +32,7 @@ def similar_labels(embeddings: Embeddings, label: int, top: int) -> Similar:
     tables = [embeddings.label_vectors]
     if embeddings.has_context:
         tables.append(embeddings.input_vectors[: len(embeddings.label_vectors)])
-    cosines = np.mean([_cosines(table, table[label]) for table in tables], axis=0, dtype=np.float32)
+    cosines = np.asarray(np.mean([_cosines(table, table[label]) for table in tables], axis=0), np.float32)
     return _nearest(np.arange(len(cosines)), cosines, label, top)
 
 
@@ -51,12 +51,16 @@ def similar_images(embeddings: Embeddings, known: Annotations, image: int, top: 
 def _cosines(vectors: Floats, own: Floats) -> Floats:
     """0 for a vector without a direction."""
     lengths = np.sqrt(np.einsum("if,if->i", vectors, vectors)) * np.sqrt(own @ own)
-    return np.divide(vectors @ own, lengths, out=np.zeros(len(vectors), np.float32), where=lengths > 0)
+    cosines = np.zeros(len(vectors), np.float32)
+    np.divide(vectors @ own, lengths, out=cosines, where=lengths > 0)
+    return cosines
 
 
 def _nearest(numbers: NDArray[np.int64], similarities: Floats, own: int, top: int) -> Similar:
     if top < 1:
         raise ConfigError(f"top must be at least 1, got {top}")
     others = np.flatnonzero(numbers != own)
+    if len(others) > top:
+        others = others[similarities[others] >= np.partition(similarities[others], -top)[-top]]
     order = others[np.lexsort((numbers[others], -similarities[others]))][:top]
     return Similar(numbers[order], similarities[order])

@@ -92,16 +92,10 @@ class Suggester:
                 self._run([_task(vectors, block[piece]) for piece in _pieces(block, _MORE * self._piece)])
             )
             products = _products(taken, self._model.embeddings.label_vectors)
-            found = Best(
-                np.empty((len(block), self._top), np.int32),
-                np.empty((len(block), self._top), np.float32),
-                np.empty(len(block), np.float32),
-            )
+            found = Best.sized(len(block), self._top)
             self._run(
                 [
-                    _task(
-                        self._lead, products[piece], take_rows(*known, block[piece]), Best(*(part[piece] for part in found))
-                    )
+                    _task(self._lead, products[piece], take_rows(*known, block[piece]), found.part(piece))
                     for piece in _pieces(block, self._piece)
                 ]
             )

@@ -1,0 +1,1 @@
+"""Vectors and suggestions out to files that other programs read. Scores nothing."""

@@ -1,0 +1,101 @@
+"""Label and image vectors as Parquet, NumPy and word2vec files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.data.whole_file import written_whole
+from vse_ens.errors import ConfigError, DataError
+from vse_ens.model.embeddings import Embeddings, Floats
+
+# Vectors written at a time.
+_BLOCK = 65_536
+
+
+def write_label_vectors(path: str | Path, embeddings: Embeddings, labels: Vocabulary) -> None:
+    """Write v_a of every label."""
+    table = embeddings.label_vectors
+    blocks = (table[first : first + _BLOCK] for first in range(0, len(labels), _BLOCK))
+    write_vectors(path, labels, embeddings.dimensions, blocks)
+
+
+def write_image_vectors(path: str | Path, embeddings: Embeddings, known: Annotations) -> None:
+    """Write v_i of every image."""
+    count = len(known.images)
+    ranges = (np.arange(first, min(first + _BLOCK, count)) for first in range(0, count, _BLOCK))
+    blocks = (embeddings.vectors(numbers, known=known) for numbers in ranges)
+    write_vectors(path, known.images, embeddings.dimensions, blocks)
+
+
+def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
+    """Write one vector an id, given in blocks, whole or not at all; the end of the name tells the format.
+
+    ``.parquet`` has the columns ``id`` and ``vector``. ``.npy`` has the vectors, and a file ``.ids.txt`` beside it has
+    an id a line. ``.txt`` or ``.vec`` is the text form of word2vec, with underscores for white space in ids.
+    """
+    path = Path(path)
+    write = _WRITERS.get(path.suffix)
+    if write is None:
+        raise ConfigError(f"{path.name} must end in {', '.join(_WRITERS)}: that tells the format of the vectors")
+    write(path, ids, dimensions, blocks)
+
+
+def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
+    schema = pa.schema([("id", pa.large_string()), ("vector", pa.list_(pa.float32(), dimensions))])
+    with written_whole(path) as (partial,), pq.ParquetWriter(partial, schema) as writer:
+        for first, block in _placed(blocks):
+            values = pa.array(np.ascontiguousarray(block, np.float32).reshape(-1))
+            vectors = pa.FixedSizeListArray.from_arrays(values, dimensions)
+            writer.write_table(pa.table([ids.arrow[first : first + len(block)], vectors], schema=schema))
+
+
+def _write_npy(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
+    with written_whole(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
+        with partial_ids.open("w", encoding="utf-8", newline="\n") as file:
+            for one in ids:
+                if len(one.splitlines()) > 1:
+                    raise DataError(f"the id {one!r} has a line break in it; write a .parquet file instead")
+                file.write(f"{one}\n")
+        with partial.open("wb") as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (len(ids), dimensions)}
+            np.lib.format.write_array_header_1_0(file, header)
+            for block in blocks:
+                file.write(np.ascontiguousarray(block, "<f4").data)
+
+
+def _write_word2vec(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
+    words = ["_".join(one.split()) for one in ids]
+    if len(set(words)) < len(words):
+        seen: dict[str, str] = {}
+        for one, word in zip(ids, words, strict=True):
+            if word in seen:
+                raise DataError(f"{seen[word]!r} and {one!r} are one word {word!r}; write a .parquet file instead")
+            seen[word] = one
+    with written_whole(path) as (partial,), partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f"{len(ids)} {dimensions}\n")
+        for first, block in _placed(blocks):
+            for word, vector in zip(words[first:], block, strict=False):
+                file.write(f"{word} {' '.join(f'{value:.6g}' for value in vector.tolist())}\n")
+
+
+def _placed(blocks: Iterable[Floats]) -> Iterator[tuple[int, Floats]]:
+    """Every block with the number of its first vector."""
+    first = 0
+    for block in blocks:
+        yield first, block
+        first += len(block)
+
+
+_WRITERS: dict[str, Callable[[Path, Vocabulary, int, Iterable[Floats]], None]] = {
+    ".parquet": _write_parquet,
+    ".npy": _write_npy,
+    ".txt": _write_word2vec,
+    ".vec": _write_word2vec,
+}
