@@ -22,6 +22,7 @@ from benchmarks.speed import SPEED
 from benchmarks.start import START
 from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.tries import TRIES
+from benchmarks.using import USING
 from benchmarks.vocabularies import VOCABULARIES
 from benchmarks.workers import WORKERS
 
@@ -78,6 +79,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         START,
         READING,
         EVALUATION,
+        USING,
         TRIES,
         TIME_TO_ACCURACY,
         ACCURACY,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import ablation, context, growing, labels, memory, speed, variations, vocabularies, workers
+from benchmarks import ablation, context, growing, labels, memory, speed, using, variations, vocabularies, workers
 from benchmarks.benchmark import Benchmark, Check, Score
 from benchmarks.contest import Training, Turn, best, cost, hold
 from benchmarks.data_sets import REAL, real, zipf
@@ -145,6 +145,13 @@ def test_speed_workers_and_labels_measure_and_judge() -> None:
 def test_memory_measures_and_judges() -> None:
     raw = memory.measure(memory.Sizes(words=(60, 80), images=300, real=(), supports=(4, 8)))
     assert [check.limit for check in memory.score(_stored(raw)).checks] == [0.012, 20.0, 0.012]
+
+
+def test_using_measures_and_judges() -> None:
+    pytest.importorskip("usearch")
+    sizes = using.Sizes(200, 50, 1, 3, 500, 1, 300, 100, 60, 3)
+    raw = {**asdict(sizes), **{name: part(sizes) for name, part in using._PARTS.items()}}
+    assert [check.limit for check in using.score(_stored(raw)).checks] == [3.0, 2.0, 2.0] * 2 + [1.0, 0.95, 0.95]
 
 
 @pytest.fixture

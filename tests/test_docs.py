@@ -27,6 +27,7 @@ RUN = (
     "docs/features.md",
     "docs/scenes.md",
     "docs/training.md",
+    "docs/walkthrough.md",
 )
 ALL = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
 

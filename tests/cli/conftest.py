@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
+from vse_ens.annotator import Annotator
 from vse_ens.cli.app import main
+from vse_ens.data.scenes import scenes
 
 
 class Answer(NamedTuple):
@@ -45,4 +47,12 @@ def pairs(tmp_path: Path) -> Path:
     rows = [(f"img {image:02}", f"label/{label}") for image in range(10) for label in range(image % 4 + 1)]
     path = tmp_path / "pairs.parquet"
     pl.DataFrame(rows, schema=["image", "label"], orient="row").write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small saved model, with confidences."""
+    path = tmp_path_factory.mktemp("trained") / "model"
+    Annotator(epochs=2, dimensions=8, negatives=4).fit(scenes(images=300, labels=60, seed=0)).save(path)
     return path

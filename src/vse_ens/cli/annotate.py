@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from vse_ens.annotator import Suggestion, Wanted
 
 _BLOCK = 1_000  # images between two writes to a file
+_COLUMNS = ("suggestion", "confidence", "score", "because of")
 
 
 def annotate(
     model: ModelFolder,
     images: Annotated[
-        list[str] | None, typer.Argument(metavar="[IMAGE]...", show_default=False, help="Images of the model.")
+        list[str] | None, typer.Argument(metavar="IMAGE", show_default=False, help="Images of the model.")
     ] = None,
     *,
     labels: Labels = None,
@@ -80,16 +81,25 @@ def annotate(
     if out is not None:
         _write_all(model, out, wanted, screen)
     elif labels is not None:
-        known = listed(labels)
-        suggestions = load(model, screen).annotate(labels=known, **wanted)
-        document = [{"image": None, "labels": known, "suggestions": _plain(suggestions, explain)}]
-        screen.result(document, _table(["these"], [suggestions], explain))
+        _show_one(model, listed(labels), wanted, screen)
     else:
-        asked = images or []
-        found = load(model, screen).annotate(asked, **wanted)
-        answers = zip(asked, found, strict=True)
-        document = [{"image": image, "suggestions": _plain(suggestions, explain)} for image, suggestions in answers]
-        screen.result(document, _table(asked, found, explain))
+        _show(model, images or [], wanted, screen)
+
+
+def _show(model: Path, images: list[str], wanted: Wanted, screen: Screen) -> None:
+    found = load(model, screen).annotate(images, **wanted)
+    document, rows = [], []
+    for image, suggestions in zip(images, found, strict=True):
+        document.append({"image": image, "suggestions": _plain(suggestions, wanted["explain"])})
+        names = [image, *[""] * len(suggestions)]  # named once
+        rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
+    screen.result(document, _table(("image", *_COLUMNS), rows, wanted["explain"]))
+
+
+def _show_one(model: Path, labels: list[str], wanted: Wanted, screen: Screen) -> None:
+    suggestions = load(model, screen).annotate(labels=labels, **wanted)
+    document = [{"image": None, "labels": labels, "suggestions": _plain(suggestions, wanted["explain"])}]
+    screen.result(document, _table(_COLUMNS, _rows(suggestions), wanted["explain"]))
 
 
 def _plain(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, Any]]:
@@ -102,18 +112,13 @@ def _plain(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, A
     return plain
 
 
-def _table(images: Sequence[str], found: Sequence[Sequence[Suggestion]], explain: bool) -> Table:
-    """A row a suggestion; an image is named once."""
-    rows = []
-    for image, suggestions in zip(images, found, strict=True):
-        if not suggestions:
-            rows.append((image, "(none)", "", "", ""))
-        for place, one in enumerate(suggestions):
-            reasons = in_words(one.because)
-            rows.append(
-                (image if place == 0 else "", one.label, probability(one.confidence), f"{one.score:.2f}", reasons)
-            )
-    names = ("image", "suggestion", "confidence", "score", "because of")
+def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
+    return [
+        (one.label, probability(one.confidence), f"{one.score:.2f}", in_words(one.because)) for one in suggestions
+    ] or [("(none)", "", "", "")]
+
+
+def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: bool) -> Table:
     shown = len(names) if explain else len(names) - 1
     return columns(names[:shown], [row[:shown] for row in rows], numbers=("confidence", "score"))
 

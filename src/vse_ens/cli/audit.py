@@ -54,11 +54,11 @@ def audit(
 
         audit_page(found).write(page)
     written = {"out": out, "page": page}
-    places = [f"{name}: {path}" for name, path in written.items() if path is not None]
+    places = [f"all findings: {path}" for path in written.values() if path is not None]
     screen.result(
         {**found.to_dict(), **{name: None if path is None else str(path) for name, path in written.items()}},
         *_tables(found),
-        *([Text(), *map(Text, places)] if places else []),
+        *map(Text, places or ["all findings: with --out FILE.csv, --page FILE.html or --json"]),
     )
 
 
@@ -97,13 +97,11 @@ def _tables(found: Audit) -> list[RenderableType]:
     shown: list[RenderableType] = []
     for title, names, rows in kinds:
         shown += [Text(f"{title}: {_count(len(rows))}"), *_table(names, rows), Text()]
-    return shown[:-1]
+    return shown
 
 
 def _count(rows: int) -> str:
-    if rows <= _SHOWN:
-        return f"{rows}"
-    return f"the first {_SHOWN} of {rows:,}; --out, --page or --json has them all"
+    return f"{rows:,}" if rows <= _SHOWN else f"the first {_SHOWN} of {rows:,}"
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[RenderableType]:

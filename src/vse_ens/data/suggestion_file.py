@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from vse_ens.data.whole_file import written_whole
@@ -50,13 +50,17 @@ def suggestion_file(path: Path) -> Iterator[Write]:
 @contextmanager
 def _parquet(path: Path) -> Iterator[Write]:
     with pq.ParquetWriter(path, _SCHEMA) as file:
-        yield lambda rows: file.write_table(_table(rows))
+        yield lambda rows: file.write_table(pa.Table.from_pylist([row._asdict() for row in rows], schema=_SCHEMA))
 
 
 @contextmanager
 def _csv(path: Path) -> Iterator[Write]:
-    with pc.CSVWriter(path, _SCHEMA, write_options=pc.WriteOptions(quoting_style="needed")) as file:
-        yield lambda rows: file.write_table(_table(rows))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(Suggested._fields)
+        yield lambda rows: lines.writerows(
+            (row.image, row.label, _short(row.score), _short(row.confidence)) for row in rows
+        )
 
 
 @contextmanager
@@ -68,5 +72,6 @@ def _json_lines(path: Path) -> Iterator[Write]:
 _WRITERS = {".parquet": _parquet, ".csv": _csv, ".jsonl": _json_lines}
 
 
-def _table(rows: Sequence[Suggested]) -> pa.Table:
-    return pa.Table.from_pylist([row._asdict() for row in rows], schema=_SCHEMA)
+def _short(number: float | None) -> str:
+    """What float32 knows of a number."""
+    return "" if number is None else f"{number:.6g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vse_ens.errors import DataError
@@ -29,4 +29,5 @@ def written_whole(*paths: Path) -> Iterator[list[Path]]:
         ) from error
     finally:
         for written in partial:
-            written.unlink(missing_ok=True)
+            with suppress(OSError):  # its folder may not be one
+                written.unlink(missing_ok=True)

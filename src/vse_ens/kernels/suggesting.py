@@ -24,7 +24,7 @@ class Best(NamedTuple):
 
     labels: NDArray[np.int32]  # rows x top: best first, equal scores in the order of numbers; then -1
     scores: Floats  # rows x top; then -inf
-    log_totals: Floats  # rows: log of the sum of e^(score / temperature) over all labels but the known ones
+    log_totals: Floats  # rows: log of the sum of e^(score / its temperature) over all labels but the known ones
 
     @classmethod
     def sized(cls, rows: int, top: int) -> Best:
@@ -59,9 +59,7 @@ def _lead_scores() -> Callable[..., None]:
     version = source_version()
 
     @kernel
-    def lead_scores(
-        scores: Floats, known: Pairs, denied: NDArray[np.int64], temperature: np.float32, best: Best
-    ) -> None:
+    def lead_scores(scores: Floats, known: Pairs, denied: NDArray[np.int64], temperatures: Floats, best: Best) -> None:
         """The best labels of each row of ``scores``, but for its ``known`` ones, which become -inf there, and those
         ``denied`` to all.
         """
@@ -78,7 +76,7 @@ def _lead_scores() -> Callable[..., None]:
             fill_keys(bits[row], keys)
             find_peaks(keys, peaks)
             first = find_best(keys, peaks)
-            best.log_totals[row] = -np.inf if first < 0 else _log_total(own, own[first], temperature, buffer)
+            best.log_totals[row] = -np.inf if first < 0 else _log_total(own, own[first], temperatures[row], buffer)
             for place in range(denied.shape[0]):
                 keys[denied[place]] = LEFT_OUT
             lead(keys, peaks, best.labels[row])

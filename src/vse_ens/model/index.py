@@ -1,9 +1,10 @@
 """Search past a million images: candidates from an approximate index, scored exactly.
 
-What is searched for is sum_a (s_i(a) - T log total_i) over the wanted labels a. Of it v_i . sum_a v_a - T log total_i
-is an inner product, and a graph of neighbours (HNSW, by usearch) finds its largest values by looking at few images. The
-memory's part has too many dimensions for that, but few labels make most of it: their images are candidates as well.
-Where several labels are wanted an image may be known to have some of them, and only the others count.
+What is searched for is sum_a (s_i(a) / T_i - log total_i) over the wanted labels a. All of it but the memory's part is
+an inner product of (v_i / T_i, 1 / T_i, log total_i) and (sum v_a, sum b_a, -their number), and a graph of neighbours
+(HNSW, by usearch) finds its largest values by looking at few images. The memory's part has too many dimensions for
+that, but few labels make most of it: their images are candidates as well. Where several labels are wanted, an image may
+be known to have some of them, and only the others count.
 """
 
 from __future__ import annotations
@@ -95,9 +96,10 @@ class ImageIndex:
         return proposed
 
     def _near(self, wanted: Numbers, count: int) -> Numbers:
-        vector = self.search.model.embeddings.label_vectors[wanted].sum(axis=0)
-        query = np.concatenate([vector, [-len(wanted), 0.0]]).astype(np.float32)
-        return np.asarray(self.graph.search(query, count).keys).astype(np.int64)
+        embeddings = self.search.model.embeddings
+        bias = embeddings.label_bias[wanted].sum()
+        query = np.concatenate([embeddings.label_vectors[wanted].sum(axis=0), [bias, -len(wanted), 0.0]])
+        return np.asarray(self.graph.search(query.astype(np.float32), count).keys).astype(np.int64)
 
     def _spoken_for(self, wanted: Numbers, count: int, tagged: bool) -> Numbers:
         memory = self.search.model.memory
@@ -106,9 +108,11 @@ class ImageIndex:
         told = np.sum([memory.weights_of(int(label)) for label in wanted], axis=0)
         speakers = np.argsort(-told, kind="stable")[:_SPEAKERS]
         rows = take_rows(*self._images_of, speakers)
-        sums = np.bincount(rows.indices, np.repeat(told[speakers], np.diff(rows.indptr)), len(self.search.known.images))
+        images = len(self.search.known.images)
+        spoken = np.bincount(rows.indices, np.repeat(told[speakers], np.diff(rows.indptr)), images)
+        sums = spoken / self.search.temperatures(np.arange(images))
         if not tagged:
-            owners = np.bincount(take_rows(*self._images_of, wanted).indices, minlength=len(sums))
+            owners = np.bincount(take_rows(*self._images_of, wanted).indices, minlength=images)
             sums[owners == len(wanted)] = -np.inf
         return np.argpartition(-sums, count)[:count]
 
@@ -123,17 +127,18 @@ class ImageIndex:
 
 
 def _width(search: ImageSearch) -> int:
-    return search.model.embeddings.dimensions + 2
+    return search.model.embeddings.dimensions + 3
 
 
 def _vectors(search: ImageSearch) -> Iterator[tuple[Numbers, Floats]]:
-    """(v_i, T log total_i), the latter from its mean, in blocks."""
-    totals = np.where(np.isfinite(search.log_totals), search.log_totals, np.float32(0.0)) * search.temperature
-    totals -= totals.mean() if len(totals) else 0.0
+    """(v_i / T_i, 1 / T_i, log total_i), the last from its mean, in blocks."""
+    totals = np.where(np.isfinite(search.log_totals), search.log_totals, np.float32(0.0))
+    totals -= totals.mean() if len(totals) else np.float32(0.0)
     for first in range(0, len(totals), _BLOCK):
         numbers = np.arange(first, min(first + _BLOCK, len(totals)))
+        inverse = 1.0 / search.temperatures(numbers)[:, None]
         vectors = search.model.embeddings.vectors(numbers, known=search.known)
-        yield numbers, np.column_stack([vectors, totals[numbers]]).astype(np.float32)
+        yield numbers, np.column_stack([vectors * inverse, inverse, totals[numbers]]).astype(np.float32)
 
 
 def _placed(vectors: Floats, longest: float) -> Floats:

@@ -3,7 +3,7 @@
 Scores of one label cannot be compared across images: a softmax never sees what all scores of an image have in common.
 What can be compared is a label's share of its image,
 
-    q_i(a) = e^(s_i(a) / T) / sum_b e^(s_i(b) / T),    b over all labels the image is not known to have,
+    q_i(a) = e^(s_i(a) / T_i) / sum_b e^(s_i(b) / T_i),    b over all labels the image is not known to have,
 
 and from it the chance that the label is among n labels drawn so, n being how many an image has on average,
 
@@ -30,7 +30,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.model.columns import LabelColumns
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.suggesting import Run, Suggester, in_turn
+from vse_ens.model.suggesting import Run, Suggester, Temperature, in_turn, no_temperature
 
 # Images whose scores for the asked labels are looked at together.
 _BLOCK = 65_536
@@ -71,7 +71,7 @@ class Found(NamedTuple):
     """images x labels: s_i(a) of the wanted labels, then of the unwanted ones; inf where the image is known to have
     it."""
     log_totals: Floats
-    """log sum_b e^(s_i(b) / T)."""
+    """log sum_b e^(s_i(b) / T_i)."""
 
     def joined(self, more: Found) -> Found:
         """Both."""
@@ -98,17 +98,23 @@ class ImageSearch:
     The first search scores all labels of all images once, for their totals, which are kept: 4 bytes an image.
     """
 
-    def __init__(self, model: Model, known: Annotations, *, temperature: float = 1.0, run: Run = in_turn) -> None:
+    def __init__(
+        self, model: Model, known: Annotations, *, temperature: Temperature = no_temperature, run: Run = in_turn
+    ) -> None:
         self.model = model
         self.known = known
         self.temperature = temperature
         self._run = run
-        self._labels_per_image = known.pairs / max(1, int(np.count_nonzero(known.labels_per_image)))
+        self._labels_per_image = max(1.0, known.pairs / max(1, int(np.count_nonzero(known.labels_per_image))))
 
     @cached_property
     def log_totals(self) -> Floats:
-        """log sum_b e^(s_i(b) / T) of every image."""
+        """log sum_b e^(s_i(b) / T_i) of every image."""
         return self._totals_of(np.arange(len(self.known.images)))
+
+    def temperatures(self, images: Numbers) -> Floats:
+        """T_i of some images."""
+        return self.temperature(self.known.indptr[images + 1] - self.known.indptr[images])
 
     def _totals_of(self, images: Numbers) -> Floats:
         suggester = Suggester(self.model, 1, temperature=self.temperature, run=self._run)
@@ -137,7 +143,8 @@ class ImageSearch:
     def _score(self, columns: LabelColumns, wanted: int, images: Numbers, totals: Floats, tagged: bool) -> Found:
         scores = columns.scores(images, self.known)
         has = columns.known(images, self.known)
-        shares = np.exp(np.minimum(scores / np.float64(self.temperature) - totals[:, None], 0.0))
+        powers = scores.astype(np.float64) / self.temperatures(images)[:, None] - totals[:, None]
+        shares = np.exp(np.minimum(powers, 0.0))
         absent = -self._labels_per_image * shares
         with np.errstate(divide="ignore"):
             present = np.log(-np.expm1(absent))

@@ -30,6 +30,15 @@ _MORE = 8
 _FEWEST_ROWS = 16
 
 
+Temperature = Callable[[NDArray[np.int64]], Floats]
+"""By what scores are divided before a softmax, from how many labels each image is known to have: a calibration's."""
+
+
+def no_temperature(counts: NDArray[np.int64]) -> Floats:
+    """Scores as they are."""
+    return np.ones(len(counts), np.float32)
+
+
 class Suggestions(NamedTuple):
     """The best labels of some images, a row an image."""
 
@@ -59,7 +68,7 @@ class Suggester:
         top: int,
         *,
         allowed: NDArray[np.bool_] | None = None,
-        temperature: float = 1.0,
+        temperature: Temperature = no_temperature,
         run: Run = in_turn,
     ) -> None:
         if top < 1:
@@ -68,7 +77,7 @@ class Suggester:
         self._model = model
         self._top = min(top, labels)
         self._denied = np.flatnonzero(np.zeros(labels) if allowed is None else ~allowed)
-        self._temperature = np.float32(temperature)
+        self._temperature = temperature
         self._run = run
         widest = 4 * max(labels, model.embeddings.dimensions, 1)
         self._block, self._piece = max(1, _BLOCK_BYTES // widest), max(1, _PIECE_BYTES // widest)
@@ -104,7 +113,7 @@ class Suggester:
     def _lead(self, scores: Floats, known: Rows, found: Best) -> None:
         scores += self._model.embeddings.label_bias
         self._model.add_memory(*known, scores)
-        lead_scores(scores, Pairs(*known), self._denied, self._temperature, found)
+        lead_scores(scores, Pairs(*known), self._denied, self._temperature(np.diff(known.indptr)), found)
 
 
 def _pieces(block: NDArray[np.int64], size: int) -> list[slice]:

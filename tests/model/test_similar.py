@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model.random_models import KINDS, random_case
+from vse_ens.errors import ConfigError
+from vse_ens.model import similar
+from vse_ens.model.similar import similar_images, similar_labels
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    length = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / length if length else 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_similar_images_have_the_nearest_vectors(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similar, "_BLOCK", 7)
+    model, known = random_case(kind)
+    vectors = model.embeddings.vectors(np.arange(60), known=known).astype(np.float64)
+    expected = sorted((-round(cosine(vectors[5], vectors[n]), 5), n) for n in range(60) if n != 5)
+    found = similar_images(model.embeddings, known, 5, 9)
+    assert found.numbers.tolist() == [n for _, n in expected[:9]]
+    np.testing.assert_allclose(found.similarities, [-value for value, _ in expected[:9]], atol=1e-5)
+
+
+def test_similar_labels_are_alike_in_both_tables() -> None:
+    embeddings = random_case("context").model.embeddings
+    v, u = embeddings.label_vectors.astype(np.float64), embeddings.input_vectors.astype(np.float64)
+    expected = sorted((-(cosine(v[3], v[n]) + cosine(u[3], u[n])) / 2, n) for n in range(40) if n != 3)
+    found = similar_labels(embeddings, 3, 100)
+    assert found.numbers.tolist() == [n for _, n in expected]
+    np.testing.assert_allclose(found.similarities, [-value for value, _ in expected], atol=1e-6)
+
+
+def test_without_a_context_tower_the_label_vectors_tell() -> None:
+    embeddings = random_case("id").model.embeddings
+    embeddings.label_vectors[8] = 2 * embeddings.label_vectors[3]
+    embeddings.label_vectors[9] = 0.0
+    found = similar_labels(embeddings, 3, 39)
+    assert (found.numbers[0], round(float(found.similarities[0]), 5)) == (8, 1.0)
+    assert found.similarities[found.numbers == 9] == 0.0
+    with pytest.raises(ConfigError, match="top must be at least 1, got 0"):
+        similar_labels(embeddings, 3, 0)
+
+
+def test_equally_similar_ones_come_in_the_order_of_numbers() -> None:
+    embeddings = random_case("id").model.embeddings
+    embeddings.label_vectors[:] = 1.0
+    assert similar_labels(embeddings, 2, 4).numbers.tolist() == [0, 1, 3, 4]
