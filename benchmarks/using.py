@@ -183,7 +183,7 @@ def search(sizes: Sizes) -> dict[str, Any]:
         built: list[ImageIndex] = []
         building = _seconds(lambda: built.append(ImageIndex.build(exact)))
         numbers = np.random.default_rng(2)
-        common = numbers.permutation(np.flatnonzero(data.images_per_label >= 100))
+        common = numbers.permutation(np.flatnonzero(data.images_per_label >= min(100, len(data.images) // 20)))
         found: dict[str, Any] = {"totals_seconds": totals, "build_seconds": building, "asked": {}}
         for count in (1, 2):
             asked = [common[n * count : (n + 1) * count] for n in range(min(sizes.searches, len(common) // count))]
