@@ -43,7 +43,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "learning_rate_decay": (0.9, 0.96, 1.0),
     "negatives": (16, 64),
     "dimensions": (64, 192, 256),
-    "patience": (2, 6),
+    "patience": (3, 9),
     "combinations": (0,),
     "label_memory": (False,),
     "sampler": ("uniform",),

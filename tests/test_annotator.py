@@ -140,9 +140,10 @@ def test_the_order_of_labels_and_saying_one_twice_do_not_matter(tower: str, mode
 def test_with_no_label_the_bias_alone_speaks(tower: str, models: dict[str, Annotator], data: Annotations) -> None:
     bias = models[tower].embeddings_.label_bias
     order = np.argsort(-bias, kind="stable")
-    expected = [Suggestion(data.labels.id(int(label)), float(bias[label])) for label in order]
-    assert models[tower].annotate(labels=[], top=8) == expected
-    assert models[tower].annotate(labels=[[], []], top=8) == [expected, expected]
+    expected = [(data.labels.id(int(label)), float(bias[label])) for label in order]
+    found = models[tower].annotate(labels=[], top=8)
+    assert [(suggestion.label, suggestion.score) for suggestion in found] == expected
+    assert models[tower].annotate(labels=[[], []], top=8) == [found, found]
 
 
 def test_by_its_labels_an_image_of_the_context_tower_is_what_it_is_by_its_id(

@@ -401,7 +401,8 @@ class Annotator:
         """Labels likely wrong, labels likely missing and labels that could be one, in the pairs the model knows.
 
         ``top`` findings of each kind; ``wrong_share`` is how many of all labels are expected to be wrong: it sets the
-        level of that confidence, not the order. ``progress`` hears of rows done, `vse_ens.curate.audit.audit_rows` in all.
+        level of that confidence, not the order. ``progress`` hears of rows of scores done
+        (`vse_ens.curate.audit.audit_rows` in all).
         """
         from vse_ens.curate.audit import audit
         from vse_ens.curate.wrong import steps_of
