@@ -46,19 +46,25 @@ def test_it_is_what_sorting_all_scores_gives(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_one_by_one_streamed_and_shared_out_are_the_same_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = random_case(kind, images=90, labels=201, dimensions=19)
-    images = np.arange(90)[::-1].copy()
+@pytest.mark.parametrize("labels", [7, 201])
+def test_all_one_by_one_streamed_and_shared_out_are_the_same_bytes(
+    kind: str, labels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = random_case(kind, images=600, labels=labels, dimensions=19)
+    images = np.arange(600)[::-1].copy()
     whole = joined(list(Suggester(case.model, 5).of_images(case.known, images)))
-    singles = [next(Suggester(case.model, 5).of_images(case.known, images[n : n + 1])) for n in range(90)]
+    singles = [next(Suggester(case.model, 5).of_images(case.known, images[n : n + 1])) for n in range(600)]
     assert_same(joined(singles), whole)
-    monkeypatch.setattr(suggesting, "_BLOCK_BYTES", 4 * 201 * 17)
-    monkeypatch.setattr(suggesting, "_PIECE_BYTES", 4 * 201 * 3)
+    monkeypatch.setattr(suggesting, "_TASKS", 2)
+    monkeypatch.setattr(suggesting, "_PIECE_BYTES", 4 * labels * 3)
     blocks = list(Suggester(case.model, 5).of_images(case.known, images))
-    assert [len(block.images) for block in blocks] == [17, 17, 17, 17, 17, 5]
+    assert [len(block.images) for block in blocks] == [512, 88]
     assert_same(joined(blocks), whole)
+    monkeypatch.setattr(suggesting, "_MOST_BYTES", 0)
     with Workers(3) as team:
-        assert_same(joined(list(Suggester(case.model, 5, run=team.run).of_images(case.known, images))), whole)
+        blocks = list(Suggester(case.model, 5, run=team.run).of_images(case.known, images))
+    assert {len(block.images) for block in blocks} == {32, 24}
+    assert_same(joined(blocks), whole)
 
 
 def test_only_allowed_labels_are_suggested_and_all_count_for_the_total() -> None:

@@ -50,7 +50,7 @@ def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buf
         buffer[a] = np.int32((whole + _EXPONENT_BIAS) * _FRACTION_SCALE) + np.int32(fraction * _FRACTION_SCALE)
     powers = buffer.view(np.float32)
     total = np.float32(0.0)
-    for a in range(powers.shape[0]):
+    for a in range(scores.shape[0]):
         total += powers[a]
     return np.float32(np.log(total)) + highest / temperature
 
@@ -67,7 +67,6 @@ def _lead_scores() -> Callable[..., None]:
         labels, top = scores.shape[1], best.labels.shape[1]
         peaks = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
         keys = np.full(peaks.shape[0] * CHUNK, LEFT_OUT, np.int32)
-        buffer = np.empty(labels, np.int32)
         bits = scores.view(np.int32)
         for row in range(scores.shape[0]):
             own = scores[row]
@@ -76,13 +75,14 @@ def _lead_scores() -> Callable[..., None]:
             fill_keys(bits[row], keys)
             find_peaks(keys, peaks)
             first = find_best(keys, peaks)
-            best.log_totals[row] = -np.inf if first < 0 else _log_total(own, own[first], temperatures[row], buffer)
             for place in range(denied.shape[0]):
                 keys[denied[place]] = LEFT_OUT
             lead(keys, peaks, best.labels[row])
             for place in range(top):
                 label = best.labels[row, place]
                 best.scores[row, place] = -np.inf if label < 0 else own[label]
+            # The keys have served: their memory, which is at hand, takes the powers.
+            best.log_totals[row] = -np.inf if first < 0 else _log_total(own, own[first], temperatures[row], keys)
 
     return lead_scores
 

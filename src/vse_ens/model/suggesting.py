@@ -16,19 +16,17 @@ from vse_ens.kernels.suggesting import Best, lead_scores
 from vse_ens.kernels.tables import Pairs
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
+from vse_ens.model.products import FEW, MANY, one_thread, row_products
 
 Task = Callable[[int], Any]
 Run = Callable[[Sequence[Task]], list[Any]]
 """What works through tasks, such as `vse_ens.run.threads.Workers.run`; each is called with its worker's number."""
 
-# Bytes of a block of products, and of what a worker takes of it at a time: near the caches, and below what the C
-# library returns to the system and asks for again.
-_BLOCK_BYTES = 16_000_000
+# Images of a task, with fewer where their scores would take more bytes; of these scores a part that stays in the cache
+# is worked on at a time; and tasks of a block, enough for many workers.
+_MOST_BYTES = 128_000_000
 _PIECE_BYTES = 400_000
-# A vector takes so much less time than its scores that a worker takes more of them.
-_MORE = 8
-_FEWEST_ROWS = 16
-
+_TASKS = 32
 
 Temperature = Callable[[NDArray[np.int64]], Floats]
 """By what scores are divided before a softmax, from how many labels each image is known to have: a calibration's."""
@@ -79,8 +77,8 @@ class Suggester:
         self._denied = np.flatnonzero(np.zeros(labels) if allowed is None else ~allowed)
         self._temperature = temperature
         self._run = run
-        widest = 4 * max(labels, model.embeddings.dimensions, 1)
-        self._block, self._piece = max(1, _BLOCK_BYTES // widest), max(1, _PIECE_BYTES // widest)
+        self._rows = MANY if 4 * labels * MANY <= _MOST_BYTES else FEW
+        self._piece = max(1, _PIECE_BYTES // (4 * max(labels, 1)))
 
     def of_images(self, known: Annotations, images: NDArray[np.int64] | None = None) -> Iterator[Suggestions]:
         """For images by number, or all; block by block, in their order."""
@@ -95,37 +93,34 @@ class Suggester:
     def _blocks(
         self, images: NDArray[np.int64], vectors: Callable[[NDArray[np.int64]], Floats], known: Rows
     ) -> Iterator[Suggestions]:
-        for first in range(0, len(images), self._block):
-            block = images[first : first + self._block]
-            taken = np.concatenate(
-                self._run([_task(vectors, block[piece]) for piece in _pieces(block, _MORE * self._piece)])
-            )
-            products = _products(taken, self._model.embeddings.label_vectors)
+        size = _TASKS * self._rows
+        for first in range(0, len(images), size):
+            block = images[first : first + size]
             found = Best.sized(len(block), self._top)
-            self._run(
-                [
-                    _task(self._lead, products[piece], take_rows(*known, block[piece]), found.part(piece))
-                    for piece in _pieces(block, self._piece)
-                ]
-            )
+            tasks = [
+                _task(self._suggest, block[part], vectors, known, found.part(part))
+                for part in _parts(len(block), self._rows)
+            ]
+            with one_thread():  # of the matrix library: it would keep the cores from our own threads
+                self._run(tasks)
             yield Suggestions(block, *found)
 
-    def _lead(self, scores: Floats, known: Rows, found: Best) -> None:
-        scores += self._model.embeddings.label_bias
-        self._model.add_memory(*known, scores)
-        lead_scores(scores, Pairs(*known), self._denied, self._temperature(np.diff(known.indptr)), found)
+    def _suggest(
+        self, images: NDArray[np.int64], vectors: Callable[[NDArray[np.int64]], Floats], known: Rows, found: Best
+    ) -> None:
+        embeddings = self._model.embeddings
+        scores = row_products(vectors(images), embeddings.label_vectors)
+        indptr, indices = take_rows(*known, images)
+        temperatures = self._temperature(np.diff(indptr))
+        for part in _parts(len(images), self._piece):
+            some, rows = scores[part], Pairs(indptr[part.start : part.stop + 1], indices)
+            some += embeddings.label_bias
+            self._model.add_memory(*rows, some)
+            lead_scores(some, rows, self._denied, temperatures[part], found.part(part))
 
 
-def _pieces(block: NDArray[np.int64], size: int) -> list[slice]:
-    return [slice(first, first + size) for first in range(0, len(block), size)]
-
-
-def _products(vectors: Floats, label_vectors: Floats) -> Floats:
-    """v_i . v_a; products of a few rows would round in another way, so that there are always enough."""
-    if len(vectors) < _FEWEST_ROWS:
-        return _products(np.resize(vectors, (_FEWEST_ROWS, vectors.shape[1])), label_vectors)[: len(vectors)]
-    products: Floats = vectors @ label_vectors.T
-    return products
+def _parts(count: int, size: int) -> list[slice]:
+    return [slice(first, first + size) for first in range(0, count, size)]
 
 
 def _task(work: Callable[..., Any], *arguments: Any) -> Task:
