@@ -4,16 +4,25 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.kernels.suggesting import Best, lead_scores
+from vse_ens.kernels.suggesting import Addends, Best, lead_scores
 from vse_ens.kernels.tables import Pairs
 
 
-def lead(scores: np.ndarray, known: list[list[int]], denied: list[int], top: int, temperature: float = 1.0) -> Best:
+def lead(
+    scores: np.ndarray,
+    known: list[list[int]],
+    denied: list[int],
+    top: int,
+    temperature: float = 1.0,
+    addends: Addends | None = None,
+) -> Best:
     best = Best.sized(len(scores), top)
+    nothing = Addends(np.zeros(scores.shape[1], np.float32), np.empty((0, 0), np.float32), np.float32(0.0))
     counts = np.array([0, *map(len, known)], np.int64)
     pairs = Pairs(np.cumsum(counts), np.array([one for some in known for one in some], np.int32))
     lead_scores(
         scores.astype(np.float32),
+        addends or nothing,
         pairs,
         np.array(denied, np.int64),
         np.full(len(scores), temperature, np.float32),
@@ -62,3 +71,17 @@ def test_without_a_label_left_there_is_nothing() -> None:
     best = lead(np.ones((1, 3)), [[0, 1, 2]], [], 2)
     assert best.labels.tolist() == [[-1, -1]]
     assert best.log_totals.tolist() == [-np.inf]
+
+
+def test_bias_and_what_known_labels_tell_are_added_first() -> None:
+    numbers = np.random.default_rng(0)
+    scores, bias = numbers.normal(size=(4, 30)), numbers.normal(size=30).astype(np.float32)
+    weights = numbers.normal(size=(30, 30)).astype(np.float32)
+    known = [[], [5], [1, 2, 3, 4], [0, 7, 9, 11, 12, 20]]
+    best = lead(scores, known, [], 30, addends=Addends(bias, weights, np.float32(2.0)))
+    for row, has in enumerate(known):
+        whole = scores[row] + bias + 2.0 * weights[has].sum(axis=0)
+        free = np.setdiff1d(np.arange(30), has)
+        expected = free[np.argsort(-whole[free])]
+        assert best.labels[row, : len(free)].tolist() == expected.tolist()
+        np.testing.assert_allclose(best.scores[row, : len(free)], whole[expected], rtol=1e-4, atol=1e-5)

@@ -6,7 +6,6 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from vse_ens.model import products
 from vse_ens.model.products import MANY, one_thread, row_products
@@ -38,23 +37,21 @@ def test_no_vectors_have_no_products() -> None:
     assert row_products(np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)).shape == (0, 3)
 
 
-def test_the_library_has_its_threads_back_when_the_last_one_leaves() -> None:
+def test_one_at_a_time_has_the_library_and_gives_it_back() -> None:
     def threads() -> set[int]:
-        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+        return {library["num_threads"] for library in products._libraries().info()}
 
-    before = threads()
-    inside, leave = threading.Event(), threading.Event()
+    before, came_in = threads(), threading.Event()
 
-    def stay() -> None:
+    def look() -> None:
         with one_thread():
-            inside.set()
-            leave.wait(10)
+            came_in.set()
 
-    other = threading.Thread(target=stay)
+    other = threading.Thread(target=look)
     with one_thread():
         other.start()
-        inside.wait(10)
-    assert threads() == {1}
-    leave.set()
+        assert threads() == {1}
+        assert not came_in.wait(0.05)
     other.join()
+    assert came_in.is_set()
     assert threads() == before

@@ -56,7 +56,6 @@ def test_all_one_by_one_streamed_and_shared_out_are_the_same_bytes(
     singles = [next(Suggester(case.model, 5).of_images(case.known, images[n : n + 1])) for n in range(600)]
     assert_same(joined(singles), whole)
     monkeypatch.setattr(suggesting, "_TASKS", 2)
-    monkeypatch.setattr(suggesting, "_PIECE_BYTES", 4 * labels * 3)
     blocks = list(Suggester(case.model, 5).of_images(case.known, images))
     assert [len(block.images) for block in blocks] == [512, 88]
     assert_same(joined(blocks), whole)

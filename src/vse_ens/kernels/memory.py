@@ -260,23 +260,33 @@ def turn_weights(
             places[known] += 1
 
 
+@part
+def add_rows(row: Floats, labels: Numbers, scale: np.float32, weights: Floats) -> None:
+    """Add to a row its scale times the rows of weights of some labels."""
+    place, last = 0, labels.shape[0]
+    while place + 4 <= last:  # four at a time: what waits for memory is the fetching of weights
+        one, two, three, four = (
+            weights[labels[place]],
+            weights[labels[place + 1]],
+            weights[labels[place + 2]],
+            weights[labels[place + 3]],
+        )
+        for other in range(row.shape[0]):
+            row[other] += scale * (one[other] + two[other] + three[other] + four[other])
+        place += 4
+    while place < last:
+        told = weights[labels[place]]
+        for other in range(row.shape[0]):
+            row[other] += scale * told[other]
+        place += 1
+
+
 @kernel
 def add_dense(known: Pairs, scales: Floats, weights: Floats, scores: Floats) -> None:
     """Add to the row of every image its scale times the rows of weights, |A| x |A|, of its known labels."""
     for image in range(scores.shape[0]):
-        scale, row = scales[image], scores[image]
-        place, last = known.indptr[image], known.indptr[image + 1]
-        while place + 4 <= last:  # four rows at a time: what waits for memory is the fetching of weights
-            labels = known.indices[place : place + 4]
-            one, two, three, four = weights[labels[0]], weights[labels[1]], weights[labels[2]], weights[labels[3]]
-            for other in range(row.shape[0]):
-                row[other] += scale * (one[other] + two[other] + three[other] + four[other])
-            place += 4
-        while place < last:
-            told = weights[known.indices[place]]
-            for other in range(row.shape[0]):
-                row[other] += scale * told[other]
-            place += 1
+        labels = known.indices[known.indptr[image] : known.indptr[image + 1]]
+        add_rows(scores[image], labels, scales[image], weights)
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.jit import kernel, part, source_version
+from vse_ens.kernels.memory import add_rows
 from vse_ens.kernels.ranking import CHUNK, LEFT_OUT, fill_keys, find_best, find_peaks, lead
 from vse_ens.kernels.tables import Floats, Pairs
 
@@ -17,6 +18,14 @@ _FRACTION = tuple(np.float32(c) for c in (0.6931517388, 0.2401592716, 0.05581867
 _FRACTION_SCALE = np.float32(2.0**23)
 _LOG2_E = np.float32(1.4426950408889634)
 _LEAST_EXPONENT, _EXPONENT_BIAS = np.float32(-126.0), np.float32(127.0)
+
+
+class Addends(NamedTuple):
+    """What a score has beside a product."""
+
+    bias: Floats  # |A|
+    weights: Floats  # |A| x |A|: the dense rows of a memory; no rows where there is none
+    scale: np.float32
 
 
 class Best(NamedTuple):
@@ -59,9 +68,16 @@ def _lead_scores() -> Callable[..., None]:
     version = source_version()
 
     @kernel
-    def lead_scores(scores: Floats, known: Pairs, denied: NDArray[np.int64], temperatures: Floats, best: Best) -> None:
-        """The best labels of each row of ``scores``, but for its ``known`` ones, which become -inf there, and those
-        ``denied`` to all.
+    def lead_scores(
+        scores: Floats,
+        addends: Addends,
+        known: Pairs,
+        denied: NDArray[np.int64],
+        temperatures: Floats,
+        best: Best,
+    ) -> None:
+        """The best labels of each row of ``scores``, but for its ``known`` ones and those ``denied`` to all; what is
+        to be added to ``scores`` first is added there.
         """
         version  # noqa: B018  # part of the cache key, see source_version
         labels, top = scores.shape[1], best.labels.shape[1]
@@ -69,9 +85,13 @@ def _lead_scores() -> Callable[..., None]:
         keys = np.full(peaks.shape[0] * CHUNK, LEFT_OUT, np.int32)
         bits = scores.view(np.int32)
         for row in range(scores.shape[0]):
-            own = scores[row]
-            for place in range(known.indptr[row], known.indptr[row + 1]):
-                own[known.indices[place]] = -np.inf
+            own, has = scores[row], known.indices[known.indptr[row] : known.indptr[row + 1]]
+            for a in range(labels):
+                own[a] += addends.bias[a]
+            if addends.weights.shape[0]:
+                add_rows(own, has, addends.scale, addends.weights)
+            for place in range(has.shape[0]):
+                own[has[place]] = -np.inf
             fill_keys(bits[row], keys)
             find_peaks(keys, peaks)
             first = find_best(keys, peaks)

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -46,27 +45,17 @@ def _round_alike(labels: int, dimensions: int) -> bool:
     return np.array_equal(vectors @ label_vectors.T, np.concatenate(few))
 
 
-_lock = threading.Lock()
-_holders = 0
-_limit: Any = None
+_taken = threading.Lock()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold the matrix library to one thread, also while several threads of ours are inside."""
-    global _holders, _limit  # as is what they hold: the library has one number of threads
-    with _lock:
-        if not _holders:
-            _limit = _libraries().limit(limits=1)
-            _limit.__enter__()
-        _holders += 1
-    try:
+    """Hold the matrix library to one thread.
+
+    It has one setting for all of ours, which take turns: OpenBLAS 0.3.31 does not let one thread undo what another set.
+    """
+    with _taken, _libraries().limit(limits=1):
         yield
-    finally:
-        with _lock:
-            _holders -= 1
-            if not _holders:
-                _limit.__exit__(None, None, None)
 
 
 @cache

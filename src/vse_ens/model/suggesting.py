@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError
-from vse_ens.kernels.suggesting import Best, lead_scores
+from vse_ens.kernels.suggesting import Addends, Best, lead_scores
 from vse_ens.kernels.tables import Pairs
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
@@ -22,10 +22,8 @@ Task = Callable[[int], Any]
 Run = Callable[[Sequence[Task]], list[Any]]
 """What works through tasks, such as `vse_ens.run.threads.Workers.run`; each is called with its worker's number."""
 
-# Images of a task, with fewer where their scores would take more bytes; of these scores a part that stays in the cache
-# is worked on at a time; and tasks of a block, enough for many workers.
+# A task has fewer images where their scores would take more bytes than this; a block has tasks for many workers.
 _MOST_BYTES = 128_000_000
-_PIECE_BYTES = 400_000
 _TASKS = 32
 
 Temperature = Callable[[NDArray[np.int64]], Floats]
@@ -78,7 +76,10 @@ class Suggester:
         self._temperature = temperature
         self._run = run
         self._rows = MANY if 4 * labels * MANY <= _MOST_BYTES else FEW
-        self._piece = max(1, _PIECE_BYTES // (4 * max(labels, 1)))
+        # A dense memory is added while a row of scores is at hand, a sparse one by itself.
+        dense = model.memory is not None and model.memory.is_dense and model.memory_weight
+        weights = model.memory.values if model.memory is not None and dense else np.empty((0, 0), np.float32)
+        self._addends = Addends(model.embeddings.label_bias, weights, np.float32(model.memory_weight))
 
     def of_images(self, known: Annotations, images: NDArray[np.int64] | None = None) -> Iterator[Suggestions]:
         """For images by number, or all; block by block, in their order."""
@@ -108,15 +109,12 @@ class Suggester:
     def _suggest(
         self, images: NDArray[np.int64], vectors: Callable[[NDArray[np.int64]], Floats], known: Rows, found: Best
     ) -> None:
-        embeddings = self._model.embeddings
-        scores = row_products(vectors(images), embeddings.label_vectors)
-        indptr, indices = take_rows(*known, images)
-        temperatures = self._temperature(np.diff(indptr))
-        for part in _parts(len(images), self._piece):
-            some, rows = scores[part], Pairs(indptr[part.start : part.stop + 1], indices)
-            some += embeddings.label_bias
-            self._model.add_memory(*rows, some)
-            lead_scores(some, rows, self._denied, temperatures[part], found.part(part))
+        scores = row_products(vectors(images), self._model.embeddings.label_vectors)
+        rows = take_rows(*known, images)
+        if not len(self._addends.weights):
+            self._model.add_memory(*rows, scores)
+        temperatures = self._temperature(np.diff(rows.indptr))
+        lead_scores(scores, self._addends, Pairs(*rows), self._denied, temperatures, found)
 
 
 def _parts(count: int, size: int) -> list[slice]:
