@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.config import Config, Settings, configure
+from vse_ens.curate.annotating import Desk, Suggestion, Trained, Wanted
+from vse_ens.curate.explain import own_parts
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError, ModelError
@@ -20,52 +21,18 @@ from vse_ens.model.card import model_card
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
-from vse_ens.model.ranking import top_labels
 from vse_ens.model.store import StoredModel, load_model, save_model
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit import Audit
-    from vse_ens.curate.explain import Explanation, Reason
+    from vse_ens.curate.explain import Explanation
+    from vse_ens.curate.finding import Alike, Finder, FoundImage
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.report import Report
+    from vse_ens.export.suggestions import Written
     from vse_ens.train.footprint import Footprint
     from vse_ens.train.report import EpochReport
     from vse_ens.train.trainer import Trainer
-
-# Images scored at a time, always so many: products of fewer rows round in another way, and one image would get other
-# scores alone than in company.
-_BLOCK = 16
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A label for an image, and how strongly."""
-
-    label: str
-    score: float
-    confidence: float | None = None
-    """The probability that it is right, as learnt on held-out labels; None where training held none out."""
-    because: tuple[Reason, ...] = ()
-    """What adds up to the score, where it was asked for."""
-
-
-class Wanted(TypedDict, total=False):
-    """What `Annotator.annotate` may be asked for."""
-
-    top: int
-    allow: Sequence[str] | None
-    deny: Sequence[str] | None
-    min_confidence: float
-    explain: bool
-
-
-class _Wish(NamedTuple):
-    """The same, checked."""
-
-    top: int
-    allowed: NDArray[np.bool_]
-    min_confidence: float
-    explain: bool
 
 
 class Annotator:
@@ -260,54 +227,74 @@ class Annotator:
         suggest from or never to suggest; below ``min_confidence`` nothing is suggested; ``explain`` fills ``because``.
         """
         self._check_fitted()
-        wish = self._wish(**how)
+        desk = self._desk(**how)
         if (images is None) == (labels is None):
             raise ConfigError("annotate takes either images or labels, one of the two")
         if labels is not None:
             if isinstance(labels, str):  # type: ignore[unreachable]  # what a caller without types may do
                 raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
             one = all(isinstance(label, str) for label in labels)
-            found = self._annotate_rows(self._label_rows([labels] if one else labels), wish)  # type: ignore[list-item]
-            return found[0] if one else found
+            told = self._annotate_rows(self._label_rows([labels] if one else labels), desk)  # type: ignore[list-item]
+            return told[0] if one else told
         if isinstance(images, str):
-            return self._annotate_images(np.array([self.known_.images.number(images)]), wish)[0]
-        return self._annotate_images(self.known_.images.numbers(images or []), wish)
+            return self._annotate_images(np.array([self.known_.images.number(images)]), desk)[0]
+        return self._annotate_images(self.known_.images.numbers(images or []), desk)
 
-    def _wish(
+    def annotate_all(
         self,
-        top: int = 5,
-        allow: Sequence[str] | None = None,
-        deny: Sequence[str] | None = None,
-        min_confidence: float = 0.0,
-        explain: bool = False,
-    ) -> _Wish:
-        if top < 1:
-            raise ConfigError(f"top must be at least 1, got {top}")
-        if not 0.0 <= min_confidence <= 1.0:
-            raise ConfigError(f"min_confidence must lie between 0 and 1, got {min_confidence}")
-        if min_confidence and self.calibration_ is None:
-            raise ConfigError(
-                "this model has no confidence to ask for, since it was trained without held-out labels; "
-                "train it with validate, or leave min_confidence out"
-            )
-        allowed = np.full(len(self.known_.labels), allow is None)
-        allowed[self.known_.labels.numbers(list(allow or []))] = True
-        allowed[self.known_.labels.numbers(list(deny or []))] = False
-        return _Wish(top, allowed, min_confidence, explain)
+        path: str | Path,
+        form: str | None = None,
+        *,
+        prefix: str = "",
+        progress: Callable[[int], None] | None = None,
+        **how: Unpack[Wanted],
+    ) -> Written:
+        """Write suggestions for all images to a file, block by block, whole or not at all.
 
-    def _annotate_images(self, numbers: NDArray[np.int64], wish: _Wish) -> list[list[Suggestion]]:
-        from vse_ens.curate.explain import own_parts
+        ``form`` is one of `vse_ens.export.suggestions.Format`; the end of the name tells it where it is not given.
+        ``progress`` hears how many images are done; the other arguments are those of `annotate`.
+        """
+        from vse_ens.export.suggestions import Block, format_of, write_suggestions
 
-        def vectors(places: NDArray[np.int64]) -> Floats:
-            return self.embeddings_.vectors(numbers[places], known=self.known_)
+        self._check_fitted()
+        if how.get("explain"):
+            raise ConfigError("explain must be left out: a file of all suggestions has no room for reasons")
+        images, labels = self.known_.images, self.known_.labels
+        blocks = (Block.of(images, labels, *best) for best in self._desk(**how).images())
+        return write_suggestions(path, blocks, form or format_of(path), prefix=prefix, progress=progress)
 
-        own = own_parts(self.embeddings_, numbers) if wish.explain else None
-        return self._suggest(Rows(*self.known_.rows(numbers)), vectors, own, wish)
+    def known_labels(self, image: str) -> list[str]:
+        """The labels that an image had in training."""
+        self._check_fitted()
+        return self.known_.labels_of(image)
 
-    def _annotate_rows(self, rows: Rows, wish: _Wish) -> list[list[Suggestion]]:
+    @property
+    def _trained(self) -> Trained:
+        return Trained(self.model_, self.known_, self.calibration_)
+
+    def _desk(self, **how: Unpack[Wanted]) -> Desk:
+        return Desk(self._trained, run=self._run, **how)
+
+    def _run(self, tasks: Sequence[Callable[[int], Any]]) -> list[Any]:
+        from vse_ens.run.threads import Workers
+
+        with Workers(self.workers if len(tasks) > 1 else 1) as workers:
+            return workers.run(tasks)
+
+    def _annotate_images(self, numbers: NDArray[np.int64], desk: Desk) -> list[list[Suggestion]]:
+        found = []
+        for best in desk.images(numbers):
+            own = own_parts(self.embeddings_, best.images)
+            found += desk.told(best, Rows(*self.known_.rows(best.images)), own)
+        return found
+
+    def _annotate_rows(self, rows: Rows, desk: Desk) -> list[list[Suggestion]]:
         folded = self._vectors_by_labels(rows)
-        own = None if self.embeddings_.has_context else folded
-        return self._suggest(rows, lambda places: folded[places], own, wish)
+        found = []
+        for best in desk.rows(folded, rows):
+            own = None if self.embeddings_.has_context else folded[best.images]
+            found += desk.told(best, take_rows(*rows, best.images), own)
+        return found
 
     def _label_rows(self, lists: Sequence[Sequence[str]]) -> Rows:
         numbers = [np.unique(self.known_.labels.numbers(labels)) for labels in lists]
@@ -324,54 +311,48 @@ class Annotator:
         with Workers(self.workers) as workers:
             return FoldIn(self.config_, self.known_, self.embeddings_, workers).vectors(*rows)
 
-    def _suggest(
-        self, known: Rows, vectors: Callable[[NDArray[np.int64]], Floats], own: Floats | None, wish: _Wish
-    ) -> list[list[Suggestion]]:
-        found = []
-        count = len(known.indptr) - 1
-        for first in range(0, count, _BLOCK):
-            places = np.arange(first, min(first + _BLOCK, count))
-            block = np.resize(places, _BLOCK)
-            owned = take_rows(*known, block)
-            scores = self.model_.scores_of(vectors(block), *owned)
-            scores[np.repeat(np.arange(_BLOCK), np.diff(owned.indptr)), owned.indices] = -np.inf
-            counts = np.diff(owned.indptr)
-            # What may not be suggested still takes its share of the probability.
-            totals = self.calibration_.log_totals(scores, counts) if self.calibration_ else None
-            scores[:, ~wish.allowed] = -np.inf
-            labels, best = top_labels(scores, wish.top)
-            confidences: Sequence[Sequence[float | None]] = [[None] * labels.shape[1]] * _BLOCK
-            if self.calibration_ and totals is not None:
-                confidences = self.calibration_.confidences(best, totals[:, None], counts[:, None]).tolist()
-            for row, place in enumerate(places):
-                chosen = zip(labels[row].tolist(), best[row].tolist(), confidences[row], strict=True)
-                kept = [one for one in chosen if one[1] > -np.inf and (one[2] is None or one[2] >= wish.min_confidence)]
-                found.append(
-                    self._suggestions(kept, take_rows(*known, places[row : row + 1]), own, place, wish.explain)
-                )
-        return found
+    def search(
+        self, labels: Sequence[str], top: int = 20, *, tagged: bool = False, index: str | Path | None = None
+    ) -> list[FoundImage]:
+        """Images for labels, best first; a dash before a label, as in ``-people``, means without it.
 
-    def _suggestions(
-        self,
-        found: list[tuple[int, float, float | None]],
-        known: Rows,
-        own: Floats | None,
-        place: np.int64,
-        explain: bool,
-    ) -> list[Suggestion]:
-        ids = self.known_.labels.ids([label for label, _, _ in found])
-        because: Sequence[tuple[Reason, ...]] = [()] * len(found)
-        if explain:
-            from vse_ens.curate.explain import shares
+        Images that are known to have all wanted labels already are left out unless ``tagged``: what is found are the
+        beaches nobody tagged. The first search of a model scores all images once. With ``index``, a file that is made
+        where it does not exist, only a part of the images is looked at, and a good one may be missed.
+        """
+        if isinstance(labels, str):
+            raise ConfigError(f"search takes a list of label ids, got the text {labels!r}")
+        return self._finder().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
-            rows = take_rows(*known, np.zeros(len(found), np.int64))
-            part = None if own is None else np.repeat(own[place][None], len(found), axis=0)
-            numbers = np.array([label for label, _, _ in found], np.int64)
-            because = [one.reasons(self.known_.labels) for one in shares(self.model_, rows, numbers, part)]
-        return [
-            Suggestion(name, score, confidence, reasons)
-            for name, (_, score, confidence), reasons in zip(ids, found, because, strict=True)
-        ]
+    def similar_labels(self, label: str, top: int = 10) -> list[Alike]:
+        """The labels most like a label, by cosine."""
+        return self._finder().labels_like(label, top)
+
+    def similar_images(self, image: str, top: int = 10) -> list[Alike]:
+        """The images most like an image, by cosine."""
+        return self._finder().images_like(image, top)
+
+    def _finder(self) -> Finder:
+        """Kept, since a search begins with what all images have in common, until there is another model."""
+        from vse_ens.curate.finding import Finder
+
+        self._check_fitted()
+        kept: Finder | None = getattr(self, "_kept_finder", None)
+        if kept is None or kept.trained.model is not self.model_:
+            kept = self._kept_finder = Finder(self._trained, self._run)
+        return kept
+
+    def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
+        """Write label or image vectors to a ``.parquet``, ``.npy`` or word2vec ``.txt`` or ``.vec`` file."""
+        from vse_ens.export.vectors import write_image_vectors, write_label_vectors
+
+        self._check_fitted()
+        if what == "labels":
+            write_label_vectors(path, self.embeddings_, self.known_.labels)
+        elif what == "images":
+            write_image_vectors(path, self.embeddings_, self.known_)
+        else:
+            raise ConfigError(f"what must be 'labels' or 'images', got {what!r}")
 
     def explain(self, image: str | None = None, label: str = "", *, labels: list[str] | None = None) -> Explanation:
         """Why a label is suggested: what each label the image has adds to the score, exactly for the context tower.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_nothing_is_suggested_below_a_confidence(vse: Vse, model: Path) -> None:
 def test_all_images_go_to_a_file(
     suffix: str, vse: Vse, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vse_ens.cli.annotate._BLOCK", 70)  # the last block is not full
+    monkeypatch.setattr("vse_ens.model.suggesting._TASKS", 1)  # several blocks, and the last is not full
     path = tmp_path / f"suggestions.{suffix}"
     answer = vse("annotate", model, "--all", "--out", path, "--top", 2, "--json")
     assert (answer.status, answer.err) == (0, "")
@@ -97,6 +98,14 @@ def test_all_images_go_to_a_file(
         "images_with_suggestions": len(images),
         "suggestions": len(frame),
     }
+
+
+def test_all_images_go_to_a_file_for_another_program(vse: Vse, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "keywords.json"
+    vse("annotate", model, "--all", "--out", path, "--format", "exiftool", "--prefix", "photos/", "--top", 2)
+    first = json.loads(path.read_text(encoding="utf-8"))[0]
+    labels = [one.label for one in Annotator.load(model).annotate("img_0000000", top=2)]
+    assert first == {"SourceFile": "photos/img_0000000", "Subject": labels}
 
 
 def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: Path) -> None:
@@ -122,6 +131,8 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
         (["--all"], 2, "--all and --out FILE go together"),
         (["img_0000001", "--out", "x.csv"], 2, "--all and --out FILE go together"),
         (["--all", "--out", "x.csv", "--explain"], 2, "'--explain'"),
+        (["--all", "--out", "x.csv", "--format", "xml"], 1, "unknown format 'xml'"),
+        (["img_0000001", "--format", "csv"], 2, "--format and --prefix go with --all"),
         (["img_0000001", "--top", "0"], 2, "'--top'"),
         (["img_0000001", "--min-confidence", "1.5"], 2, "'--min-confidence'"),
     ],

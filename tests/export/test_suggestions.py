@@ -11,7 +11,7 @@ import pytest
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-from vse_ens.export.suggestions import Block, format_of, write_suggestions
+from vse_ens.export.suggestions import Block, Written, format_of, write_suggestions
 
 IMAGES = Vocabulary.from_ids(["a.jpg", "b,c.jpg", "海 🏖️.jpg"], "image")
 LABELS = Vocabulary.from_ids(['"quoted"', "sand", "sea, wide", "Ωmega"], "label")
@@ -43,7 +43,7 @@ def blocks(confidences: np.ndarray | None = SURE) -> list[Block]:
 
 def test_tables_have_a_row_a_suggestion_and_read_back_as_pairs(tmp_path: Path) -> None:
     for name in ("x.parquet", "x.csv", "x.jsonl"):
-        assert write_suggestions(tmp_path / name, blocks(), format_of(name)) == 4
+        assert write_suggestions(tmp_path / name, blocks(), format_of(name)).suggestions == 4
         read = Annotations.read(tmp_path / name, image="image", label="label")
         assert read.labels_of("海 🏖️.jpg") == ['"quoted"', "sea, wide"]
     assert pl.read_parquet(tmp_path / "x.parquet").to_dicts() == ROWS
@@ -59,8 +59,8 @@ def test_tables_have_a_row_a_suggestion_and_read_back_as_pairs(tmp_path: Path) -
 def test_blocks_and_all_at_once_are_the_same(tmp_path: Path) -> None:
     whole = [Block.of(IMAGES, LABELS, np.arange(3), NUMBERS, SCORES, SURE)]
     for form in ("csv", "jsonl", "exiftool", "label-studio"):
-        write_suggestions(tmp_path / "whole", whole, form)  # type: ignore[arg-type]
-        write_suggestions(tmp_path / "blocks", blocks(), form)  # type: ignore[arg-type]
+        write_suggestions(tmp_path / "whole", whole, form)
+        write_suggestions(tmp_path / "blocks", blocks(), form)
         assert (tmp_path / "whole").read_bytes() == (tmp_path / "blocks").read_bytes()
 
 
@@ -100,7 +100,7 @@ def test_without_confidence_there_is_none(tmp_path: Path) -> None:
 
 def test_no_suggestions_are_a_file_too(tmp_path: Path) -> None:
     for form in ("parquet", "csv", "jsonl", "exiftool", "label-studio"):
-        assert write_suggestions(tmp_path / form, [], form) == 0  # type: ignore[arg-type]
+        assert write_suggestions(tmp_path / form, [], form) == Written()
     assert json.loads((tmp_path / "exiftool").read_text()) == []
 
 
@@ -108,4 +108,4 @@ def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"x.xml must end in .parquet, .csv, .jsonl, or its format be told: parquet"):
         format_of("x.xml")
     with pytest.raises(ConfigError, match="unknown format 'xml' of suggestions"):
-        write_suggestions(tmp_path / "x", [], "xml")  # type: ignore[arg-type]
+        write_suggestions(tmp_path / "x", [], "xml")

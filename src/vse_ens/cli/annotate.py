@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from vse_ens.annotator import Suggestion, Wanted
+    from vse_ens.curate.annotating import Suggestion, Wanted
 
-_BLOCK = 1_000  # images between two writes to a file
 _COLUMNS = ("suggestion", "confidence", "score", "because of")
 
 
@@ -44,6 +44,23 @@ def annotate(
             metavar="FILE", show_default=False, help="Where --all writes as it goes: a .parquet, .csv or .jsonl file."
         ),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="F",
+            show_default=False,
+            help="Of FILE, if its name does not tell: parquet, csv, jsonl, exiftool (XMP keywords), label-studio.",
+        ),
+    ] = None,
+    prefix: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            show_default=False,
+            help="With exiftool and label-studio: what stands before an image id to make it a path or an address.",
+        ),
+    ] = "",
     top: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many labels an image.")] = 5,
     allow: Annotated[
         str | None,
@@ -69,6 +86,8 @@ def annotate(
         raise typer.BadParameter("give images, --labels or --all, one of the three", param_hint="'IMAGE'")
     if every != (out is not None):
         raise typer.BadParameter("--all and --out FILE go together", param_hint="'--all'")
+    if (form or prefix) and not every:
+        raise typer.BadParameter("--format and --prefix go with --all", param_hint="'--format'")
     if every and explain:
         raise typer.BadParameter("a file of --all has no room for reasons", param_hint="'--explain'")
     wanted: Wanted = {
@@ -79,7 +98,7 @@ def annotate(
         "explain": explain,
     }
     if out is not None:
-        _write_all(model, out, wanted, screen)
+        _write_all(model, out, form, prefix, wanted, screen)
     elif labels is not None:
         _show_one(model, listed(labels), wanted, screen)
     else:
@@ -123,26 +142,13 @@ def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: boo
     return columns(names[:shown], [row[:shown] for row in rows], numbers=("confidence", "score"))
 
 
-def _write_all(model: Path, out: Path, wanted: Wanted, screen: Screen) -> None:
-    from vse_ens.data.suggestion_file import Suggested, check_name, suggestion_file
+def _write_all(model: Path, out: Path, form: str | None, prefix: str, wanted: Wanted, screen: Screen) -> None:
+    from vse_ens.export.suggestions import format_of
 
-    check_name(out)
+    form = form or format_of(out)  # told before the model is loaded
     annotator = load(model, screen)
-    images = annotator.known_.images
-    suggested = annotated = 0
-    with suggestion_file(out) as write, screen.progress("annotating", len(images), "images") as progress:
-        for first in range(0, len(images), _BLOCK):
-            block = images.ids(range(first, min(first + _BLOCK, len(images))))
-            found = annotator.annotate(block, **wanted)
-            rows = [
-                Suggested(image, one.label, one.score, one.confidence)
-                for image, suggestions in zip(block, found, strict=True)
-                for one in suggestions
-            ]
-            write(rows)
-            suggested += len(rows)
-            annotated += sum(map(bool, found))
-            progress(first + len(block))
-    counts = {"images": len(images), "images_with_suggestions": annotated, "suggestions": suggested}
+    with screen.progress("annotating", len(annotator.known_.images), "images") as progress:
+        written = annotator.annotate_all(out, form, prefix=prefix, progress=progress, **wanted)
+    counts = asdict(written)
     shown = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
     screen.result({"file": str(out), **counts}, facts([("file", str(out)), *shown]))

@@ -25,10 +25,13 @@ from vse_ens.cli.demo import demo
 from vse_ens.cli.doctor import doctor
 from vse_ens.cli.evaluate import evaluate
 from vse_ens.cli.explain import explain
+from vse_ens.cli.export import export
 from vse_ens.cli.info import info
 from vse_ens.cli.options import add
 from vse_ens.cli.reproduce import reproduce
+from vse_ens.cli.search import search
 from vse_ens.cli.session import Debug, Session
+from vse_ens.cli.similar import similar
 from vse_ens.cli.split import split
 from vse_ens.cli.train import train
 
@@ -36,7 +39,6 @@ app = typer.Typer(
     name="vse",
     epilog="\b\nExample:\n  $ vse demo",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -64,8 +66,11 @@ add(app, split, example="vse split pairs.csv --out split --seed 0")
 add(app, train, example="vse train split/train.parquet --out model")
 add(app, evaluate, example="vse evaluate model split/test.parquet")
 add(app, annotate, example="vse annotate model img_0000001 img_0000002")
+add(app, search, example="vse search model beach --without person")
+add(app, similar, example="vse similar model beach")
 add(app, explain, example="vse explain model img_0000001 sand")
 add(app, audit, example="vse audit model --out audit.csv --page audit.html")
+add(app, export, example="vse export model --out labels.parquet")
 add(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
 add(app, reproduce, example="vse reproduce --quick --out reproduction")
 add(app, doctor, example="vse doctor")

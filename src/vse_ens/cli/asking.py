@@ -74,3 +74,10 @@ def as_documents(reasons: Sequence[Reason]) -> list[dict[str, Any]]:
 def probability(confidence: float | None) -> str:
     """A confidence as a table shows it."""
     return "-" if confidence is None else f"{confidence:.3f}"
+
+
+def some(labels: Sequence[str], *, first: Sequence[str] = (), most: int = 6) -> str:
+    """The labels of an image as a table shows them: a few, some of them in front."""
+    ordered = sorted(labels, key=lambda label: label not in first)
+    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
+    return ", ".join(ordered[:most]) + more

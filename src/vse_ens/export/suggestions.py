@@ -77,6 +77,24 @@ class Block:
             yield image, labels[start:stop], confidences[start:stop]
 
 
+@dataclass(frozen=True)
+class Written:
+    """What a file of suggestions holds."""
+
+    images: int = 0
+    """All that were asked for."""
+    images_with_suggestions: int = 0
+    suggestions: int = 0
+
+    def with_block(self, block: Block) -> Written:
+        """The same, and a block."""
+        return Written(
+            self.images + len(block.images),
+            self.images_with_suggestions + int(np.count_nonzero(block.counts)),
+            self.suggestions + block.table.num_rows,
+        )
+
+
 def format_of(path: str | Path) -> Format:
     """The format that the end of a file name tells."""
     known: dict[str, Format] = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
@@ -88,23 +106,32 @@ def format_of(path: str | Path) -> Format:
     return known[suffix]
 
 
-def write_suggestions(path: str | Path, blocks: Iterable[Block], form: Format, *, prefix: str = "") -> int:
-    """Write all blocks, whole or not at all; how many suggestions they are.
+def write_suggestions(
+    path: str | Path,
+    blocks: Iterable[Block],
+    form: str,
+    *,
+    prefix: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Written:
+    """Write all blocks, whole or not at all.
 
     ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence and rank, and can be read again
     as pairs. ``exiftool`` is what ``exiftool -json+=FILE`` adds to the keywords of files: a JSON list of objects with a
     SourceFile and a list Subject; images without a suggestion have nothing to add and are not in it. ``label-studio``
     is a JSON list of tasks, each with the suggestions as one prediction, for a labelling interface with
     ``<Image name="image" value="$image"/>`` and ``<Choices name="labels" toName="image" choice="multiple">``. For these
-    two, ``prefix`` is what makes an image id a path or an address.
+    two, ``prefix`` is what makes an image id a path or an address. ``progress`` hears how many images are done.
     """
     if form not in get_args(Format):
         raise ConfigError(f"unknown format {form!r} of suggestions; choose one of {', '.join(get_args(Format))}")
-    written = 0
+    written = Written()
     with written_whole(Path(path)) as (partial,), _OPENERS[form](partial, prefix) as write:
         for block in blocks:
             write(block)
-            written += block.table.num_rows
+            written = written.with_block(block)
+            if progress:
+                progress(written.images)
     return written
 
 
@@ -177,7 +204,7 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-_OPENERS: dict[Format, Any] = {
+_OPENERS: dict[str, Any] = {
     "parquet": _parquet,
     "csv": _csv,
     "jsonl": _jsonl,
