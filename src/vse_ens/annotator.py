@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vse_ens.curate.explain import Explanation
     from vse_ens.curate.finding import Alike, Finder, FoundImage
     from vse_ens.evaluate.rankings import Rankings
+    from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
     from vse_ens.export.suggestions import Written
     from vse_ens.train.footprint import Footprint
@@ -438,6 +439,13 @@ class Annotator:
             workers=self.workers,
             progress=progress,
         )
+
+    def reliability(self, test: Annotations, *, top: int = 5) -> list[Reliability]:
+        """Whether confidences are what they say: the ``top`` suggestions for images with held-out labels, in piles."""
+        from vse_ens.curate.trust import trust
+
+        self._check_fitted()
+        return trust(self._desk(top=top), self.known_, test)
 
     def _scores(self, images: NDArray[np.int64]) -> Floats:
         return self.model_.scores(images, self.known_)

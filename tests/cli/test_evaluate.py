@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
 from vse_ens.data.writers import write_parquet
 from vse_ens.evaluate.rankings import Rankings
@@ -46,6 +47,20 @@ def test_it_shows_a_table(vse: Vse, trained: Path) -> None:
     names = [line.split()[0] for line in answer.out.splitlines() if line]
     assert {"recall@3", "recall@20", "coverage@20", "map", "auc", "head", "tail"} <= set(names)
     assert "recall@10" not in names
+
+
+def test_a_page_shows_whether_confidences_are_what_they_say(vse: Vse, model: Path, tmp_path: Path) -> None:
+    test = Annotations.from_pairs([("img_0000001", _lacking(model, "img_0000001"))])
+    write_parquet({tmp_path / "test.parquet": test})
+    answer = vse("evaluate", model, tmp_path / "test.parquet", "--page", tmp_path / "page.html")
+    assert (answer.status, answer.err) == (0, "")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "How often suggestions were right" in page
+    assert "vse evaluate " in page
+
+
+def _lacking(model: Path, image: str) -> str:
+    return Annotator.load(model).annotate(image, top=1)[0].label
 
 
 def test_rankings_are_kept(vse: Vse, trained: Path, tmp_path: Path) -> None:

@@ -26,14 +26,17 @@ from vse_ens.cli.doctor import doctor
 from vse_ens.cli.evaluate import evaluate
 from vse_ens.cli.explain import explain
 from vse_ens.cli.export import export
+from vse_ens.cli.feedback import feedback
 from vse_ens.cli.info import info
 from vse_ens.cli.options import add
 from vse_ens.cli.reproduce import reproduce
 from vse_ens.cli.search import search
+from vse_ens.cli.serve import serve
 from vse_ens.cli.session import Debug, Session
 from vse_ens.cli.similar import similar
 from vse_ens.cli.split import split
 from vse_ens.cli.train import train
+from vse_ens.cli.update import update
 
 app = typer.Typer(
     name="vse",
@@ -71,6 +74,9 @@ add(app, similar, example="vse similar model beach")
 add(app, explain, example="vse explain model img_0000001 sand")
 add(app, audit, example="vse audit model --out audit.csv --page audit.html")
 add(app, export, example="vse export model --out labels.parquet")
+add(app, serve, example="vse serve model")
+add(app, feedback, example="vse feedback model.feedback.sqlite --out accepted.csv")
+add(app, update, example="vse update model model.feedback.sqlite --out model-2")
 add(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
 add(app, reproduce, example="vse reproduce --quick --out reproduction")
 add(app, doctor, example="vse doctor")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
@@ -15,6 +17,9 @@ from vse_ens.cli.screen import Screen, columns, facts
 from vse_ens.cli.training_progress import TrainingProgress
 from vse_ens.cli.wording import duration
 
+if TYPE_CHECKING:
+    from vse_ens.annotator import Annotator
+
 _LEAST_KNOWN = 3  # fewer labels say little about a picture
 
 
@@ -23,6 +28,9 @@ def demo(
     images: Annotated[int, typer.Option(min=100, metavar="N", help="How many images.")] = 5000,
     shown: Annotated[int, typer.Option(min=1, metavar="N", help="How many images to show.")] = 6,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed gives other images.")] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Then open a page to try it on, at a free port of this machine.")
+    ] = False,
     screen: Screen,
 ) -> None:
     """Run the main job on the built-in data set.
@@ -83,3 +91,15 @@ def demo(
         ),
         Padding(columns(("what is known of an image", "what is suggested"), rows), (0, 0, 0, 2)),
     )
+    if serve:
+        _serve(model, screen)
+
+
+def _serve(model: Annotator, screen: Screen) -> None:
+    from vse_ens.cli.serve import serve
+
+    with TemporaryDirectory(prefix="vse-demo-") as folder:
+        path = Path(folder) / "scenes"
+        model.save(path)
+        screen.say(f"\nThe model, and what you judge, are in {folder} until you stop.")
+        serve(path, port=0, open_page=True, screen=screen)

@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from vse_ens.cli.command_line import typed_command
 from vse_ens.cli.reading import Reading
 from vse_ens.cli.screen import Screen
 
 
 def evaluate(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")],
     test: Annotated[
         Path,
@@ -39,6 +41,14 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="FILE", show_default=False, help="Keep where every held-out label stands, as a Parquet file."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            show_default=False,
+            help="Write a page as well, with a plot of whether confidences are what they say.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the random resamples behind the intervals.")] = 0,
@@ -68,5 +78,13 @@ def evaluate(
     seconds = time.perf_counter() - began
     if save_rankings is not None:
         rankings.save(save_rankings)
+    if page is not None:
+        from vse_ens.report.evaluation_page import evaluation_page
+
+        shown_top = min(max(top), 5)
+        judged = annotator.calibration_ is not None and known is None
+        trusted = annotator.reliability(held_out, top=shown_top) if judged else []
+        title = "How well held-out labels are found"
+        evaluation_page(title, report, trusted, top=shown_top, command=typed_command(context)).write(page)
     document = {"model": str(model), "test": str(test), **report.to_dict(), "seconds": round(seconds, 3)}
     screen.result(document, Text(str(report)))

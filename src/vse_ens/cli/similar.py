@@ -22,7 +22,7 @@ def similar(
     top: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 10,
     screen: Screen,
 ) -> None:
-    """Show the labels most like a label, or the images most like an image.
+    """Show labels like a label, or images like an image.
 
     Labels are alike if the same images fit them and they say the same of an image. 1 is the same direction.
     """

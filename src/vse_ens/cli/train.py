@@ -34,6 +34,14 @@ def train(
             help="Image features for the towers that use them: parquet or csv, the image id first, then numbers.",
         ),
     ] = None,
+    feedback: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="What people judged in vse serve: accepted pairs are added, rejected ones taken out.",
+        ),
+    ] = None,
     training: Training,
     reading: Reading,
     screen: Screen,
@@ -50,6 +58,10 @@ def train(
     config = model.config()  # a wrong setting or place is told before the work
     check_place(out)
     data = reading.read(pairs, screen)
+    if feedback is not None:
+        from vse_ens.data.feedback_pairs import apply_feedback
+
+        data = apply_feedback(data, feedback)
     for note in data.notes:
         screen.say(f"note: {note}")
     if features is not None:
