@@ -124,7 +124,7 @@ def test_the_function_rises_from_nothing_within_0_and_1() -> None:
         assert array[0] == 0
         assert array[-1] <= 1
     assert (np.diff(calibration.shares) > 0).all()
-    assert (np.diff(calibration.values) >= 0).all()
+    assert (np.diff(calibration.values) > 0).all()
     assert 10 < len(calibration.shares) < 60
 
 

@@ -66,7 +66,7 @@ class Calibration:
     shares: Floats
     """The knots, rising, from 0."""
     values: Floats
-    """The confidence at each knot, not falling, from 0; above the last knot it stays what it is there."""
+    """The confidence at each knot, not falling, from 0."""
 
     def __post_init__(self) -> None:
         if self.shares.ndim != 1 or self.shares.shape != self.values.shape or not len(self.shares):

@@ -141,11 +141,26 @@ def _fitted(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     right = np.cumsum(hits[order])
     wanted = max(math.isqrt(int(right[-1])), 1)
     starts = piles(ranked, np.searchsorted(right, right[-1] * np.arange(1, wanted) / wanted, side="right"))
-    counts = np.diff(starts, append=len(ranked))
+    counts = np.diff(starts, append=len(ranked)).astype(np.float64)
     means: Numbers = np.add.reduceat(ranked, starts, dtype=np.float64) / counts
     # The softmax's own opinion has the weight of one suggestion: a pile without a hit is no proof of impossibility.
     rates = (np.add.reduceat(hits[order], starts, dtype=np.float64) + means / (1 + means)) / (counts + 1)
-    return means.astype(np.float32), confidence_of(isotonic(rates, counts.astype(np.float64))).astype(np.float32)
+    levels = isotonic(rates, counts)
+    # Piles of one level become one knot in their middle: between the knots the confidence rises, as the share does.
+    first = np.flatnonzero(np.diff(levels, prepend=-1.0) > 0)
+    middles = np.add.reduceat(means * counts, first) / np.add.reduceat(counts, first)
+    return _with_end(middles, confidence_of(levels[first]))
+
+
+def _with_end(shares: Numbers, confidences: Numbers) -> tuple[Floats, Floats]:
+    """The same and a share of 1: above the last knot the confidence grows as the share does, half the way to 1 at most.
+
+    Else the surest suggestions of a data set would all be as sure.
+    """
+    share, last = shares[-1], confidences[-1]
+    if share < 1:
+        shares, confidences = np.append(shares, 1.0), np.append(confidences, min(last / share, (1 + last) / 2))
+    return shares.astype(np.float32), np.maximum.accumulate(confidences).astype(np.float32)
 
 
 def confidence_of(rates: Numbers) -> Numbers:
