@@ -25,6 +25,7 @@ RUN = (
     "docs/data.md",
     "docs/datasets.md",
     "docs/features.md",
+    "docs/feedback.md",
     "docs/scenes.md",
     "docs/training.md",
     "docs/walkthrough.md",

@@ -8,7 +8,7 @@ from vse_ens.evaluate.reliability import Reliability, mean_distance
 from vse_ens.evaluate.report import GROUP_METRICS, Report
 from vse_ens.report.html import Code, Note, Page, Paragraph, Section
 from vse_ens.report.reliability import reliability_chart
-from vse_ens.report.tables import Cell, Column, Table
+from vse_ens.report.tables import Cell, Column, Table, Value
 
 
 def evaluation_page(
@@ -51,13 +51,13 @@ def _metrics(report: Report) -> Table:
 
 
 def _groups(report: Report) -> Table:
-    rows = [
-        (
+    rows: list[list[Value | Cell]] = [
+        [
             name,
             group.labels,
             group.pairs,
             *(Cell(group.metrics[one], interval=group.intervals.get(one)) for one in GROUP_METRICS),
-        )
+        ]
         for name, group in report.groups.items()
     ]
     counts = [Column("labels", ","), Column("held-out pairs", ",")]

@@ -1,0 +1,62 @@
+"""The application: its routes, and the layers around them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from vse_ens import __version__
+from vse_ens.service.asking import asking_router
+from vse_ens.service.browsing import browsing_router
+from vse_ens.service.documentation import DESCRIPTION, TAGS
+from vse_ens.service.judging import judging_router
+from vse_ens.service.label_studio import label_studio_router
+from vse_ens.service.limits import Limited
+from vse_ens.service.observing import Observed
+from vse_ens.service.operating import operating_router
+from vse_ens.service.refusals import add_refusals
+from vse_ens.service.security import Guarded, Headed
+from vse_ens.service.service import Service
+from vse_ens.service.settings import Settings
+from vse_ens.service.static_files import page_router
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """An application that loads the model when it starts; ``app.state.service`` is what its routes share."""
+    service = Service(settings)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="vse-ens",
+        summary="Labels that images lack.",
+        description=DESCRIPTION,
+        version=__version__,
+        openapi_tags=TAGS,
+        # Their pages come from outside addresses.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=life,
+        # From the outside in.
+        middleware=[
+            Middleware(Headed, settings),
+            Middleware(Observed, service.metrics),
+            Middleware(Guarded, settings),
+            Middleware(Limited, settings.limits),
+        ],
+    )
+    app.state.service = service
+    add_refusals(app)
+    routers = (asking_router, browsing_router, judging_router, operating_router, label_studio_router)
+    for make in routers:
+        app.include_router(make(service))
+    app.include_router(page_router())
+    return app

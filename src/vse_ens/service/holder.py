@@ -1,0 +1,119 @@
+"""The one model that is served, and how another takes its place without a request noticing."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from vse_ens.annotator import Annotator
+from vse_ens.curate.audit import Audit
+from vse_ens.errors import ModelError, VseError
+from vse_ens.model.store import MODEL
+from vse_ens.service.auditing import audit_of
+from vse_ens.service.background import Background
+from vse_ens.service.completion import LabelCompletion
+from vse_ens.service.label_map import LabelMap, map_of
+from vse_ens.service.metrics import Metrics
+from vse_ens.service.refusals import busy
+
+# One millisecond at 6,000 labels.
+_FEW_LABELS = 20_000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """A loaded model with all that is worked out once for it; a request keeps the one it began with."""
+
+    annotator: Annotator
+    name: str
+    fingerprint: str
+    completion: LabelCompletion
+    audit: Background[Audit]
+    label_map: Background[LabelMap]
+
+    @classmethod
+    def load(cls, path: Path) -> Served:
+        """Load a model directory, and use it once: kernels are compiled and pages read before anyone waits for them."""
+        annotator = Annotator.load(path, verify=False)
+        fingerprint = hashlib.sha256((path / MODEL.document).read_bytes()).hexdigest()[:12]
+        if len(annotator.known_.images):
+            annotator.annotate(annotator.known_.images.id(0), explain=True)
+        annotator.annotate(labels=[], explain=True)
+        return cls(
+            annotator,
+            path.resolve().name,
+            fingerprint,
+            LabelCompletion(annotator.known_),
+            Background("audit", lambda tell: audit_of(annotator, tell)),
+            Background("label map", lambda tell: map_of(annotator, tell)),
+        )
+
+    @property
+    def quick(self) -> bool:
+        """Whether suggestions for an image take so little that a thread would cost more than it gives."""
+        return len(self.annotator.known_.labels) <= _FEW_LABELS
+
+    @property
+    def quick_by_labels(self) -> bool:
+        """The same for an image known by its labels alone: without a context tower a vector is trained for it."""
+        return self.quick and self.annotator.embeddings_.has_context
+
+    def retire(self) -> None:
+        """Another model is served: no need to go on with what was begun for later."""
+        self.audit.stop()
+        self.label_map.stop()
+
+
+class Holder:
+    """Holds the model; used from the event loop only."""
+
+    def __init__(self, path: Path, metrics: Metrics, patience: float) -> None:
+        self._path = path
+        self._metrics = metrics
+        self._patience = patience
+        self._served: Served | None = None
+        self.failure: str | None = None
+        """Why the last model could not be loaded."""
+        self._arrived = asyncio.Event()
+        self._turn = asyncio.Lock()
+
+    @property
+    def ready(self) -> Served | None:
+        """The model, if there is one yet."""
+        return self._served
+
+    async def current(self) -> Served:
+        """The model; where the first is still being loaded, after a while."""
+        if self._served is None:
+            try:
+                await asyncio.wait_for(self._arrived.wait(), self._patience)
+            except TimeoutError:
+                raise busy("the model is still being loaded; try again soon") from None
+        if self._served is None:
+            raise busy("the model is still being loaded; try again soon")
+        return self._served
+
+    async def load(self) -> Served:
+        """Load the model directory anew and serve it; where that fails the old model stays and the reason is raised."""
+        async with self._turn:
+            try:
+                fresh = await asyncio.to_thread(Served.load, self._path)
+            except Exception as error:
+                self._metrics.loading_failures.inc()
+                reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")
+                self.failure = str(reason)
+                _log.error("the model was not loaded: %s", reason)
+                raise reason from error
+            old, self._served, self.failure = self._served, fresh, None
+        self._arrived.set()
+        self._metrics.serving(fresh.fingerprint)
+        if old is not None:
+            old.retire()
+            self._metrics.swaps.inc()
+        _log.info("serving %s, model %s", fresh.name, fresh.fingerprint)
+        return fresh

@@ -1,0 +1,110 @@
+"""The process: a socket, one event loop, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import uvicorn
+
+from vse_ens.errors import ConfigError, VseError
+from vse_ens.service.app import create_app
+from vse_ens.service.connections import impatient_protocol
+from vse_ens.service.service import Service
+from vse_ens.service.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to us: a service that was told to stop, and did, has not failed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C, and drain; ``announce`` hears the address when the model is there."""
+    _log_to_stderr()
+    _one_matrix_thread()
+    with _listening(settings) as listener:
+        settings = replace(settings, port=listener.getsockname()[1])
+        app = create_app(settings)
+        config = uvicorn.Config(
+            app,
+            http=impatient_protocol(settings.limits),
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=settings.limits.idle_seconds,
+            timeout_graceful_shutdown=settings.limits.drain_seconds,
+        )
+        server = _Server(config)
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(_serve(server, app.state.service, listener, lambda: announce(settings)))
+
+
+async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.handle_exit, number, None)
+    reloading: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
+
+    def reload() -> None:
+        task = asyncio.create_task(_reload(service))
+        reloading.add(task)
+        task.add_done_callback(reloading.discard)
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
+
+    first = service.start()
+    serving = asyncio.create_task(server.serve([listener]))
+    await asyncio.wait({first, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if first.done() and first.exception() is None:
+        announce()
+    elif first.done():
+        server.should_exit = True
+    await serving
+    if first.done():
+        first.result()
+
+
+async def _reload(service: Service) -> None:
+    with suppress(VseError):  # the old model stays; the holder has said why
+        await service.holder.load()
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+def _one_matrix_thread() -> None:
+    """One answer is too small to share: the matrix library's threads would only wait for each other.
+
+    To be called by the main thread: OpenBLAS heeds no other after it.
+    """
+    import scipy.linalg  # noqa: F401  # brings a matrix library of its own, which must be there to be told
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="blas")
+
+
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise ConfigError(
+            f"--host {settings.host} --port {settings.port} cannot be served: {error.strerror or error}; "
+            "choose another --port"
+        ) from error

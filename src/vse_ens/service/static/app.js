@@ -1,0 +1,114 @@
+/** The page: which view is shown, and what every view shares. */
+
+import { ApiError } from "./core/api.js";
+import { fill, h } from "./core/dom.js";
+import { parse } from "./core/route.js";
+import { shortcuts } from "./core/shortcuts.js";
+import { showHelp } from "./parts/help.js";
+import { icon } from "./parts/icon.js";
+import { message } from "./parts/message.js";
+import { personButton } from "./parts/person.js";
+import { themeButton } from "./parts/theme.js";
+import { isStopped, toast } from "./parts/toast.js";
+import * as about from "./views/about.js";
+import * as annotate from "./views/annotate.js";
+import * as audit from "./views/audit.js";
+import * as browse from "./views/browse.js";
+import * as map from "./views/map.js";
+
+/** @typedef {import("./core/route.js").Route} Route */
+/** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  shows a route and says what the window is called */
+
+/** @type {Record<string, {name: string, mount(host: HTMLElement, signal: AbortSignal): View}>} */
+const VIEWS = {
+  start: { name: "annotate", ...annotate },
+  image: { name: "annotate", ...annotate },
+  labels: { name: "annotate", ...annotate },
+  search: { name: "search", ...browse },
+  audit: { name: "audit", ...audit },
+  map: { name: "map", ...map },
+  about: { name: "about", ...about },
+};
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+/** The view that is shown, and what ends it. */
+let mounted = { name: "", view: /** @type {View | null} */ (null), life: new AbortController() };
+let visit = new AbortController();
+let visits = 0;
+
+async function go() {
+  visit.abort();
+  visit = new AbortController();
+  visits += 1;
+  const { signal } = visit;
+  const route = parse(location.hash);
+  const entry = VIEWS[route.view];
+  markNavigation(entry?.name);
+  try {
+    if (!entry) throw new ApiError("There is nothing at this address.", 404);
+    const title = await mount(entry).show(route, signal);
+    if (!signal.aborted) document.title = title ? `${title} · vse-ens` : "vse-ens";
+  } catch (error) {
+    if (signal.aborted || isStopped(error)) return;
+    failed(error);
+  }
+}
+
+/** The view, made anew only when another one was shown: within a view the page stays. @param {typeof VIEWS[string]} entry */
+function mount(entry) {
+  if (mounted.name !== entry.name || !mounted.view) {
+    unmount();
+    const host = h("div", { class: `view ${entry.name}` });
+    fill(main, host);
+    const life = new AbortController();
+    mounted = { name: entry.name, view: entry.mount(host, life.signal), life };
+    scrollTo(0, 0);
+    // Not on the first visit, where reading begins at the top anyway.
+    if (visits > 1 && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  }
+  return /** @type {View} */ (mounted.view);
+}
+
+function unmount() {
+  mounted.life.abort();
+  mounted = { name: "", view: null, life: new AbortController() };
+}
+
+/** @param {unknown} error */
+function failed(error) {
+  const sentence = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof ApiError)) console.error(error);
+  unmount();
+  fill(main, h("div", { class: "view" }, message("This did not work", sentence, h("p", {}, h("a", { href: "#/" }, "To the start")))));
+  document.title = "vse-ens";
+  if (error instanceof ApiError && error.status !== 404) toast(sentence);
+}
+
+/** @param {string | undefined} name */
+function markNavigation(name) {
+  for (const link of document.querySelectorAll("nav [data-view]")) {
+    if (/** @type {HTMLElement} */ (link).dataset.view === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function toSearchBox() {
+  const box = /** @type {HTMLElement | null} */ (document.querySelector("[data-main]"));
+  box?.focus();
+}
+
+const help = /** @type {HTMLElement} */ (document.getElementById("help"));
+fill(help, icon("help"));
+help.setAttribute("aria-label", "Keys");
+help.title = "Keys (?)";
+help.addEventListener("click", showHelp);
+personButton(/** @type {HTMLElement} */ (document.getElementById("person")));
+themeButton(/** @type {HTMLElement} */ (document.getElementById("theme")));
+shortcuts({ "/": toSearchBox, "?": showHelp });
+// The address belongs to the views, so the skip link moves focus itself.
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", go);
+go();

@@ -1,0 +1,158 @@
+/** A box one types into, with what the service would complete below it (the ARIA combobox pattern). */
+
+import { announce } from "../core/announcer.js";
+import { fill, freshId, h } from "../core/dom.js";
+import { count } from "../core/words.js";
+import { icon } from "./icon.js";
+import { isStopped, toast } from "./toast.js";
+
+/** @typedef {{text: string, detail?: string, group?: string, choose: () => void}} Option */
+/** @typedef {(typed: string, signal: AbortSignal) => Promise<Option[]>} Completer */
+
+const PAUSE = 90;
+
+/**
+ * @param {object} shape
+ * @param {string} shape.label what the box is for
+ * @param {string} shape.placeholder
+ * @param {Completer} shape.complete
+ * @param {boolean} [shape.main] the box that "/" leads to
+ * @param {boolean} [shape.plain] without the magnifying glass
+ * @param {() => void} [shape.onEmptyBackspace]
+ * @returns {{element: HTMLElement, input: HTMLInputElement}}
+ */
+export function combobox({ label, placeholder, complete, main = false, plain = false, onEmptyBackspace }) {
+  const id = freshId("options");
+  const list = h("ul", { id, class: "options", role: "listbox", "aria-label": label, hidden: true });
+  const input = /** @type {HTMLInputElement} */ (
+    h("input", {
+      type: "text",
+      role: "combobox",
+      "aria-label": label,
+      "aria-autocomplete": "list",
+      "aria-expanded": "false",
+      "aria-controls": id,
+      placeholder,
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: "false",
+      enterkeyhint: "go",
+      maxlength: 1000,
+      "data-main": main,
+    })
+  );
+  /** @type {Option[]} */
+  let options = [];
+  let active = -1;
+  let wanted = new AbortController();
+  let timer = 0;
+  /** Set when Enter came before the options did. */
+  let hasty = false;
+
+  const close = () => {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+    active = -1;
+  };
+
+  const mark = (/** @type {number} */ place) => {
+    active = place;
+    for (const [number, option] of optionElements().entries()) {
+      option.setAttribute("aria-selected", String(number === active));
+      if (number === active) {
+        input.setAttribute("aria-activedescendant", option.id);
+        option.scrollIntoView({ block: "nearest" });
+      }
+    }
+    if (active < 0) input.removeAttribute("aria-activedescendant");
+  };
+
+  const choose = (/** @type {Option} */ option) => {
+    wanted.abort();
+    clearTimeout(timer);
+    hasty = false;
+    input.value = "";
+    options = [];
+    close();
+    option.choose();
+  };
+
+  const optionElements = () => /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll("[role=option]"));
+
+  const show = () => {
+    /** @type {Node[]} */
+    const rows = [];
+    let group = "";
+    for (const [place, option] of options.entries()) {
+      if (option.group && option.group !== group) rows.push(h("li", { class: "options-group", role: "presentation" }, option.group));
+      group = option.group ?? "";
+      rows.push(
+        h(
+          "li",
+          { role: "option", id: `${id}-${place}`, "aria-selected": "false", onclick: () => choose(option), onmousemove: () => active !== place && mark(place) },
+          h("span", { class: "option-text" }, option.text),
+          option.detail && h("span", { class: "option-detail" }, option.detail),
+        ),
+      );
+    }
+    if (!rows.length) rows.push(h("li", { class: "options-none", role: "presentation" }, "Nothing begins like this."));
+    fill(list, ...rows);
+    list.hidden = false;
+    input.setAttribute("aria-expanded", "true");
+    mark(-1);
+    announce(options.length ? `${count(options.length)} to choose from.` : "Nothing begins like this.");
+  };
+
+  const refresh = async () => {
+    wanted.abort();
+    wanted = new AbortController();
+    const { signal } = wanted;
+    try {
+      options = await complete(input.value.trim(), signal);
+    } catch (error) {
+      if (!isStopped(error)) toast(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    if (signal.aborted || document.activeElement !== input) return;
+    if (hasty && options.length) choose(options[0]);
+    else show();
+    hasty = false;
+  };
+
+  const soon = () => {
+    clearTimeout(timer);
+    options = [];
+    timer = setTimeout(refresh, PAUSE);
+  };
+
+  input.addEventListener("input", soon);
+  input.addEventListener("click", () => list.hidden && soon());
+  input.addEventListener("blur", () => {
+    wanted.abort();
+    clearTimeout(timer);
+    close();
+  });
+  // The box keeps focus while an option is clicked.
+  list.addEventListener("mousedown", (event) => event.preventDefault());
+  input.addEventListener("keydown", (event) => {
+    const open = !list.hidden && options.length > 0;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      if (open) mark((active + step + (active < 0 && step < 0 ? 1 : 0) + options.length) % options.length);
+      else soon();
+    } else if (event.key === "Enter") {
+      if (open) choose(options[Math.max(active, 0)]);
+      else if (input.value.trim()) hasty = true;
+    } else if (event.key === "Escape") {
+      if (list.hidden) input.blur();
+      else close();
+    } else if (event.key === "Backspace" && !input.value && onEmptyBackspace) {
+      onEmptyBackspace();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+  return { element: h("div", { class: "combobox" }, plain ? null : icon("search"), input, list), input };
+}

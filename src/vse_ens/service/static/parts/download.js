@@ -1,0 +1,13 @@
+/** A file made in the page. */
+
+import { h } from "../core/dom.js";
+
+/**
+ * @param {string} name
+ * @param {BlobPart} content
+ */
+export function download(name, content) {
+  const address = URL.createObjectURL(new Blob([content]));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1_000);
+}

@@ -1,0 +1,76 @@
+/** Audit: what looks missing, wrong or double, worked through one by one with a few keys. */
+
+import { fill, h } from "../core/dom.js";
+import { modelCard } from "../core/model.js";
+import { shortcuts } from "../core/shortcuts.js";
+import { whenMade } from "../core/waiting.js";
+import { progress } from "../parts/progress.js";
+import { findingCard } from "./audit_card.js";
+import { Queue } from "./audit_queue.js";
+import { judgeOf } from "./audit_judges.js";
+
+const KINDS = {
+  missing: { tab: "Missing", title: "Labels that are probably missing" },
+  wrong: { tab: "Wrong", title: "Labels that are probably wrong" },
+  duplicates: { tab: "Duplicates", title: "Labels that could be one" },
+};
+const PAGE = 50;
+
+/**
+ * @param {HTMLElement} host
+ * @param {AbortSignal} signal
+ * @returns {import("../app.js").View}
+ */
+export function mount(host, signal) {
+  const tabs = h("nav", { class: "switch", "aria-label": "Kinds of findings" });
+  const title = h("h1", { tabindex: -1 });
+  const body = h("div", { class: "audit-body" });
+  fill(host, h("div", { class: "audit-head" }, title, tabs), body);
+  /** @type {Queue | null} */
+  let queue = null;
+
+  const act = (/** @type {(queue: Queue) => unknown} */ what) => () => (queue ? what(queue) : false);
+  const onSpace = (/** @type {KeyboardEvent} */ event) => {
+    // On a button or link, Space is that control's.
+    if (event.target instanceof Element && event.target.closest("button, a, summary")) return false;
+    return act((one) => one.skip())();
+  };
+  shortcuts(
+    {
+      j: act((one) => one.move(1)),
+      k: act((one) => one.move(-1)),
+      ArrowDown: act((one) => one.move(1)),
+      ArrowUp: act((one) => one.move(-1)),
+      a: act((one) => one.judge(true)),
+      r: act((one) => one.judge(false)),
+      x: act((one) => one.judge(false)),
+      u: act((one) => one.undo()),
+      " ": onSpace,
+    },
+    signal,
+  );
+
+  return {
+    async show(route, visit) {
+      const kind = /** @type {keyof typeof KINDS} */ (route.kind ?? "missing");
+      queue = null;
+      title.textContent = KINDS[kind].title;
+      fill(tabs, ...Object.entries(KINDS).map(([name, { tab }]) => h("a", { href: `#/audit/${name}`, "aria-current": name === kind && "page" }, tab)));
+      const working = progress("The service looks at every label of every image. This is done once a model.");
+      const wait = setTimeout(() => fill(body, working.element), 150);
+      const load = (/** @type {number} */ offset) => whenMade("audit", { kind, offset, limit: PAGE }, working.tell, visit);
+      let page;
+      try {
+        page = await load(0);
+      } finally {
+        clearTimeout(wait);
+      }
+      const { image_url: template, fingerprint, feedback } = await modelCard();
+      visit.throwIfAborted();
+      queue = new Queue({ kind, judge: judgeOf(kind, fingerprint, feedback), load, page, card: findingCard(kind, template, visit) });
+      fill(body, ...queue.elements);
+      queue.show();
+      return `Audit: ${KINDS[kind].tab.toLowerCase()}`;
+    },
+  };
+}

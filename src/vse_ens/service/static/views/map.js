@@ -1,0 +1,80 @@
+/** Map: all labels in the plane, those used alike side by side; and the same as a list. */
+
+import { fill, h } from "../core/dom.js";
+import { having, mapAddress, searchAddress } from "../core/route.js";
+import { whenMade } from "../core/waiting.js";
+import { count, many } from "../core/words.js";
+import { combobox } from "../parts/combobox.js";
+import { labels } from "../parts/completers.js";
+import { progress } from "../parts/progress.js";
+import { toast } from "../parts/toast.js";
+import { MapCanvas } from "./map_canvas.js";
+
+const LISTED = 200;
+
+/**
+ * @param {HTMLElement} host
+ * @param {AbortSignal} signal
+ * @returns {import("../app.js").View}
+ */
+export function mount(host, signal) {
+  const finder = combobox({
+    label: "Find a label on the map",
+    placeholder: "Fly to a label",
+    main: true,
+    complete: labels((label) => {
+      if (location.hash === mapAddress(label)) canvas?.flyTo(label);
+      else location.hash = mapAddress(label);
+    }),
+  });
+  /** @type {MapCanvas | null} */
+  let canvas = null;
+  const control = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) =>
+    h("button", { type: "button", class: "icon-only", "aria-label": name, title: name, onclick: act }, text);
+  const controls = h(
+    "div",
+    { class: "map-controls" },
+    control("+", "Closer", () => canvas?.zoom(1.8)),
+    control("−", "Farther", () => canvas?.zoom(1 / 1.8)),
+    h("button", { type: "button", onclick: () => canvas?.whole() }, "Whole map"),
+  );
+  const stage = h("div", { class: "map-stage" });
+  const list = h("details", { class: "map-list" });
+  fill(
+    host,
+    h("div", { class: "find" }, h("h1", { class: "unseen", tabindex: -1 }, "Map of the labels"), finder.element, controls),
+    stage,
+    list,
+  );
+
+  return {
+    async show(route, visit) {
+      if (!canvas) {
+        const working = progress("The map is being drawn. This is done once a model.");
+        fill(stage, working.element);
+        const { labels: places } = await whenMade("map", {}, working.tell, visit);
+        canvas = new MapCanvas(places, (label) => (location.hash = searchAddress([having(label)])), signal);
+        fill(stage, canvas.element);
+        canvas.fit();
+        fillList(list, places, canvas);
+      }
+      if (route.label && !canvas.flyTo(route.label)) toast(`The map has no label “${route.label}”; it shows the most frequent ones.`);
+      return route.label ? `Map: ${route.label}` : "Map";
+    },
+  };
+}
+
+/** @param {HTMLElement} list @param {import("./map_canvas.js").Place[]} places @param {MapCanvas} canvas */
+function fillList(list, places, canvas) {
+  const order = [...places].sort((one, other) => other.images - one.images);
+  const show = (/** @type {number} */ most) =>
+    fill(
+      list,
+      h("summary", {}, `The same as a list: ${many(places.length, "label")}`),
+      h("ul", { class: "pills" }, ...order.slice(0, most).map((place) =>
+        h("li", {}, h("a", { class: "pill", href: searchAddress([having(place.label)]), onpointerenter: () => canvas.mark(place), onfocus: () => canvas.mark(place) }, place.label, h("span", {}, count(place.images)))),
+      )),
+      order.length > most && h("p", { class: "more-row" }, h("button", { type: "button", onclick: () => show(order.length) }, `Show all ${count(order.length)}`)),
+    );
+  show(LISTED);
+}

@@ -1,0 +1,138 @@
+"""Chromium, a model with ids that would break a careless page, and pages that must stay without fault."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from service.browser.running import Running
+from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.scenes import scenes
+from vse_ens.service.settings import Settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SCRIPT = "<script>alert(1)</script>"
+UNICODE_IMAGE = "fotos/été 2026/plage n°1 – 日本.jpg"
+LONG_IMAGE = "archive/" + "a-very-long-folder-name/" * 6 + "IMG_20260704_173045_edited-final-2.jpeg"
+PLANTED = [
+    *((UNICODE_IMAGE, label) for label in ("beach", "sea", "sand", SCRIPT)),
+    *((LONG_IMAGE, label) for label in ("kitchen", "table")),
+    ("one-label", "dog"),
+]
+
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_PATIENCE = 15_000  # milliseconds: shared machines stall
+
+
+@pytest.fixture(scope="session")
+def page_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scenes, with a label that is a script and ids with slashes and other alphabets."""
+    path = tmp_path_factory.mktemp("page") / "scenes"
+    made = scenes(images=500)
+    seaside = made.to_frame().filter(made.to_frame()["label"].is_in(["beach", "sea", "sand"]))
+    scripted = [(image, SCRIPT) for image in seaside["image"].unique(maintain_order=True)[:30]]
+    Annotator(epochs=8, dimensions=32).fit(made.joined(Annotations.from_pairs([*PLANTED, *scripted]))).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def plain_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model without confidences."""
+    path = tmp_path_factory.mktemp("page") / "plain"
+    Annotator(epochs=2, dimensions=16, validate=False).fit(scenes(images=100)).save(path)
+    return path
+
+
+# Not for the whole session: while it runs, nothing else in this process can run an event loop.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser, or a skip where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip(f"no browser tests: none of {', '.join(_NAMES)} is on the PATH")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=program, args=_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def serve(page_model: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Start a service with the given settings in place of the usual ones, and no feedback yet."""
+    started: list[Running] = []
+
+    def start(**settings: object) -> Running:
+        given = {"model": page_model, "feedback": tmp_path / "feedback.sqlite", **settings}
+        started.append(Running(Settings(**given)).start())  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for service in started:
+        service.stop()
+
+
+@pytest.fixture
+def service(serve: Callable[..., Running]) -> Running:
+    """The usual one."""
+    return serve()
+
+
+@pytest.fixture
+def forgiven() -> list[str]:
+    """What a browser may complain about: patterns that a test adds when it asks for something that is not there."""
+    return []
+
+
+@pytest.fixture
+def open_page(browser: Browser, forgiven: list[str]) -> Iterator[Callable[..., Page]]:
+    """Open an address in a browser of its own; at the end nothing may have gone wrong or gone out."""
+    complaints: list[str] = []
+    requests: list[tuple[str, str]] = []
+    contexts = []
+
+    def start(address: str, hash_: str = "", **context: object) -> Page:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context}))  # type: ignore[arg-type]
+        page = contexts[-1].new_page()
+        page.set_default_timeout(_PATIENCE)
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append((address, request.url)))
+        page.goto(address + hash_)
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert [one for one in complaints if not any(re.search(pattern, one) for pattern in forgiven)] == []
+    outside = [url for address, url in requests if urlsplit(url).scheme != "blob" and not url.startswith(address)]
+    assert outside == []
+
+
+@pytest.fixture
+def page(service: Running, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """A page of the usual service, at a hash."""
+    return lambda hash_="", **context: open_page(service.address, hash_, **context)
+
+
+def image_hash(image: str) -> str:
+    """The address of an image on the page."""
+    return f"#/image/{quote(image, safe='')}"

@@ -1,0 +1,254 @@
+"""Annotate: find, accept, reject, undo, by mouse and by keys; the list changes at once and says why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+
+from service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
+from service.browser.running import Running
+
+pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+
+from playwright.sync_api import Page, expect
+
+Open = Callable[..., Page]
+IMAGE = image_hash("img_0000017")
+
+
+def names(page: Page) -> list[str]:
+    """The suggested labels, the best first."""
+    page.wait_for_selector(".suggestion")
+    return page.locator(".suggestion-name").all_text_contents()
+
+
+def held(page: Page) -> list[str]:
+    return page.get_by_role("list", name="Labels of this image").locator("li > a").all_text_contents()
+
+
+def accept(page: Page, label: str) -> None:
+    page.get_by_role("button", name=re.compile(f"^Accept {re.escape(label)}( |$)")).click()
+    expect(page.get_by_role("button", name=f"Undo: accept {label}")).to_be_visible()
+
+
+def test_a_new_person_accepts_a_suggestion_with_the_first_click(page: Open) -> None:
+    tab = page()
+    expect(tab).to_have_url(re.compile("#/image/"))
+    expect(tab.locator(".hint")).to_contain_text("Click what fits")
+    first = names(tab)[0]
+    accept(tab, first)
+    assert first in held(tab)
+    expect(tab.locator(".hint")).to_be_empty()
+
+
+def test_accepting_changes_the_list_at_once_and_says_so(page: Open) -> None:
+    tab = page(IMAGE)
+    before = names(tab)
+    accept(tab, before[0])
+    after = names(tab)
+    assert before[0] not in after
+    assert after != before[1:]
+    expect(tab.locator("#announcer")).to_contain_text(f"Accepted {before[0]}. First suggestion now: {after[0]}")
+
+
+def test_what_was_accepted_is_kept_and_can_be_undone(page: Open) -> None:
+    tab = page(IMAGE)
+    before, labels = names(tab), held(tab)
+    accept(tab, before[1])
+    tab.reload()
+    tab.get_by_role("button", name=f"Undo: accept {before[1]}").click()
+    expect(tab.get_by_role("button", name=f"Accept {before[1]}")).to_be_visible()
+    assert names(tab) == before
+    assert held(tab) == labels
+
+
+def test_rejected_labels_are_listed_and_can_be_undone(page: Open) -> None:
+    tab = page(IMAGE)
+    before = names(tab)
+    tab.get_by_role("button", name=f"Reject {before[0]}", exact=True).click()
+    undo = tab.get_by_role("button", name=f"Undo: reject {before[0]}")
+    expect(undo).to_be_visible()
+    assert before[0] not in names(tab)
+    tab.get_by_role("button", name=f"Accept {before[2]}").click(modifiers=["Shift"])
+    expect(tab.get_by_role("button", name=f"Undo: reject {before[2]}")).to_be_visible()
+    undo.click()
+    expect(undo).to_have_count(0)
+    assert before[0] in names(tab)
+
+
+def test_a_label_of_the_data_can_be_taken_off_and_another_put_on(page: Open) -> None:
+    tab = page(image_hash(UNICODE_IMAGE))
+    names(tab)
+    tab.get_by_role("button", name="Take sand off").click()
+    expect(tab.get_by_role("button", name="Undo: reject sand")).to_be_visible()
+    assert "sand" not in held(tab)
+    tab.get_by_role("combobox", name="Add another label").fill("umbrel")
+    tab.get_by_role("option", name="umbrella").click()
+    expect(tab.get_by_role("button", name="Undo: accept umbrella")).to_be_visible()
+
+
+def test_the_reason_is_there_on_hover_and_on_focus(page: Open) -> None:
+    tab = page(IMAGE)
+    names(tab)
+    chip = tab.locator(".suggestion").nth(1)
+    why = tab.locator(".why")
+    chip.hover()
+    expect(why).to_be_visible()
+    expect(why).to_contain_text(re.compile(r"Because of.*[+−]\d+\.\d", re.DOTALL))
+    tab.mouse.move(0, 0)
+    expect(why).to_be_hidden()
+    tab.keyboard.press("ArrowDown")
+    expect(why).to_be_visible()
+    tab.keyboard.press("Escape")
+    expect(why).to_be_hidden()
+    described = chip.get_by_role("button", name="Accept").evaluate(
+        "button => document.getElementById(button.getAttribute('aria-describedby')).textContent"
+    )
+    assert re.match(r"because of: .+ [+−]\d", described)
+
+
+def test_the_keyboard_alone_is_enough(page: Open) -> None:
+    tab = page(IMAGE)
+    start = names(tab)
+    tab.keyboard.press("/")
+    tab.keyboard.type("img_0000023")
+    expect(tab.get_by_role("option", name="img_0000023")).to_be_visible()
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", name="img_0000023", level=1)).to_be_visible()
+    tab.keyboard.press("Escape")
+    expect(tab.locator(".suggestion-name").first).not_to_have_text(start[0])
+    first, second, third = names(tab)[:3]
+    tab.keyboard.press("ArrowDown")
+    expect(tab.get_by_role("button", name=f"Accept {first}")).to_be_focused()
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowRight")
+    expect(tab.get_by_role("button", name=f"Accept {third}")).to_be_focused()
+    tab.keyboard.press("ArrowLeft")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("button", name=f"Undo: accept {second}")).to_be_visible()
+    expect(tab.locator(".accept").nth(1)).to_be_focused()
+    now = names(tab)[1]
+    tab.keyboard.press("x")
+    expect(tab.get_by_role("button", name=f"Undo: reject {now}")).to_be_visible()
+    tab.keyboard.press("u")
+    expect(tab.get_by_role("button", name=f"Undo: reject {now}")).to_have_count(0)
+    tab.keyboard.press("u")
+    expect(tab.get_by_role("button", name=f"Undo: accept {second}")).to_have_count(0)
+    tab.keyboard.press("n")
+    expect(tab.get_by_role("heading", name="img_0000023", level=1)).to_have_count(0)
+    expect(tab.locator(".accept").first).to_be_focused()
+    tab.keyboard.press("p")
+    expect(tab.get_by_role("heading", name="img_0000023", level=1)).to_be_visible()
+
+
+def test_tab_leads_to_one_chip_and_on(page: Open) -> None:
+    tab = page(IMAGE)
+    names(tab)
+    assert tab.locator(".suggestion button[tabindex='0']").count() == 2
+
+
+def test_quick_clicks_are_all_kept(page: Open) -> None:
+    tab = page(IMAGE)
+    labels = names(tab)[:4]
+    for _ in labels:
+        tab.locator(".accept").first.click(no_wait_after=True)
+    expect(tab.locator(".label-chip.new")).to_have_count(4)
+
+
+def test_labels_instead_of_an_image(page: Open) -> None:
+    tab = page("#/labels/sea,sand")
+    before = names(tab)
+    tab.get_by_role("button", name=f"Accept {before[0]}").click()
+    expect(tab).to_have_url(re.compile(f"#/labels/sea,sand,{re.escape(quote(before[0], safe='()'))}$"))
+    expect(tab.get_by_role("button", name=f"Take {before[0]} off")).to_be_visible()
+    expect(tab.get_by_role("button", name=f"Accept {before[0]}")).to_have_count(0)
+    rejected = names(tab)[0]
+    tab.get_by_role("button", name=f"Reject {rejected}", exact=True).click()
+    expect(tab.get_by_role("button", name=f"Undo: reject {rejected}")).to_be_visible()
+    tab.go_back()
+    expect(tab.get_by_role("button", name=f"Accept {rejected}")).to_be_visible()
+    tab.keyboard.press("u")
+    expect(tab).to_have_url(re.compile("#/labels/sea,sand$"))
+
+
+def test_labels_are_typed_with_completion(page: Open) -> None:
+    tab = page(IMAGE)
+    names(tab)
+    tab.get_by_role("combobox", name="Find an image, or type a label").fill("sail")
+    tab.get_by_role("option", name="sailing boat").click()
+    expect(tab).to_have_url(re.compile("#/labels/sailing%20boat$"))
+    tab.get_by_role("combobox", name="Add a label").fill("sk")
+    tab.get_by_role("option", name=re.compile("^sky ")).click()
+    expect(tab).to_have_url(re.compile("#/labels/sailing%20boat,sky$"))
+    expect(tab.get_by_role("combobox", name="Add a label")).to_be_focused()
+
+
+def test_a_label_that_is_a_script_stays_text(page: Open) -> None:
+    tab = page(image_hash(UNICODE_IMAGE))
+    expect(tab.get_by_role("heading", name=UNICODE_IMAGE, level=1)).to_be_visible()
+    names(tab)
+    assert SCRIPT in held(tab)
+    tab.goto(tab.url.partition("#")[0] + "#/labels/sea,sand,beach")
+    accept_script = tab.get_by_role("button", name=f"Accept {SCRIPT}")
+    expect(accept_script).to_be_visible()
+    accept_script.hover()
+    accept_script.click()
+    expect(tab.get_by_role("button", name=f"Take {SCRIPT} off")).to_be_visible()
+    assert tab.evaluate("document.querySelectorAll('main script').length") == 0
+
+
+def test_a_random_image_and_the_way_back(page: Open) -> None:
+    tab = page(IMAGE)
+    names(tab)
+    tab.get_by_role("button", name="A random image").click()
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_have_count(0)
+    tab.get_by_role("button", name="Previous image").click()
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
+
+
+def test_an_unknown_image_offers_known_ones(page: Open, forgiven: list[str]) -> None:
+    forgiven.append("404")
+    tab = page("#/image/img_000001")
+    expect(tab.locator(".subject")).to_contain_text("No such image")
+    tab.locator(".subject").get_by_role("link").first.click()
+    names(tab)
+
+
+def test_pictures_appear_where_the_service_knows_them(serve: Callable[..., Running], open_page: Open) -> None:
+    # Our own icon stands in for the pictures: nothing is fetched from outside.
+    service = serve(image_url="/static/favicon.svg?{image}")
+    tab = open_page(service.address, image_hash(LONG_IMAGE))
+    picture = tab.get_by_role("img", name=f"Picture {LONG_IMAGE}")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 0
+    expect(tab.locator(".below .picture img").first).to_be_visible()
+
+
+def test_a_picture_that_is_not_there_leaves_the_card(
+    serve: Callable[..., Running], open_page: Open, forgiven: list[str]
+) -> None:
+    forgiven.append("404")
+    tab = open_page(serve(image_url="/static/none/{image}.jpg").address, IMAGE)
+    expect(tab.locator(".subject .picture")).to_have_text("No picture")
+    assert names(tab)
+
+
+def test_without_confidence_there_are_labels_and_no_percents(
+    serve: Callable[..., Running], open_page: Open, plain_model: object
+) -> None:
+    tab = open_page(serve(model=plain_model).address, IMAGE)
+    assert names(tab)
+    expect(tab.locator(".suggestion-share")).to_have_count(0)
+
+
+def test_without_feedback_the_page_says_so(serve: Callable[..., Running], open_page: Open, forgiven: list[str]) -> None:
+    forgiven.append("403")
+    tab = open_page(serve(feedback=None).address, IMAGE)
+    expect(tab.locator(".hint")).to_contain_text("keeps no verdicts")
+    first = names(tab)[0]
+    tab.locator(".accept").first.click()
+    expect(tab.locator(".toast")).to_contain_text("keeps no feedback")
+    assert names(tab)[0] == first

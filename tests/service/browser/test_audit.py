@@ -1,0 +1,124 @@
+"""Audit: a queue worked through with a few keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.browser.running import Running
+from vse_ens.service.feedback import Feedback
+
+pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+
+from playwright.sync_api import Page, expect
+
+Open = Callable[..., Page]
+
+
+def front(page: Page) -> tuple[str, str]:
+    """The label and the image in front."""
+    page.wait_for_selector(".finding")
+    return page.locator(".finding h2 em").first.inner_text(), page.locator(".finding-image > a").inner_text()
+
+
+def queued(page: Page, place: int) -> str:
+    return page.locator(".queue-row").nth(place).get_attribute("data-mark") or ""
+
+
+def test_a_queue_by_keyboard(page: Open, tmp_path: Path) -> None:
+    tab = page("#/audit/missing")
+    first = front(tab)
+    expect(tab.locator(".surety")).to_contain_text(re.compile(r"\d+ % sure"))
+    expect(tab.locator(".finding-why")).to_contain_text(re.compile(r"[+−]\d"))
+    expect(tab.locator(".finding .tags li").first).to_be_visible()
+    tab.keyboard.press("a")
+    second = front(tab)
+    assert second != first
+    tab.keyboard.press("r")
+    tab.keyboard.press("Space")
+    expect(tab.locator(".tally")).to_have_text(re.compile("^2 of "))
+    assert [queued(tab, place) for place in range(4)] == ["agreed", "disagreed", "skipped", "open"]
+    tab.keyboard.press("k")
+    tab.keyboard.press("ArrowUp")
+    assert front(tab) == second
+    tab.keyboard.press("j")
+    tab.keyboard.press("u")
+    expect(tab.locator(".tally")).to_have_text(re.compile("^1 of "))
+    assert front(tab) == second
+    kept = Feedback(tmp_path / "feedback.sqlite")
+    assert [(one.label, one.image, one.verdict, one.source) for one in kept.events()[:2]] == [
+        (*first, "accept", "audit"),
+        (*second, "reject", "audit"),
+    ]
+    assert kept.judged() == {(first[1], first[0])}
+    kept.close()
+    tab.reload()
+    assert front(tab) == second
+
+
+def test_agreeing_that_a_label_is_wrong_takes_it_off(page: Open, tmp_path: Path) -> None:
+    tab = page("#/audit/wrong")
+    label, image = front(tab)
+    expect(tab.locator(".doubted")).to_have_text(label)
+    tab.get_by_role("button", name="Agree", exact=True).click()
+    expect(tab.locator(".tally")).to_have_text(re.compile("^1 of "))
+    tab.locator(".queue-row").first.click()
+    tab.locator(".finding-image > a").click()
+    expect(tab.get_by_role("button", name=f"Undo: reject {label}")).to_be_visible()
+    expect(tab.get_by_role("heading", level=1)).to_have_text(image)
+
+
+def test_duplicates_are_kept_in_the_browser_and_downloaded(page: Open) -> None:
+    tab = page("#/audit/duplicates")
+    expect(tab.locator(".finding h2")).to_have_text(re.compile("^Are .+ and .+ one"))
+    label = tab.locator(".pair-side strong").first.inner_text()
+    tab.keyboard.press("a")
+    tab.keyboard.press("r")
+    tab.reload()
+    expect(tab.locator(".tally")).to_have_text(re.compile("^2 of "))
+    with tab.expect_download() as started:
+        tab.get_by_role("button", name="Download 1 to merge").click()
+    lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "label,into"
+    assert lines[1].startswith(f"{label},")
+
+
+def test_the_kinds_are_links(page: Open) -> None:
+    tab = page("#/audit")
+    front(tab)
+    tab.get_by_role("navigation", name="Kinds of findings").get_by_role("link", name="Wrong").click()
+    expect(tab).to_have_url(re.compile("#/audit/wrong$"))
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Labels that are probably wrong")
+    tab.go_back()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Labels that are probably missing")
+
+
+def test_while_the_service_works_there_is_a_bar(service: Running, open_page: Open) -> None:
+    tab = open_page(service.address, "#/about")
+    answers = iter([0.0, 0.31, 0.62])
+
+    def slowly(route: object) -> None:
+        done = next(answers, None)
+        if done is None:
+            route.continue_()  # type: ignore[attr-defined]
+        else:
+            route.fulfill(status=202, json={"state": "working", "done": done})  # type: ignore[attr-defined]
+
+    tab.route("**/api/audit*", slowly)
+    tab.get_by_role("link", name="Audit").click()
+    expect(tab.get_by_role("progressbar")).to_have_attribute("value", "0.31")
+    expect(tab.locator(".working")).to_contain_text("31 %")
+    front(tab)
+
+
+def test_the_rest_of_the_queue_is_fetched_on_the_way(page: Open) -> None:
+    tab = page("#/audit/missing")
+    front(tab)
+    expect(tab.locator(".queue-row")).to_have_count(50)
+    tab.locator(".queue-row").nth(45).click()
+    expect(tab.locator(".queue-row")).to_have_count(100)
+    names = tab.locator(".queue-name").all_inner_texts()
+    assert len(set(names)) == 100

@@ -1,0 +1,246 @@
+"""What every view shares: the key, the name, the theme, help, errors, narrow screens, names of controls, contrast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
+from service.browser.running import Running
+from vse_ens.service.feedback import Feedback
+
+pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+
+from playwright.sync_api import Page, expect
+
+Open = Callable[..., Page]
+IMAGE = image_hash("img_0000017")
+# A view, and what shows that it is there.
+VIEWS = {
+    image_hash(UNICODE_IMAGE): ".suggestion",
+    image_hash(LONG_IMAGE): ".below .card",
+    f"#/labels/sea,{quote(SCRIPT, safe='')},-person": ".suggestion",
+    "#/search": ".pill",
+    "#/search/sea,-person": ".alike li",
+    "#/audit/missing": ".finding .tags li",
+    "#/audit/wrong": ".finding .tags li",
+    "#/audit/duplicates": ".finding",
+    "#/map": ".map-canvas",
+    "#/about": ".facts",
+}
+
+
+def visit(tab: Page, hash_: str) -> None:
+    """Go to a view and wait until it is there."""
+    tab.evaluate("hash => { location.hash = hash; }", hash_)
+    tab.wait_for_selector(VIEWS[hash_])
+
+
+def test_the_key_is_asked_for_once(serve: Callable[..., Running], open_page: Open, forgiven: list[str]) -> None:
+    forgiven.append("401")
+    service = serve(api_key="a key that is long enough")
+    tab = open_page(service.address, IMAGE)
+    box = tab.get_by_label("API key")
+    box.fill("not this one")
+    box.press("Enter")
+    expect(tab.get_by_role("dialog")).to_contain_text("That key was not right")
+    tab.get_by_label("API key").fill("a key that is long enough")
+    tab.get_by_role("button", name="Go on").click()
+    expect(tab.locator(".suggestion").first).to_be_visible()
+    tab.reload()
+    expect(tab.locator(".suggestion").first).to_be_visible()
+    expect(tab.get_by_role("dialog")).to_have_count(0)
+    assert tab.evaluate("localStorage.getItem('vse-key')") is None
+
+
+def test_without_the_key_the_page_says_what_it_needs(
+    serve: Callable[..., Running], open_page: Open, forgiven: list[str]
+) -> None:
+    forgiven.append("401")
+    tab = open_page(serve(api_key="a key that is long enough").address, "#/about")
+    expect(tab.get_by_label("API key")).to_be_focused()
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("main")).to_contain_text("This service needs its key")
+
+
+def test_the_name_is_typed_once_and_kept_with_every_verdict(page: Open, tmp_path: Path) -> None:
+    tab = page(IMAGE)
+    tab.get_by_role("button", name="Your name: anonymous").click()
+    tab.get_by_label("Your name", exact=True).fill("Ada Lovelace")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("button", name="Your name: Ada Lovelace")).to_be_focused()
+    tab.reload()
+    tab.locator(".accept").first.click()
+    expect(tab.locator(".label-chip.new")).to_have_count(1)
+    kept = Feedback(tmp_path / "feedback.sqlite")
+    assert [one.by for one in kept.events()] == ["Ada Lovelace"]
+    kept.close()
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(page: Open) -> None:
+    tab = page("#/about", color_scheme="dark")
+    paper = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
+    dark = tab.evaluate(paper)
+    tab.get_by_role("button", name="Light theme").click()
+    light = tab.evaluate(paper)
+    assert light == "rgb(255, 255, 255)"
+    assert dark != light
+    tab.reload()
+    assert tab.evaluate(paper) == light
+    tab.get_by_role("button", name="Dark theme").click()
+    assert tab.evaluate(paper) == dark
+
+
+def test_help_opens_and_closes_by_key(page: Open) -> None:
+    tab = page("#/about")
+    tab.wait_for_selector(".facts")
+    tab.keyboard.press("?")
+    expect(tab.get_by_role("dialog", name="Keys")).to_contain_text("accept the suggestion")
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("dialog")).to_have_count(0)
+
+
+def test_an_address_that_leads_nowhere(page: Open) -> None:
+    tab = page("#/nowhere")
+    expect(tab.get_by_role("main")).to_contain_text("There is nothing at this address.")
+    tab.get_by_role("link", name="To the start").click()
+    expect(tab).to_have_url(re.compile("#/image/"))
+
+
+def test_the_page_outlives_its_service(service: Running, open_page: Open, forgiven: list[str]) -> None:
+    forgiven.append("ERR_")
+    tab = open_page(service.address, IMAGE)
+    tab.wait_for_selector(".suggestion")
+    service.stop()
+    label = tab.locator(".suggestion-name").first.inner_text()
+    tab.locator(".accept").first.click()
+    expect(tab.locator(".toast")).to_contain_text("nothing was kept")
+    expect(tab.locator(".suggestion-name").first).to_have_text(label)
+    expect(tab.locator("#banner")).to_contain_text("does not answer")
+    tab.get_by_role("link", name="About").click()
+    service.start()
+    expect(tab.locator(".facts").first).to_be_visible()
+    expect(tab.locator("#banner")).to_be_empty()
+
+
+def test_an_error_is_a_sentence_and_the_page_lives_on(page: Open, forgiven: list[str]) -> None:
+    forgiven.append("500")
+    tab = page(IMAGE)
+    tab.wait_for_selector(".suggestion")
+    tab.route("**/api/feedback", lambda route: route.fulfill(status=500, json={"error": "the disk is full"}))
+    tab.locator(".accept").first.click()
+    expect(tab.locator(".toast")).to_contain_text("The disk is full.")
+    tab.unroute("**/api/feedback")
+    tab.locator(".accept").first.click()
+    expect(tab.locator(".label-chip.new")).to_have_count(1)
+
+
+def test_accepted_pairs_are_downloaded(page: Open) -> None:
+    tab = page(IMAGE)
+    tab.locator(".accept").first.click()
+    expect(tab.locator(".label-chip.new")).to_have_count(1)
+    tab.get_by_role("link", name="About").click()
+    with tab.expect_download() as started:
+        tab.get_by_role("button", name="Download as CSV").click()
+    assert "img_0000017" in Path(started.value.path()).read_text(encoding="utf-8")
+
+
+def test_nothing_is_wider_than_a_narrow_screen(page: Open) -> None:
+    tab = page(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    for hash_ in VIEWS:
+        visit(tab, hash_)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360, hash_
+        if "image" in hash_:
+            expect(tab.locator(".suggestion-why").first).to_be_visible()
+
+
+def test_every_control_has_a_name_and_every_view_its_landmarks(page: Open) -> None:
+    tab = page()
+    for hash_ in VIEWS:
+        visit(tab, hash_)
+        assert tab.evaluate(_NAMELESS) == [], hash_
+        for landmark in ("banner", "main"):
+            assert tab.get_by_role(landmark).count() == 1, hash_
+        assert tab.get_by_role("heading", level=1).count() == 1, hash_
+        assert tab.evaluate("new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size") == tab.evaluate(
+            "document.querySelectorAll('[id]').length"
+        ), hash_
+        assert "vse-ens" in tab.title()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(page: Open, theme: str) -> None:
+    tab = page(color_scheme=theme)
+    for hash_ in VIEWS:
+        visit(tab, hash_)
+        assert tab.evaluate(_FAINT) == [], hash_
+
+
+def test_the_skip_link_leads_past_the_navigation(page: Open) -> None:
+    tab = page("#/about")
+    tab.wait_for_selector(".facts")
+    tab.keyboard.press("Tab")
+    skip = tab.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("main")).to_be_focused()
+    expect(tab).to_have_url(re.compile("#/about$"))
+
+
+# Controls that a screen reader would call by their kind alone.
+_NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, canvas, progress, img, summary")]
+  .filter(e => e.checkVisibility())
+  .filter(e => {
+    const name = e.getAttribute("aria-label") || e.textContent.trim() || e.getAttribute("alt") || e.title
+      || [...(e.labels ?? [])].map(label => label.textContent).join("");
+    return !name && !(e.tagName === "IMG" && e.hasAttribute("alt"));
+  })
+  .map(e => e.outerHTML)"""
+
+# Text whose contrast is below 4.5 to 1, or 3 to 1 where it is large (WCAG 2.2, 1.4.3).
+_FAINT = """() => {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = colour => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ratio = (one, other) => {
+    const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  // Every colour that can be behind an element: its own, or those of a gradient, or its parent's.
+  const behind = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const style = getComputedStyle(e);
+      const stops = style.backgroundImage.match(/rgba?\\([^)]*\\)/g);
+      if (stops && !e.matches("progress, .meter")) return stops.map(rgba);
+      const own = rgba(style.backgroundColor);
+      if (own[3] === 255) return [own];
+    }
+    return [[255, 255, 255, 255]];
+  };
+  const faint = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.textContent.trim() || !element.checkVisibility() || element.closest(".unseen, :disabled, script")) continue;
+    const style = getComputedStyle(element);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    for (const colour of behind(element)) {
+      const contrast = ratio(rgba(style.color), colour);
+      if (contrast < (large ? 3 : 4.5)) faint.push(`${node.textContent} ${contrast.toFixed(2)}`);
+    }
+  }
+  return faint;
+}"""

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from service.in_process import Client
+
+
+@pytest.fixture(scope="module")
+def document(client: Client) -> Any:
+    return client.get("/openapi.json").json()
+
+
+def operations(document: Any) -> list[tuple[str, Any]]:
+    return [
+        (f"{method.upper()} {path}", operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_every_operation_says_what_it_is(document: Any) -> None:
+    tags = {one["name"] for one in document["tags"]}
+    for name, operation in operations(document):
+        assert operation["description"], name
+        assert set(operation["tags"]) <= tags, name
+
+
+def test_every_schema_says_what_it_is(document: Any) -> None:
+    undocumented = [name for name, schema in document["components"]["schemas"].items() if not schema.get("description")]
+    assert undocumented == []
+
+
+def test_errors_have_one_form(document: Any) -> None:
+    for name, operation in operations(document):
+        for status, answer in operation["responses"].items():
+            if int(status) >= 400:
+                schema = answer["content"]["application/json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/Refused"}, (name, status)
+
+
+def test_bodies_have_examples_that_work(client: Client, document: Any) -> None:
+    asked = 0
+    for name, operation in operations(document):
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        for example in content.get("examples", {}).values():
+            answer = client.post(name.split()[1], json=example["value"])
+            expected = 403 if "feedback" in name else 200
+            assert answer.status_code == expected, (name, example, answer.text)
+            asked += 1
+    assert asked >= 6
+
+
+def test_the_document_needs_no_outside_address(document: Any) -> None:
+    assert "http://" not in json.dumps(document).replace("http://HOST", "")
