@@ -66,14 +66,6 @@ GRID = (
     *(Cell(tower, sampler, "softmax") for tower in _TOWERS[2:] for sampler in ("uniform", "vse-ens")),
     Cell(_MEMORY),
 )
-# With 374,000 training pairs, or 5,390 labels, a cell takes its time: those that answer a question of their own.
-_TELLING = (
-    Cell(_ID, "uniform", "logistic"),
-    Cell(_ID, "vse-ens", "hinge"),
-    *(Cell(tower, sampler, "softmax") for tower in _TOWERS[1:] for sampler in ("uniform", "vse-ens")),
-    Cell(_MEMORY),
-)
-_LARGE = {"nuswide81": _TELLING, "openimages_v1val_sample": _TELLING}
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ def measure(sizes: Sizes) -> Raw:
     for name, data in found.items():
         split = data.leave_one_out(seed=0)
         cells = []
-        for cell in _LARGE.get(name, sizes.cells):
+        for cell in sizes.cells:
             title = f"{', '.join(filter(None, astuple(cell)))} on {name}"
             say(title)
             try:
