@@ -92,7 +92,7 @@ def serve(page_model: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
 
 @pytest.fixture
 def service(serve: Callable[..., Running]) -> Running:
-    """The usual one."""
+    """The usual one, for this test alone."""
     return serve()
 
 
@@ -127,9 +127,23 @@ def open_page(browser: Browser, forgiven: list[str]) -> Iterator[Callable[..., P
     assert outside == []
 
 
+@pytest.fixture(scope="module")
+def shared(page_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service for tests that keep nothing in it."""
+    running = Running(Settings(page_model, feedback=tmp_path_factory.mktemp("shared") / "feedback.sqlite")).start()
+    yield running
+    running.stop()
+
+
 @pytest.fixture
-def page(service: Running, open_page: Callable[..., Page]) -> Callable[..., Page]:
-    """A page of the usual service, at a hash."""
+def page(shared: Running, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """A page to look at, at a hash."""
+    return lambda hash_="", **context: open_page(shared.address, hash_, **context)
+
+
+@pytest.fixture
+def fresh_page(service: Running, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """A page to judge on: of a service that nobody has told anything yet."""
     return lambda hash_="", **context: open_page(service.address, hash_, **context)
 
 

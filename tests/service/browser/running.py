@@ -28,9 +28,7 @@ class Running:
 
     def start(self) -> Running:
         app = create_app(self._settings)
-        config = uvicorn.Config(
-            app, port=self._settings.port, log_config=None, ws="none", timeout_graceful_shutdown=1
-        )
+        config = uvicorn.Config(app, port=self._settings.port, log_config=None, ws="none", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()

@@ -34,8 +34,8 @@ def accept(page: Page, label: str) -> None:
     expect(page.get_by_role("button", name=f"Undo: accept {label}")).to_be_visible()
 
 
-def test_a_new_person_accepts_a_suggestion_with_the_first_click(page: Open) -> None:
-    tab = page()
+def test_a_new_person_accepts_a_suggestion_with_the_first_click(fresh_page: Open) -> None:
+    tab = fresh_page()
     expect(tab).to_have_url(re.compile("#/image/"))
     expect(tab.locator(".hint")).to_contain_text("Click what fits")
     first = names(tab)[0]
@@ -44,8 +44,8 @@ def test_a_new_person_accepts_a_suggestion_with_the_first_click(page: Open) -> N
     expect(tab.locator(".hint")).to_be_empty()
 
 
-def test_accepting_changes_the_list_at_once_and_says_so(page: Open) -> None:
-    tab = page(IMAGE)
+def test_accepting_changes_the_list_at_once_and_says_so(fresh_page: Open) -> None:
+    tab = fresh_page(IMAGE)
     before = names(tab)
     accept(tab, before[0])
     after = names(tab)
@@ -54,8 +54,8 @@ def test_accepting_changes_the_list_at_once_and_says_so(page: Open) -> None:
     expect(tab.locator("#announcer")).to_contain_text(f"Accepted {before[0]}. First suggestion now: {after[0]}")
 
 
-def test_what_was_accepted_is_kept_and_can_be_undone(page: Open) -> None:
-    tab = page(IMAGE)
+def test_what_was_accepted_is_kept_and_can_be_undone(fresh_page: Open) -> None:
+    tab = fresh_page(IMAGE)
     before, labels = names(tab), held(tab)
     accept(tab, before[1])
     tab.reload()
@@ -65,8 +65,8 @@ def test_what_was_accepted_is_kept_and_can_be_undone(page: Open) -> None:
     assert held(tab) == labels
 
 
-def test_rejected_labels_are_listed_and_can_be_undone(page: Open) -> None:
-    tab = page(IMAGE)
+def test_rejected_labels_are_listed_and_can_be_undone(fresh_page: Open) -> None:
+    tab = fresh_page(IMAGE)
     before = names(tab)
     tab.get_by_role("button", name=f"Reject {before[0]}", exact=True).click()
     undo = tab.get_by_role("button", name=f"Undo: reject {before[0]}")
@@ -79,8 +79,8 @@ def test_rejected_labels_are_listed_and_can_be_undone(page: Open) -> None:
     assert before[0] in names(tab)
 
 
-def test_a_label_of_the_data_can_be_taken_off_and_another_put_on(page: Open) -> None:
-    tab = page(image_hash(UNICODE_IMAGE))
+def test_a_label_of_the_data_can_be_taken_off_and_another_put_on(fresh_page: Open) -> None:
+    tab = fresh_page(image_hash(UNICODE_IMAGE))
     names(tab)
     tab.get_by_role("button", name="Take sand off").click()
     expect(tab.get_by_role("button", name="Undo: reject sand")).to_be_visible()
@@ -88,6 +88,9 @@ def test_a_label_of_the_data_can_be_taken_off_and_another_put_on(page: Open) -> 
     tab.get_by_role("combobox", name="Add another label").fill("umbrel")
     tab.get_by_role("option", name="umbrella").click()
     expect(tab.get_by_role("button", name="Undo: accept umbrella")).to_be_visible()
+    tab.get_by_role("combobox", name="Add another label").fill("zeppelin of 1931")
+    tab.get_by_role("option", name="zeppelin of 1931 a new label").click()
+    expect(tab.get_by_role("button", name="Undo: accept zeppelin of 1931")).to_be_visible()
 
 
 def test_the_reason_is_there_on_hover_and_on_focus(page: Open) -> None:
@@ -110,8 +113,8 @@ def test_the_reason_is_there_on_hover_and_on_focus(page: Open) -> None:
     assert re.match(r"because of: .+ [+−]\d", described)
 
 
-def test_the_keyboard_alone_is_enough(page: Open) -> None:
-    tab = page(IMAGE)
+def test_the_keyboard_alone_is_enough(fresh_page: Open) -> None:
+    tab = fresh_page(IMAGE)
     start = names(tab)
     tab.keyboard.press("/")
     tab.keyboard.type("img_0000023")
@@ -150,8 +153,8 @@ def test_tab_leads_to_one_chip_and_on(page: Open) -> None:
     assert tab.locator(".suggestion button[tabindex='0']").count() == 2
 
 
-def test_quick_clicks_are_all_kept(page: Open) -> None:
-    tab = page(IMAGE)
+def test_quick_clicks_are_all_kept(fresh_page: Open) -> None:
+    tab = fresh_page(IMAGE)
     labels = names(tab)[:4]
     for _ in labels:
         tab.locator(".accept").first.click(no_wait_after=True)
@@ -209,6 +212,14 @@ def test_a_random_image_and_the_way_back(page: Open) -> None:
     expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
 
 
+def test_annotate_leads_back_to_the_image_one_was_at(page: Open) -> None:
+    tab = page(IMAGE)
+    names(tab)
+    tab.get_by_role("link", name="Map").click()
+    tab.get_by_role("link", name="Annotate").click()
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
+
+
 def test_an_unknown_image_offers_known_ones(page: Open, forgiven: list[str]) -> None:
     forgiven.append("404")
     tab = page("#/image/img_000001")
@@ -223,7 +234,7 @@ def test_pictures_appear_where_the_service_knows_them(serve: Callable[..., Runni
     tab = open_page(service.address, image_hash(LONG_IMAGE))
     picture = tab.get_by_role("img", name=f"Picture {LONG_IMAGE}")
     expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.naturalWidth") > 0
+    tab.wait_for_function("image => image.naturalWidth > 0", arg=picture.element_handle())
     expect(tab.locator(".below .picture img").first).to_be_visible()
 
 

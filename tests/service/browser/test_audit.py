@@ -28,8 +28,8 @@ def queued(page: Page, place: int) -> str:
     return page.locator(".queue-row").nth(place).get_attribute("data-mark") or ""
 
 
-def test_a_queue_by_keyboard(page: Open, tmp_path: Path) -> None:
-    tab = page("#/audit/missing")
+def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page("#/audit/missing")
     first = front(tab)
     expect(tab.locator(".surety")).to_contain_text(re.compile(r"\d+ % sure"))
     expect(tab.locator(".finding-why")).to_contain_text(re.compile(r"[+−]\d"))
@@ -59,8 +59,8 @@ def test_a_queue_by_keyboard(page: Open, tmp_path: Path) -> None:
     assert front(tab) == second
 
 
-def test_agreeing_that_a_label_is_wrong_takes_it_off(page: Open, tmp_path: Path) -> None:
-    tab = page("#/audit/wrong")
+def test_agreeing_that_a_label_is_wrong_takes_it_off(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page("#/audit/wrong")
     label, image = front(tab)
     expect(tab.locator(".doubted")).to_have_text(label)
     tab.get_by_role("button", name="Agree", exact=True).click()

@@ -54,17 +54,21 @@ def test_a_query_is_built_with_completion(page: Open) -> None:
 
 
 def test_a_card_leads_to_its_image_and_through_the_others(page: Open) -> None:
-    tab = page("#/search/sea?tagged=1")
+    tab = page("#/search/sea?tagged=1", viewport={"width": 360, "height": 740})
     first, second = (tab.locator(".card-link").nth(place) for place in (0, 1))
     first_name, second_name = first.text_content(), second.text_content()
+    tab.mouse.wheel(0, 150)
+    tab.wait_for_function("() => scrollY >= 100 && history.state.top === scrollY")
     first.click()
     expect(tab.get_by_role("heading", level=1)).to_have_text(first_name or "")
+    assert tab.evaluate("scrollY") == 0
     expect(tab.locator(".where")).to_have_text(re.compile(r"^1 of \d+$"))
     tab.get_by_role("button", name="Next image").click()
     expect(tab.get_by_role("heading", level=1)).to_have_text(second_name or "")
     tab.go_back()
     tab.go_back()
     expect(tab.locator(".card-link").first).to_have_text(first_name or "")
+    tab.wait_for_function("() => scrollY >= 100")
 
 
 def test_labels_used_alike_lead_on(page: Open) -> None:

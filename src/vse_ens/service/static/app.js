@@ -3,6 +3,7 @@
 import { ApiError } from "./core/api.js";
 import { fill, h } from "./core/dom.js";
 import { parse } from "./core/route.js";
+import { arrive, rememberScroll } from "./core/scroll.js";
 import { shortcuts } from "./core/shortcuts.js";
 import { showHelp } from "./parts/help.js";
 import { icon } from "./parts/icon.js";
@@ -17,7 +18,7 @@ import * as browse from "./views/browse.js";
 import * as map from "./views/map.js";
 
 /** @typedef {import("./core/route.js").Route} Route */
-/** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  shows a route and says what the window is called */
+/** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  gives the window's title */
 
 /** @type {Record<string, {name: string, mount(host: HTMLElement, signal: AbortSignal): View}>} */
 const VIEWS = {
@@ -35,6 +36,7 @@ const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 let mounted = { name: "", view: /** @type {View | null} */ (null), life: new AbortController() };
 let visit = new AbortController();
 let visits = 0;
+let view = "";
 
 async function go() {
   visit.abort();
@@ -42,19 +44,29 @@ async function go() {
   visits += 1;
   const { signal } = visit;
   const route = parse(location.hash);
+  const { isNew, scroll } = arrive();
+  // Labels are added one by one below the head of the page.
+  const stays = route.view === "labels" && view === "labels";
+  view = route.view;
+  if (isNew && !stays) scroll();
   const entry = VIEWS[route.view];
   markNavigation(entry?.name);
   try {
     if (!entry) throw new ApiError("There is nothing at this address.", 404);
     const title = await mount(entry).show(route, signal);
-    if (!signal.aborted) document.title = title ? `${title} · vse-ens` : "vse-ens";
+    if (signal.aborted) return;
+    document.title = title ? `${title} · vse-ens` : "vse-ens";
+    if (!isNew) scroll();
   } catch (error) {
     if (signal.aborted || isStopped(error)) return;
     failed(error);
   }
 }
 
-/** The view, made anew only when another one was shown: within a view the page stays. @param {typeof VIEWS[string]} entry */
+/**
+ * The view, made anew only when another one was shown: within a view the page stays.
+ * @param {typeof VIEWS[string]} entry
+ */
 function mount(entry) {
   if (mounted.name !== entry.name || !mounted.view) {
     unmount();
@@ -62,7 +74,6 @@ function mount(entry) {
     fill(main, host);
     const life = new AbortController();
     mounted = { name: entry.name, view: entry.mount(host, life.signal), life };
-    scrollTo(0, 0);
     // Not on the first visit, where reading begins at the top anyway.
     if (visits > 1 && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   }
@@ -79,7 +90,14 @@ function failed(error) {
   const sentence = error instanceof Error ? error.message : String(error);
   if (!(error instanceof ApiError)) console.error(error);
   unmount();
-  fill(main, h("div", { class: "view" }, message("This did not work", sentence, h("p", {}, h("a", { href: "#/" }, "To the start")))));
+  fill(
+    main,
+    h(
+      "div",
+      { class: "view" },
+      message("This did not work", sentence, h("p", {}, h("a", { href: "#/" }, "To the start"))),
+    ),
+  );
   document.title = "vse-ens";
   if (error instanceof ApiError && error.status !== 404) toast(sentence);
 }
@@ -110,5 +128,6 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
+rememberScroll();
 addEventListener("hashchange", go);
 go();

@@ -8,9 +8,27 @@ import { askKey } from "../parts/key_dialog.js";
 /** @typedef {{labels: string[], share: number, source: string}} Reason */
 /** @typedef {{label: string, score: number, confidence: number | null, because?: Reason[]}} Suggestion */
 /** @typedef {{label: string, source: "data" | "feedback", event: number | null}} HeldLabel */
-/** @typedef {{image: string, known: boolean, labels: HeldLabel[], rejected: {label: string, event: number}[], suggestions: Suggestion[], url: string | null}} ImageState */
+/**
+ * @typedef {object} ImageState
+ * @property {string} image
+ * @property {boolean} known whether the model has seen it
+ * @property {HeldLabel[]} labels
+ * @property {{label: string, event: number}[]} rejected
+ * @property {Suggestion[]} suggestions
+ * @property {string | null} url where its picture is
+ */
+
 /** @typedef {{image: string, score: number, confidence: number | null, labels: string[]}} FoundImage */
-/** @typedef {{image?: string, label: string, other?: string, confidence: number | null, because?: Reason[], reason?: string}} Finding */
+/**
+ * @typedef {object} Finding of an image and a label, or of two labels
+ * @property {string} [image]
+ * @property {string} label
+ * @property {string} [other]
+ * @property {number | null} confidence
+ * @property {Reason[]} [because]
+ * @property {string} [reason]
+ */
+
 /** @typedef {{event: number, state: ImageState}} Judgement */
 
 /** An answer that is no success: one sentence, and the ids that were perhaps meant. */

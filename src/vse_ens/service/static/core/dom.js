@@ -11,10 +11,12 @@ export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    if (typeof value === "function") element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map(textOrNode));
+  element.append(
+    ...children.filter((child) => child !== null && child !== undefined && child !== false).map(textOrNode),
+  );
   return element;
 }
 
@@ -38,7 +40,10 @@ export function fill(element, ...children) {
 export function refill(element, ...children) {
   const place = focusable(element).indexOf(document.activeElement ?? element);
   fill(element, ...children);
-  if (place >= 0) /** @type {HTMLElement | undefined} */ (focusable(element)[Math.min(place, focusable(element).length - 1)])?.focus();
+  if (place >= 0)
+    /** @type {HTMLElement | undefined} */ (
+      focusable(element)[Math.min(place, focusable(element).length - 1)]
+    )?.focus();
 }
 
 /** @param {Element} element */

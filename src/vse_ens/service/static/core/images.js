@@ -7,6 +7,8 @@ const A_FEW = 4;
 
 /** @type {string[]} */
 let row = [];
+/** The image that was looked at last. @type {string | null} */
+let last = null;
 /** How many of the row were found together; those behind them came at random. */
 let listed = 0;
 /** @type {string[]} */
@@ -29,6 +31,7 @@ export function walkThrough(images) {
  * @returns {string} "3 of 24", or nothing
  */
 export function standing(image) {
+  last = image;
   if (!row.includes(image)) {
     row = [image];
     listed = 0;
@@ -36,6 +39,9 @@ export function standing(image) {
   const place = row.indexOf(image);
   return place < listed ? `${place + 1} of ${listed}` : "";
 }
+
+/** Where one was, or else a random image: a way in that asks nothing. @param {AbortSignal} [signal] */
+export const lastOrRandom = async (signal) => last ?? (await randomImage([], signal));
 
 /**
  * The image before, or none.
@@ -70,19 +76,24 @@ export async function afterAtRandom(image, signal) {
 /**
  * Any image, if possible none of those given. The service lists images by how they begin only, so a random label is
  * asked for its images.
- * @param {string[]} [others]
+ * @param {string[]} others
  * @param {AbortSignal} [signal]
  * @returns {Promise<string>}
  */
-export async function randomImage(others = [], signal) {
+async function randomImage(others, signal) {
   if (!pool.length) pool = shuffled(await someImages(signal)).slice(0, A_FEW);
-  const place = Math.max(0, pool.findIndex((image) => !others.includes(image)));
+  const place = Math.max(
+    0,
+    pool.findIndex((image) => !others.includes(image)),
+  );
   return pool.splice(place, 1)[0];
 }
 
 /** @param {AbortSignal} [signal] @returns {Promise<string[]>} */
 async function someImages(signal) {
-  commonLabels ??= (await get("labels", { prefix: "", limit: 100 }, signal)).labels.map((/** @type {{label: string}} */ one) => one.label);
+  commonLabels ??= (await get("labels", { prefix: "", limit: 100 }, signal)).labels.map(
+    (/** @type {{label: string}} */ one) => one.label,
+  );
   const [label] = shuffled(commonLabels ?? []);
   const found = label ? (await ask("search", { labels: [label], top: 100, tagged: true }, signal)).images : [];
   if (found.length) return found.map((/** @type {{image: string}} */ one) => one.image);

@@ -1,4 +1,4 @@
-/** What the browser keeps between visits (local) or until the tab closes (session); a browser that refuses keeps nothing. */
+/** What the browser keeps between visits (local) or until the tab closes (session); it may refuse to. */
 
 /**
  * @param {() => Storage} place asked for late: the mere mention throws where storage is forbidden

@@ -2,7 +2,22 @@
 
 import { get } from "./api.js";
 
-/** @typedef {{name: string, fingerprint: string, images: number, labels: number, pairs: number, preset: string | null, config: Record<string, unknown>, training: Record<string, unknown>, validation: Record<string, unknown> | null, has_confidence: boolean, image_url: string | null, feedback: boolean, version: string}} ModelCard */
+/**
+ * @typedef {object} ModelCard
+ * @property {string} name
+ * @property {string} fingerprint
+ * @property {number} images
+ * @property {number} labels
+ * @property {number} pairs
+ * @property {string | null} preset
+ * @property {Record<string, unknown>} config
+ * @property {Record<string, unknown>} training
+ * @property {Record<string, unknown> | null} validation
+ * @property {boolean} has_confidence
+ * @property {string | null} image_url
+ * @property {boolean} feedback whether verdicts are kept
+ * @property {string} version
+ */
 
 /** @type {Promise<ModelCard> | null} */
 let card = null;

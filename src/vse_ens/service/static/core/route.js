@@ -1,4 +1,4 @@
-/** The address after `#`, read and written: `#/image/…`, `#/labels/sea,-people`, `#/search/…?tagged=1`, `#/audit/…`, `#/map/…`, `#/about`. */
+/** The address after `#`, read and written: `#/image/ID`, `#/labels/sea,-people`, `#/search/sea?tagged=1`, ... */
 
 /** @typedef {{label: string, without: boolean}} Term  a label asked for, or asked to be absent */
 /** @typedef {{view: string, image?: string, terms?: Term[], tagged?: boolean, kind?: string, label?: string}} Route */

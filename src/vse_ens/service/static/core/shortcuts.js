@@ -19,4 +19,5 @@ export function shortcuts(keys, signal) {
 }
 
 /** @param {EventTarget | null} target */
-const isTyping = (target) => target instanceof Element && Boolean(target.closest("input, textarea, select, [contenteditable]"));
+const isTyping = (target) =>
+  target instanceof Element && Boolean(target.closest("input, textarea, select, [contenteditable]"));

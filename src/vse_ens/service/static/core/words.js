@@ -44,7 +44,9 @@ export function speaker(reason) {
  * @param {import("./api.js").Reason[]} reasons
  */
 export const because = (reasons) =>
-  strongest(reasons).map((reason) => `${speaker(reason)} ${signed(reason.share)}`).join(", ") || "no known label speaks for it";
+  strongest(reasons)
+    .map((reason) => `${speaker(reason)} ${signed(reason.share)}`)
+    .join(", ") || "no known label speaks for it";
 
 /**
  * What a person reads at a glance.

@@ -85,12 +85,19 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
     const rows = [];
     let group = "";
     for (const [place, option] of options.entries()) {
-      if (option.group && option.group !== group) rows.push(h("li", { class: "options-group", role: "presentation" }, option.group));
+      if (option.group && option.group !== group)
+        rows.push(h("li", { class: "options-group", role: "presentation" }, option.group));
       group = option.group ?? "";
       rows.push(
         h(
           "li",
-          { role: "option", id: `${id}-${place}`, "aria-selected": "false", onclick: () => choose(option), onmousemove: () => active !== place && mark(place) },
+          {
+            role: "option",
+            id: `${id}-${place}`,
+            "aria-selected": "false",
+            onclick: () => choose(option),
+            onmousemove: () => active !== place && mark(place),
+          },
           h("span", { class: "option-text" }, option.text),
           option.detail && h("span", { class: "option-detail" }, option.detail),
         ),
@@ -115,13 +122,19 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
       return;
     }
     if (signal.aborted || document.activeElement !== input) return;
-    if (hasty && options.length) choose(options[0]);
+    if (hasty && options.length) choose(best());
     else show();
-    hasty = false;
+  };
+
+  /** What Enter means: the marked one, or what was typed in full, or the first. */
+  const best = () => {
+    const typed = input.value.trim().toLowerCase();
+    return options[active] ?? options.find((option) => option.text.toLowerCase() === typed) ?? options[0];
   };
 
   const soon = () => {
     clearTimeout(timer);
+    hasty = false;
     options = [];
     timer = setTimeout(refresh, PAUSE);
   };
@@ -142,7 +155,7 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
       if (open) mark((active + step + (active < 0 && step < 0 ? 1 : 0) + options.length) % options.length);
       else soon();
     } else if (event.key === "Enter") {
-      if (open) choose(options[Math.max(active, 0)]);
+      if (open) choose(best());
       else if (input.value.trim()) hasty = true;
     } else if (event.key === "Escape") {
       if (list.hidden) input.blur();

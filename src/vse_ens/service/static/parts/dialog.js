@@ -10,9 +10,18 @@ import { icon } from "./icon.js";
  */
 export function openDialog(title, ...content) {
   const id = freshId("dialog");
-  const close = h("button", { type: "button", class: "quiet icon-only", "aria-label": "Close", onclick: () => dialog.close() }, icon("cross"));
+  const close = h(
+    "button",
+    { type: "button", class: "quiet icon-only", "aria-label": "Close", onclick: () => dialog.close() },
+    icon("cross"),
+  );
   const dialog = /** @type {HTMLDialogElement} */ (
-    h("dialog", { "aria-labelledby": id }, h("div", { class: "dialog-head" }, h("h2", { id }, title), close), ...content)
+    h(
+      "dialog",
+      { "aria-labelledby": id },
+      h("div", { class: "dialog-head" }, h("h2", { id }, title), close),
+      ...content,
+    )
   );
   dialog.addEventListener("close", () => dialog.remove());
   // A click beside it is a click on the dialog itself, whose padding is its children's.
@@ -30,7 +39,15 @@ export function openDialog(title, ...content) {
 export function askLine({ title, text, label, button, value = "", secret = false }) {
   return new Promise((resolve) => {
     const input = /** @type {HTMLInputElement} */ (
-      h("input", { type: secret ? "password" : "text", id: freshId("line"), class: "field", value, maxlength: secret ? 1000 : 100, autocomplete: "off", spellcheck: "false" })
+      h("input", {
+        type: secret ? "password" : "text",
+        id: freshId("line"),
+        class: "field",
+        value,
+        maxlength: secret ? 1000 : 100,
+        autocomplete: "off",
+        spellcheck: "false",
+      })
     );
     // Not a submitted form: the page's policy forbids forms to go anywhere.
     const answer = () => {

@@ -35,10 +35,23 @@ const KEYS = {
 export function showHelp() {
   if (document.querySelector("dialog[open]")) return;
   const groups = Object.entries(KEYS).map(([name, keys]) =>
-    h("section", {}, h("h3", {}, name), h("dl", { class: "keys" }, ...keys.map(([key, meaning]) => h("div", {}, h("dt", {}, ...pressed(key)), h("dd", {}, meaning))))),
+    h(
+      "section",
+      {},
+      h("h3", {}, name),
+      h(
+        "dl",
+        { class: "keys" },
+        ...keys.map(([key, meaning]) => h("div", {}, h("dt", {}, ...pressed(key)), h("dd", {}, meaning))),
+      ),
+    ),
   );
   openDialog("Keys", h("div", { class: "help" }, ...groups));
 }
 
 /** "n  p" as two keys, "Enter or a" with a word between. @param {string} keys */
-const pressed = (keys) => keys.split(" ").filter(Boolean).flatMap((key, place) => [place ? " " : "", key === "or" ? "or" : h("kbd", {}, key)]);
+const pressed = (keys) =>
+  keys
+    .split(" ")
+    .filter(Boolean)
+    .flatMap((key, place) => [place ? " " : "", key === "or" ? "or" : h("kbd", {}, key)]);

@@ -17,7 +17,9 @@ export function labelChip({ label, kind, drawing, action, act, linked = true }) 
   return h(
     "li",
     { class: `label-chip ${kind}` },
-    linked ? h("a", { href: searchAddress([having(label)]), title: `Images behind ${label}` }, label) : h("span", {}, label),
+    linked
+      ? h("a", { href: searchAddress([having(label)]), title: `Images behind ${label}` }, label)
+      : h("span", {}, label),
     h("button", { type: "button", "aria-label": action, title: action, onclick: act }, icon(drawing)),
   );
 }

@@ -11,11 +11,16 @@ import { icon } from "./icon.js";
  */
 export function personButton(button) {
   const show = () =>
-    fill(button, icon("person"), unseen("Your name: "), h("span", { class: "person-name" }, keptName.get() || "anonymous"));
+    fill(
+      button,
+      icon("person"),
+      unseen("Your name: "),
+      h("span", { class: "person-name" }, keptName.get() || "anonymous"),
+    );
   button.addEventListener("click", async () => {
     const name = await askLine({
       title: "Who are you?",
-      text: "Your name is kept with every label you accept or reject, so that others can ask you. Leave it empty to stay anonymous.",
+      text: "It is kept with every label you accept or reject. Leave it empty to stay anonymous.",
       label: "Your name",
       button: "Keep",
       value: keptName.get(),

@@ -10,7 +10,12 @@ import { h } from "../core/dom.js";
  */
 export function picture(address, image, eager = false) {
   if (!address) return null;
-  const shown = h("img", { src: address, alt: `Picture ${image}`, loading: eager ? "eager" : "lazy", decoding: "async" });
+  const shown = h("img", {
+    src: address,
+    alt: `Picture ${image}`,
+    loading: eager ? "eager" : "lazy",
+    decoding: "async",
+  });
   const frame = h("div", { class: "picture" }, shown);
   shown.addEventListener("error", () => {
     frame.classList.add("picture-missing");

@@ -1,4 +1,4 @@
-/** Suggestions as chips: a click accepts, the cross rejects, and when the list changes the chips glide to their new places. */
+/** Suggestions as chips: a click accepts, the cross rejects; when the list changes they glide to their new places. */
 
 import { fill, freshId, h, still, unseen } from "../core/dom.js";
 import { because, percent } from "../core/words.js";
@@ -6,13 +6,24 @@ import { icon } from "./icon.js";
 import { hideWhy, tellWhy } from "./why.js";
 
 /** @typedef {import("../core/api.js").Suggestion} Suggestion */
-/** @typedef {{element: HTMLElement, show(suggestions: Suggestion[]): void, wait(): void, focus(): void, accept(): void, reject(): void, move(key: string): void}} SuggestionList */
-
-const GLIDE = { duration: 220, easing: "cubic-bezier(.2, .7, .2, 1)" };
-const GHOSTS = 8;
+/** @typedef {{accept(suggestion: Suggestion): void, reject(suggestion: Suggestion): void}} Verdicts */
 
 /**
- * @param {{accept: (suggestion: Suggestion) => void, reject: (suggestion: Suggestion) => void}} judge
+ * @typedef {object} SuggestionList
+ * @property {HTMLElement} element
+ * @property {(suggestions: Suggestion[]) => void} show
+ * @property {() => void} wait until there is something to show
+ * @property {() => void} focus on the first
+ * @property {() => void} accept what has focus
+ * @property {() => void} reject what has focus
+ * @property {(key: string) => void} move by an arrow, Home or End
+ */
+
+const GLIDE = { duration: 220, easing: "cubic-bezier(.2, .7, .2, 1)" };
+const GHOSTS = 12;
+
+/**
+ * @param {Verdicts} judge
  * @returns {SuggestionList}
  */
 export function suggestionList(judge) {
@@ -33,10 +44,13 @@ export function suggestionList(judge) {
 
   const focus = (place = current, focusVisible = true) => {
     makeCurrent(place);
-    acceptButtons()[current]?.focus({ focusVisible });
+    acceptButtons()[current]?.focus(/** @type {FocusOptions} */ ({ focusVisible }));
   };
 
-  /** Only what has focus is judged by a key; otherwise the key leads there first. @param {(suggestion: Suggestion) => void} verdict */
+  /**
+   * Only what has focus is judged by a key; otherwise the key leads there first.
+   * @param {(suggestion: Suggestion) => void} verdict
+   */
   const judgeCurrent = (verdict) => {
     if (!shown.length) return;
     if (element.contains(document.activeElement)) verdict(shown[current]);
@@ -71,13 +85,15 @@ export function suggestionList(judge) {
     accept: () => judgeCurrent(judge.accept),
     reject: () => judgeCurrent(judge.reject),
     move: (key) => {
+      // Where chips are still gliding they are not where they will be.
+      for (const chip of chips()) for (const glide of chip.getAnimations()) glide.finish();
       if (!element.contains(document.activeElement)) focus();
       else focus(neighbour(chips(), current, key));
     },
   };
 }
 
-/** @param {Suggestion} suggestion @param {{accept: (suggestion: Suggestion) => void, reject: (suggestion: Suggestion) => void}} judge @param {() => void} onFocus */
+/** @param {Suggestion} suggestion @param {Verdicts} judge @param {() => void} onFocus */
 function chip(suggestion, judge, onFocus) {
   const { label, confidence } = suggestion;
   const reasons = suggestion.because ?? [];
@@ -89,7 +105,8 @@ function chip(suggestion, judge, onFocus) {
       class: "accept",
       "aria-describedby": id,
       onfocus: onFocus,
-      onclick: (/** @type {MouseEvent} */ event) => (event.shiftKey ? judge.reject(suggestion) : judge.accept(suggestion)),
+      onclick: (/** @type {MouseEvent} */ event) =>
+        event.shiftKey ? judge.reject(suggestion) : judge.accept(suggestion),
     },
     icon("plus"),
     unseen("Accept "),
@@ -98,10 +115,23 @@ function chip(suggestion, judge, onFocus) {
   );
   const reject = h(
     "button",
-    { type: "button", class: "reject", "aria-label": `Reject ${label}`, title: "Does not fit (x)", onfocus: onFocus, onclick: () => judge.reject(suggestion) },
+    {
+      type: "button",
+      class: "reject",
+      "aria-label": `Reject ${label}`,
+      title: "Does not fit (x)",
+      onfocus: onFocus,
+      onclick: () => judge.reject(suggestion),
+    },
     icon("cross"),
   );
-  const element = h("li", { class: "suggestion" }, accept, reject, h("span", { class: "suggestion-why", id }, unseen("because of: "), because(reasons)));
+  const element = h(
+    "li",
+    { class: "suggestion" },
+    accept,
+    reject,
+    h("span", { class: "suggestion-why", id }, unseen("because of: "), because(reasons)),
+  );
   element.dataset.label = label;
   element.style.setProperty("--share", String(confidence ?? 0));
   tellWhy(element, reasons);
@@ -124,17 +154,28 @@ function neighbour(chips, current, key) {
   const beyond = chips
     .map((chip, place) => ({ place, box: chip.getBoundingClientRect() }))
     .filter(({ box }) => way * (box.top - here.top) > 1)
-    .sort((one, other) => way * (one.box.top - other.box.top) || Math.abs(one.box.left - here.left) - Math.abs(other.box.left - here.left));
+    .sort(
+      (one, other) =>
+        way * (one.box.top - other.box.top) ||
+        Math.abs(one.box.left - here.left) - Math.abs(other.box.left - here.left),
+    );
   return beyond[0]?.place ?? current;
 }
 
-/** From where it was to where it is; what is new fades in. @param {HTMLElement[]} chips @param {Map<string | undefined, DOMRect>} places */
+/**
+ * From where it was to where it is; what is new fades in.
+ * @param {HTMLElement[]} chips
+ * @param {Map<string | undefined, DOMRect>} places
+ */
 function glide(chips, places) {
   for (const chip of chips) {
     const before = places.get(chip.dataset.label);
     const now = chip.getBoundingClientRect();
     if (!before) chip.animate([{ opacity: 0 }, { opacity: 1 }], GLIDE);
     else if (before.left !== now.left || before.top !== now.top)
-      chip.animate([{ transform: `translate(${before.left - now.left}px, ${before.top - now.top}px)` }, { transform: "none" }], GLIDE);
+      chip.animate(
+        [{ transform: `translate(${before.left - now.left}px, ${before.top - now.top}px)` }, { transform: "none" }],
+        GLIDE,
+      );
   }
 }

@@ -23,7 +23,10 @@ export function termsBox({ label, placeholder, change }) {
       const without = typed.startsWith("-");
       const add = (/** @type {string} */ name) => change([...terms, { label: name, without }]);
       const leftOut = () => terms.map((term) => term.label);
-      return labels(add, { leftOut, group: without ? "Without" : "With" })(without ? typed.slice(1).trim() : typed, signal);
+      return labels(add, { leftOut, group: without ? "Without" : "With" })(
+        without ? typed.slice(1).trim() : typed,
+        signal,
+      );
     },
     onEmptyBackspace: () => terms.length && change(terms.slice(0, -1)),
   });
@@ -48,7 +51,16 @@ export function termsBox({ label, placeholder, change }) {
         unseen(term.without ? "without " : "with "),
         term.label,
       ),
-      h("button", { type: "button", "aria-label": `Remove ${term.label}`, title: "Remove", onclick: () => change(terms.filter((other) => other !== term)) }, icon("cross")),
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-label": `Remove ${term.label}`,
+          title: "Remove",
+          onclick: () => change(terms.filter((other) => other !== term)),
+        },
+        icon("cross"),
+      ),
     );
   show([]);
   return { element: h("div", { class: "terms-box" }, chips, box.element), show, input: box.input };

@@ -13,7 +13,11 @@ export function toast(sentence) {
   const place = document.getElementById("toasts");
   if (!place) return;
   for (const old of place.children) if (old.firstChild?.textContent === sentence) old.remove();
-  const close = h("button", { type: "button", class: "quiet icon-only", "aria-label": "Close", onclick: () => note.remove() }, icon("cross"));
+  const close = h(
+    "button",
+    { type: "button", class: "quiet icon-only", "aria-label": "Close", onclick: () => note.remove() },
+    icon("cross"),
+  );
   const note = h("div", { class: "toast" }, h("p", {}, sentence), close);
   place.append(note);
   setTimeout(() => note.remove(), SECONDS * 1_000);

@@ -44,7 +44,11 @@ function show(element, reasons) {
   card ??= makeCard();
   anchor = element;
   // The sentence is the button's own description; the card is for eyes.
-  fill(card, h("p", {}, reasons.length ? "Because of" : "No known label speaks for it"), reasons.length ? reasonBars(reasons) : null);
+  fill(
+    card,
+    h("p", {}, reasons.length ? "Because of" : "No known label speaks for it"),
+    reasons.length ? reasonBars(reasons) : null,
+  );
   card.showPopover();
   place(card, element);
 }

@@ -20,7 +20,13 @@ export function mount(host) {
         host,
         h("p", { class: "kicker" }, "About this model"),
         h("h1", { class: "model-name", tabindex: -1 }, card.name),
-        h("ul", { class: "figures" }, figure(card.images, "images"), figure(card.labels, "labels"), figure(card.pairs, "pairs")),
+        h(
+          "ul",
+          { class: "figures" },
+          figure(card.images, "images"),
+          figure(card.labels, "labels"),
+          figure(card.pairs, "pairs"),
+        ),
         h(
           "div",
           { class: "about-columns" },
@@ -48,7 +54,9 @@ const figure = (number, thing) => h("li", {}, h("strong", {}, count(number)), h(
 
 /** @param {string} title @param {Record<string, unknown>} facts */
 function section(title, facts) {
-  const rows = Object.entries(facts).map(([name, value]) => h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, asText(value))));
+  const rows = Object.entries(facts).map(([name, value]) =>
+    h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, asText(value))),
+  );
   return h("section", {}, h("h2", {}, title), h("dl", { class: "facts" }, ...rows));
 }
 
@@ -70,6 +78,9 @@ function asText(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)));
   if (Array.isArray(value)) return value.map(asText).join(", ");
-  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${name} ${asText(inner)}`).join(", ");
+  if (typeof value === "object")
+    return Object.entries(value)
+      .map(([name, inner]) => `${name} ${asText(inner)}`)
+      .join(", ");
   return String(value);
 }

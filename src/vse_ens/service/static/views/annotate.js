@@ -1,7 +1,7 @@
 /** Annotate: find an image or give labels, then accept and reject what the model suggests. */
 
 import { fill, h } from "../core/dom.js";
-import { after, afterAtRandom, before, randomImage, standing } from "../core/images.js";
+import { after, afterAtRandom, before, lastOrRandom, standing } from "../core/images.js";
 import { having, imageAddress, labelsAddress } from "../core/route.js";
 import { shortcuts } from "../core/shortcuts.js";
 import { combobox } from "../parts/combobox.js";
@@ -40,14 +40,41 @@ export function mount(host, signal) {
     main: true,
     complete: both(
       images(open, { limit: 5, group: "Images" }),
-      labels((label) => (location.hash = labelsAddress([...desk.terms(), having(label)])), { limit: 7, group: "Labels: begin with one, add more" }),
+      labels((label) => (location.hash = labelsAddress([...desk.terms(), having(label)])), {
+        limit: 7,
+        group: "Labels: begin with one, add more",
+      }),
     ),
   });
-  const back = h("button", { type: "button", class: "icon-only", "aria-label": "Previous image", title: "Previous image (p)", onclick: () => step(previous) }, icon("back"));
+  const back = h(
+    "button",
+    {
+      type: "button",
+      class: "icon-only",
+      "aria-label": "Previous image",
+      title: "Previous image (p)",
+      onclick: () => step(previous),
+    },
+    icon("back"),
+  );
   const where = h("span", { class: "where" });
-  const forth = h("button", { type: "button", class: "icon-only", "aria-label": "Next image", title: "Next image (n)", onclick: () => step(next) }, icon("forth"));
+  const forth = h(
+    "button",
+    {
+      type: "button",
+      class: "icon-only",
+      "aria-label": "Next image",
+      title: "Next image (n)",
+      onclick: () => step(next),
+    },
+    icon("forth"),
+  );
   const dice = h("button", { type: "button", onclick: () => step(random) }, icon("dice"), "A random image");
-  fill(host, h("div", { class: "find" }, finder.element, dice, h("div", { class: "steps" }, where, back, forth)), desk.element);
+  fill(
+    host,
+    h("div", { class: "find" }, finder.element, dice, h("div", { class: "steps" }, where, back, forth)),
+    desk.element,
+  );
 
   const arrow = (/** @type {KeyboardEvent} */ event) => {
     const target = /** @type {Element} */ (event.target);
@@ -55,7 +82,8 @@ export function mount(host, signal) {
     if (!desk.list.element.contains(target) && target.closest("a, button, summary")) return false;
     return desk.list.move(event.key);
   };
-  const edge = (/** @type {KeyboardEvent} */ event) => desk.list.element.contains(/** @type {Element} */ (event.target)) && arrow(event);
+  const edge = (/** @type {KeyboardEvent} */ event) =>
+    desk.list.element.contains(/** @type {Element} */ (event.target)) && arrow(event);
   shortcuts(
     {
       ArrowLeft: arrow,
@@ -78,14 +106,17 @@ export function mount(host, signal) {
     async show(route, visit) {
       if (route.view === "start") {
         // The shortest way in: an image is there already, and a click is all it takes.
-        location.replace(imageAddress(await randomImage([], visit)));
+        location.replace(imageAddress(await lastOrRandom(visit)));
         return undefined;
       }
-      image = route.view === "image" ? route.image ?? null : null;
+      image = route.view === "image" ? (route.image ?? null) : null;
       fill(where, image ? standing(image) : "");
       /** @type {HTMLButtonElement} */ (back).disabled = !image || before(image) === undefined;
       const title = image ? await showImage(desk, image, visit) : await showLabels(desk, route.terms ?? [], visit);
       if (wantsChips) desk.list.focus();
+      // The link that led here is gone with what was below the last image.
+      else if (document.activeElement === document.body)
+        desk.subject.querySelector("h1")?.focus({ preventScroll: true });
       wantsChips = false;
       return title;
     },

@@ -33,7 +33,9 @@ export async function showLabels(desk, terms, signal) {
     label: "Add a label",
     placeholder: held.length ? "Add another label" : "Type a label",
     plain: true,
-    complete: labelCompleter((label) => go([...terms, having(label)]), { leftOut: () => terms.map((term) => term.label) }),
+    complete: labelCompleter((label) => go([...terms, having(label)]), {
+      leftOut: () => terms.map((term) => term.label),
+    }),
   });
   const wasTyping = desk.subject.contains(document.activeElement);
   fill(
@@ -43,11 +45,22 @@ export async function showLabels(desk, terms, signal) {
       { class: "subject-body" },
       h("p", { class: "kicker" }, "No image, only labels"),
       h("h1", { tabindex: -1 }, held.length ? "An image with" : "Which labels does it have?"),
-      h("ul", { class: "label-chips", "aria-label": "Labels given" }, ...held.map((term) =>
-        labelChip({ label: term.label, kind: "new", drawing: "undo", action: `Take ${term.label} off`, act: () => drop(term) }),
-      )),
+      h(
+        "ul",
+        { class: "label-chips", "aria-label": "Labels given" },
+        ...held.map((term) =>
+          labelChip({
+            label: term.label,
+            kind: "new",
+            drawing: "undo",
+            action: `Take ${term.label} off`,
+            act: () => drop(term),
+          }),
+        ),
+      ),
       adder.element,
-      held.length > 0 && h("p", { class: "aside" }, h("a", { href: searchAddress(held, true) }, "Images with these labels")),
+      held.length > 0 &&
+        h("p", { class: "aside" }, h("a", { href: searchAddress(held, true) }, "Images with these labels")),
     ),
   );
   if (wasTyping) adder.input.focus();
@@ -56,9 +69,19 @@ export async function showLabels(desk, terms, signal) {
   fill(
     desk.rejected,
     h("h2", {}, "Rejected"),
-    h("ul", { class: "label-chips" }, ...denied.map((term) =>
-      labelChip({ label: term.label, kind: "rejected", drawing: "undo", action: `Undo: reject ${term.label}`, act: () => drop(term) }),
-    )),
+    h(
+      "ul",
+      { class: "label-chips" },
+      ...denied.map((term) =>
+        labelChip({
+          label: term.label,
+          kind: "rejected",
+          drawing: "undo",
+          action: `Undo: reject ${term.label}`,
+          act: () => drop(term),
+        }),
+      ),
+    ),
   );
   desk.rejected.hidden = !denied.length;
   desk.list.wait();
@@ -74,9 +97,19 @@ export async function showLabels(desk, terms, signal) {
   return held.map((term) => term.label).join(", ") || "Labels";
 }
 
-/** @param {Term[]} held @param {Term[]} denied @param {AbortSignal} signal @returns {Promise<import("../core/api.js").Suggestion[]>} */
+/**
+ * @param {Term[]} held
+ * @param {Term[]} denied
+ * @param {AbortSignal} signal
+ * @returns {Promise<import("../core/api.js").Suggestion[]>}
+ */
 async function suggest(held, denied, signal) {
-  const question = { labels: [held.map((term) => term.label)], deny: denied.map((term) => term.label), top: TOP, explain: true };
+  const question = {
+    labels: [held.map((term) => term.label)],
+    deny: denied.map((term) => term.label),
+    top: TOP,
+    explain: true,
+  };
   const { results } = await ask("annotate", question, signal);
   return results[0].suggestions;
 }

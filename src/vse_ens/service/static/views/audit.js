@@ -5,6 +5,7 @@ import { modelCard } from "../core/model.js";
 import { shortcuts } from "../core/shortcuts.js";
 import { whenMade } from "../core/waiting.js";
 import { progress } from "../parts/progress.js";
+import { Board } from "./audit_board.js";
 import { findingCard } from "./audit_card.js";
 import { Queue } from "./audit_queue.js";
 import { judgeOf } from "./audit_judges.js";
@@ -55,10 +56,16 @@ export function mount(host, signal) {
       const kind = /** @type {keyof typeof KINDS} */ (route.kind ?? "missing");
       queue = null;
       title.textContent = KINDS[kind].title;
-      fill(tabs, ...Object.entries(KINDS).map(([name, { tab }]) => h("a", { href: `#/audit/${name}`, "aria-current": name === kind && "page" }, tab)));
+      fill(
+        tabs,
+        ...Object.entries(KINDS).map(([name, { tab }]) =>
+          h("a", { href: `#/audit/${name}`, "aria-current": name === kind && "page" }, tab),
+        ),
+      );
       const working = progress("The service looks at every label of every image. This is done once a model.");
       const wait = setTimeout(() => fill(body, working.element), 150);
-      const load = (/** @type {number} */ offset) => whenMade("audit", { kind, offset, limit: PAGE }, working.tell, visit);
+      const load = (/** @type {number} */ offset) =>
+        whenMade("audit", { kind, offset, limit: PAGE }, working.tell, visit);
       let page;
       try {
         page = await load(0);
@@ -67,9 +74,8 @@ export function mount(host, signal) {
       }
       const { image_url: template, fingerprint, feedback } = await modelCard();
       visit.throwIfAborted();
-      queue = new Queue({ kind, judge: judgeOf(kind, fingerprint, feedback), load, page, card: findingCard(kind, template, visit) });
-      fill(body, ...queue.elements);
-      queue.show();
+      queue = new Queue(judgeOf(kind, fingerprint, feedback), page, load);
+      fill(body, ...new Board(queue, findingCard(kind, template, visit)).elements);
       return `Audit: ${KINDS[kind].tab.toLowerCase()}`;
     },
   };

@@ -20,14 +20,23 @@ export function findingCard(kind, template, signal) {
   /** Labels by image: neighbours in the queue are looked at again and again. @type {Map<string, Promise<string[]>>} */
   const seen = new Map();
   const labelsOf = (/** @type {string} */ image) => {
-    const found = seen.get(image) ?? get("image", { id: image, top: 1 }, signal).then((state) => state.labels.map((/** @type {{label: string}} */ one) => one.label));
+    const found =
+      seen.get(image) ??
+      get("image", { id: image, top: 1 }, signal).then((state) =>
+        state.labels.map((/** @type {{label: string}} */ one) => one.label),
+      );
     seen.set(image, found);
     return found;
   };
   return kind === "duplicates" ? pairCard : (finding) => imageFinding(kind, finding, template, labelsOf);
 }
 
-/** @param {"missing" | "wrong"} kind @param {Finding} finding @param {string | null} template @param {(image: string) => Promise<string[]>} labelsOf */
+/**
+ * @param {"missing" | "wrong"} kind
+ * @param {Finding} finding
+ * @param {string | null} template
+ * @param {(image: string) => Promise<string[]>} labelsOf
+ */
 function imageFinding(kind, finding, template, labelsOf) {
   const image = finding.image ?? "";
   const tags = h("ul", { class: "tags", "aria-label": "Labels of the image" });
@@ -36,7 +45,10 @@ function imageFinding(kind, finding, template, labelsOf) {
     (labels) => fill(tags, ...labels.map((label) => h("li", { class: label === finding.label && "doubted" }, label))),
     () => fill(tags),
   );
-  const question = kind === "missing" ? ["Does this image lack ", h("em", {}, finding.label), "?"] : ["Is ", h("em", {}, finding.label), " wrong on this image?"];
+  const question =
+    kind === "missing"
+      ? ["Does this image lack ", h("em", {}, finding.label), "?"]
+      : ["Is ", h("em", {}, finding.label), " wrong on this image?"];
   return h(
     "article",
     { class: "finding" },
@@ -46,7 +58,12 @@ function imageFinding(kind, finding, template, labelsOf) {
       { class: "finding-body" },
       h("h2", {}, ...question),
       h("div", { class: "finding-image" }, h("a", { class: "id", href: imageAddress(image) }, image), tags),
-      h("div", { class: "finding-case" }, surety(finding), why(finding, kind === "wrong" ? "Weak support" : "Speaking for it")),
+      h(
+        "div",
+        { class: "finding-case" },
+        surety(finding),
+        why(finding, kind === "wrong" ? "Weak support" : "Speaking for it"),
+      ),
     ),
   );
 }
@@ -54,7 +71,13 @@ function imageFinding(kind, finding, template, labelsOf) {
 /** @param {Finding} finding */
 function pairCard(finding) {
   const other = finding.other ?? "";
-  const side = (/** @type {string} */ label) => h("a", { class: "pair-side", href: searchAddress([having(label)], true) }, h("strong", {}, label), h("span", {}, "its images"));
+  const side = (/** @type {string} */ label) =>
+    h(
+      "a",
+      { class: "pair-side", href: searchAddress([having(label)], true) },
+      h("strong", {}, label),
+      h("span", {}, "its images"),
+    );
   return h(
     "article",
     { class: "finding" },
@@ -62,7 +85,13 @@ function pairCard(finding) {
       "div",
       { class: "finding-body" },
       h("h2", {}, "Are ", h("em", {}, finding.label), " and ", h("em", {}, other), " one?"),
-      h("div", { class: "pair" }, side(finding.label), h("span", { class: "pair-sign", "aria-hidden": "true" }, "="), side(other)),
+      h(
+        "div",
+        { class: "pair" },
+        side(finding.label),
+        h("span", { class: "pair-sign", "aria-hidden": "true" }, "="),
+        side(other),
+      ),
       h("div", { class: "finding-case" }, surety(finding), why(finding)),
     ),
   );
@@ -79,5 +108,10 @@ function surety({ confidence }) {
 function why({ reason, because = [] }, support) {
   if (!because.length) return reason ? h("p", { class: "finding-why" }, asSentence(reason)) : null;
   const against = because.every((one) => one.share < 0);
-  return h("div", { class: "finding-why" }, h("h3", {}, against ? "Speaking against it" : support), reasonBars(because));
+  return h(
+    "div",
+    { class: "finding-why" },
+    h("h3", {}, against ? "Speaking against it" : support),
+    reasonBars(because),
+  );
 }

@@ -1,10 +1,17 @@
-/** What agreeing and disagreeing mean, by kind: for an image the service keeps the verdict, for a pair of labels this browser does. */
+/** What agreeing and disagreeing mean: of an image the service keeps the verdict, of a pair of labels this browser. */
 
 import { tell } from "../core/api.js";
 import { keptMerges } from "../core/kept.js";
 
 /** @typedef {import("../core/api.js").Finding} Finding */
-/** @typedef {{kept: "service" | "browser" | "nowhere", say(finding: Finding, agree: boolean): Promise<number | string>, takeBack(token: number | string): Promise<void>, known(finding: Finding): boolean | undefined, agreed(): {label: string, other: string}[]}} Judge */
+/**
+ * @typedef {object} Judge
+ * @property {"service" | "browser" | "nowhere"} kept where verdicts are
+ * @property {(finding: Finding, agree: boolean) => Promise<number | string>} say gives what takes it back
+ * @property {(token: number | string) => Promise<void>} takeBack
+ * @property {(finding: Finding) => {agree: boolean, token: string} | null} known a verdict of an earlier visit
+ * @property {() => [string, string][]} agreed labels, each with the one it could be merged into
+ */
 
 /**
  * @param {"missing" | "wrong" | "duplicates"} kind
@@ -26,39 +33,44 @@ const inService = (kind, feedback) => ({
   async takeBack(event) {
     await tell("feedback/undo", { event });
   },
-  known: () => undefined,
+  known: () => null,
   agreed: () => [],
 });
 
 /** The service has verdicts on images only. @param {string} fingerprint @returns {Judge} */
 function inBrowser(fingerprint) {
-  const nameOf = (/** @type {Finding} */ finding) => JSON.stringify([finding.label, finding.other]);
-  const all = () => {
-    try {
-      return JSON.parse(keptMerges.get() || "{}");
-    } catch {
-      return {};
-    }
-  };
-  /** @returns {Record<string, boolean>} */
-  const own = () => all()[fingerprint] ?? {};
+  /** @type {Record<string, boolean>} */
+  const verdicts = keptFor(fingerprint);
+  const nameOf = (/** @type {Finding} */ { label, other }) => JSON.stringify([label, other]);
   // Of other models nothing is kept: their labels may be others.
-  const keep = (/** @type {Record<string, boolean>} */ verdicts) => keptMerges.set(JSON.stringify({ [fingerprint]: verdicts }));
+  const keep = () => keptMerges.set(JSON.stringify({ [fingerprint]: verdicts }));
   return {
     kept: "browser",
     async say(finding, agree) {
-      keep({ ...own(), [nameOf(finding)]: agree });
+      verdicts[nameOf(finding)] = agree;
+      keep();
       return nameOf(finding);
     },
     async takeBack(token) {
-      const { [token]: _, ...others } = own();
-      keep(others);
+      delete verdicts[token];
+      keep();
     },
-    known: (finding) => own()[nameOf(finding)],
+    known(finding) {
+      const token = nameOf(finding);
+      return token in verdicts ? { agree: verdicts[token], token } : null;
+    },
     agreed: () =>
-      Object.entries(own())
-        .filter(([, agree]) => agree)
-        .map(([name]) => JSON.parse(name))
-        .map(([label, other]) => ({ label, other })),
+      Object.keys(verdicts)
+        .filter((token) => verdicts[token])
+        .map((token) => JSON.parse(token)),
   };
+}
+
+/** @param {string} fingerprint */
+function keptFor(fingerprint) {
+  try {
+    return JSON.parse(keptMerges.get() || "{}")[fingerprint] ?? {};
+  } catch {
+    return {};
+  }
 }

@@ -42,7 +42,13 @@ export function mount(host, signal) {
   const list = h("details", { class: "map-list" });
   fill(
     host,
-    h("div", { class: "find" }, h("h1", { class: "unseen", tabindex: -1 }, "Map of the labels"), finder.element, controls),
+    h(
+      "div",
+      { class: "find" },
+      h("h1", { class: "unseen", tabindex: -1 }, "Map of the labels"),
+      finder.element,
+      controls,
+    ),
     stage,
     list,
   );
@@ -58,7 +64,8 @@ export function mount(host, signal) {
         canvas.fit();
         fillList(list, places, canvas);
       }
-      if (route.label && !canvas.flyTo(route.label)) toast(`The map has no label “${route.label}”; it shows the most frequent ones.`);
+      if (route.label && !canvas.flyTo(route.label))
+        toast(`The map has no label “${route.label}”; it shows the most frequent ones.`);
       return route.label ? `Map: ${route.label}` : "Map";
     },
   };
@@ -71,10 +78,33 @@ function fillList(list, places, canvas) {
     fill(
       list,
       h("summary", {}, `The same as a list: ${many(places.length, "label")}`),
-      h("ul", { class: "pills" }, ...order.slice(0, most).map((place) =>
-        h("li", {}, h("a", { class: "pill", href: searchAddress([having(place.label)]), onpointerenter: () => canvas.mark(place), onfocus: () => canvas.mark(place) }, place.label, h("span", {}, count(place.images)))),
-      )),
-      order.length > most && h("p", { class: "more-row" }, h("button", { type: "button", onclick: () => show(order.length) }, `Show all ${count(order.length)}`)),
+      h(
+        "ul",
+        { class: "pills" },
+        ...order.slice(0, most).map((place) =>
+          h(
+            "li",
+            {},
+            h(
+              "a",
+              {
+                class: "pill",
+                href: searchAddress([having(place.label)]),
+                onpointerenter: () => canvas.mark(place),
+                onfocus: () => canvas.mark(place),
+              },
+              place.label,
+              h("span", {}, count(place.images)),
+            ),
+          ),
+        ),
+      ),
+      order.length > most &&
+        h(
+          "p",
+          { class: "more-row" },
+          h("button", { type: "button", onclick: () => show(order.length) }, `Show all ${count(order.length)}`),
+        ),
     );
   show(LISTED);
 }

@@ -3,7 +3,8 @@
 import { announce } from "../core/announcer.js";
 import { h, still } from "../core/dom.js";
 import { WHOLE, between, panned, toScreen, zoomed } from "./map_camera.js";
-import { placeNames } from "./map_names.js";
+import { dotsOf } from "./map_dots.js";
+import { Drawing } from "./map_drawing.js";
 
 /** @typedef {{label: string, x: number, y: number, images: number}} Place */
 /** @typedef {import("./map_camera.js").Camera} Camera */
@@ -13,7 +14,6 @@ const CLOSE = 5;
 const STEP = 70;
 const REACH = 16;
 const STILL_A_CLICK = 5;
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
 
 export class MapCanvas {
   /**
@@ -24,7 +24,6 @@ export class MapCanvas {
   constructor(places, open, signal) {
     /** The most frequent first: their names win. */
     this.places = [...places].sort((one, other) => other.images - one.images);
-    this.most = Math.max(1, this.places[0]?.images ?? 1);
     this.open = open;
     /** @type {Camera} */
     this.camera = WHOLE;
@@ -36,8 +35,6 @@ export class MapCanvas {
     /** @type {Map<number, {x: number, y: number}>} fingers and buttons that are down */
     this.down = new Map();
     this.moved = 0;
-    /** @type {Map<string, number>} */
-    this.widths = new Map();
     /** @type {import("./map_names.js").Name[]} */
     this.names = [];
     this.element = /** @type {HTMLCanvasElement} */ (
@@ -45,9 +42,11 @@ export class MapCanvas {
         class: "map-canvas",
         tabindex: 0,
         role: "application",
-        "aria-label": "Map of labels. Arrow keys move, plus and minus zoom, 0 shows all, Enter browses the label in the middle.",
+        "aria-label":
+          "Map of labels. Arrow keys move, plus and minus zoom, 0 shows all, Enter browses the label in the middle.",
       })
     );
+    this.drawing = new Drawing(this.element);
     this.listen(signal);
   }
 
@@ -99,7 +98,7 @@ export class MapCanvas {
 
   /** @param {number} factor */
   zoom(factor) {
-    this.fly(zoomed(this.camera, this.size, { x: this.size.width / 2, y: this.size.height / 2 }, factor), FLIGHT / 3);
+    this.fly(zoomed(this.camera, this.size, this.middle(), factor), FLIGHT / 3);
   }
 
   /** @param {Camera} target @param {number} [time] */
@@ -134,15 +133,18 @@ export class MapCanvas {
   }
 
   markMiddle() {
-    const place = this.nearest({ x: this.size.width / 2, y: this.size.height / 2 }, Infinity);
+    const place = this.nearest(this.middle(), Infinity);
     if (place && place !== this.marked) announce(place.label);
     this.mark(place);
   }
 
   /** The label at a pixel: its name, or the nearest dot in reach. @param {{x: number, y: number}} pixel */
   at(pixel) {
-    const name = this.names.find(({ left, top, width, height }) => pixel.x >= left && pixel.x <= left + width && pixel.y >= top && pixel.y <= top + height);
-    return name ? this.places.find((place) => place.label === name.dot.label) ?? null : this.nearest(pixel, REACH);
+    const name = this.names.find(
+      ({ left, top, width, height }) =>
+        pixel.x >= left && pixel.x <= left + width && pixel.y >= top && pixel.y <= top + height,
+    );
+    return name ? (this.places.find((place) => place.label === name.dot.label) ?? null) : this.nearest(pixel, REACH);
   }
 
   /** @param {{x: number, y: number}} pixel @param {number} reach */
@@ -211,7 +213,7 @@ export class MapCanvas {
     const pan = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] }[event.key];
     if (pan) this.look(panned(this.camera, this.size, pan[0], pan[1]));
     else if (event.key === "+" || event.key === "=") this.look(zoomed(this.camera, this.size, this.middle(), 1.4));
-    else if (event.key === "-" || event.key === "−") this.look(zoomed(this.camera, this.size, this.middle(), 1 / 1.4));
+    else if (event.key === "-") this.look(zoomed(this.camera, this.size, this.middle(), 1 / 1.4));
     else if (event.key === "0") this.look(WHOLE);
     else if (event.key === "Enter" && this.marked) this.open(this.marked.label);
     else return;
@@ -229,98 +231,13 @@ export class MapCanvas {
   }
 
   draw() {
-    const context = this.element.getContext("2d");
-    if (!context) return;
-    const { width, height } = this.size;
-    const colours = coloursOf(this.element);
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    const dots = this.dots();
-    context.fillStyle = colours.accent;
-    for (const dot of dots) {
-      context.globalAlpha = 0.28 + (0.5 * dot.radius) / 12;
-      circle(context, dot, dot.radius);
-    }
-    context.globalAlpha = 1;
-    context.textBaseline = "middle";
-    context.lineJoin = "round";
-    this.names = placeNames(dots, (dot) => this.widthOf(context, dot), width);
-    for (const { dot, left, top, height: tall } of this.names) {
-      if (dot.label === this.marked?.label) continue;
-      context.font = fontOf(dot.size);
-      context.strokeStyle = colours.paper;
-      context.lineWidth = 3;
-      context.strokeText(dot.label, left, top + tall / 2);
-      context.fillStyle = dot.size >= 14 ? colours.ink : colours.soft;
-      context.fillText(dot.label, left, top + tall / 2);
-    }
-    if (this.marked) this.drawMarked(context, this.marked, colours);
+    this.names = this.drawing.draw(dotsOf(this.places, this.camera, this.size), this.size, this.markedDot());
   }
 
-  /** What is on the screen, the most frequent first. */
-  dots() {
-    const { width, height } = this.size;
-    const closeness = this.camera.zoom ** 0.25;
-    const shown = [];
-    for (const place of this.places) {
-      const { x, y } = toScreen(this.camera, this.size, place);
-      if (x < -40 || y < -20 || x > width + 40 || y > height + 20) continue;
-      const weight = Math.sqrt(place.images / this.most);
-      shown.push({ label: place.label, x, y, radius: Math.min(14, (1.6 + 7 * weight) * closeness), size: Math.round(11 + 9 * weight) });
-    }
-    return shown;
+  /** What is marked, as a dot of its own that can be drawn wherever it is. */
+  markedDot() {
+    return this.marked && { ...this.marked, ...toScreen(this.camera, this.size, this.marked) };
   }
-
-  /** @param {CanvasRenderingContext2D} context @param {Place} place @param {Colours} colours */
-  drawMarked(context, place, colours) {
-    const spot = toScreen(this.camera, this.size, place);
-    const text = `${place.label}  ${place.images.toLocaleString("en-GB")}`;
-    context.font = fontOf(15);
-    const wide = context.measureText(text).width + 20;
-    const left = Math.min(Math.max(spot.x - wide / 2, 6), this.size.width - wide - 6);
-    const top = spot.y > 52 ? spot.y - 46 : spot.y + 18;
-    context.fillStyle = colours.accent;
-    circle(context, spot, 7);
-    context.strokeStyle = colours.paper;
-    context.lineWidth = 2;
-    context.stroke();
-    context.fillStyle = colours.accent;
-    context.beginPath();
-    context.roundRect(left, top, wide, 30, 15);
-    context.fill();
-    context.fillStyle = colours.onAccent;
-    context.fillText(text, left + 10, top + 16);
-  }
-
-  /** @param {CanvasRenderingContext2D} context @param {{label: string, size: number}} dot */
-  widthOf(context, dot) {
-    const key = `${dot.size} ${dot.label}`;
-    let width = this.widths.get(key);
-    if (width === undefined) {
-      context.font = fontOf(dot.size);
-      width = context.measureText(dot.label).width;
-      this.widths.set(key, width);
-    }
-    return width;
-  }
-}
-
-/** @typedef {{ink: string, soft: string, paper: string, accent: string, onAccent: string}} Colours */
-
-/** A canvas cannot read variables, so the style sheet puts the theme's colours into properties of it that nothing else uses. @param {Element} element @returns {Colours} */
-function coloursOf(element) {
-  const style = getComputedStyle(element);
-  return { ink: style.color, soft: style.textDecorationColor, paper: style.backgroundColor, accent: style.caretColor, onAccent: style.columnRuleColor };
-}
-
-/** @param {number} size */
-const fontOf = (size) => `${size >= 15 ? 600 : 400} ${size}px ${FONT}`;
-
-/** @param {CanvasRenderingContext2D} context @param {{x: number, y: number}} middle @param {number} radius */
-function circle(context, middle, radius) {
-  context.beginPath();
-  context.arc(middle.x, middle.y, radius, 0, 2 * Math.PI);
-  context.fill();
 }
 
 /** @param {MouseEvent} event */

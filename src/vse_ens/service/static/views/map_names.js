@@ -1,6 +1,6 @@
 /** Which names are written, and where: the most frequent first, none over another. */
 
-/** @typedef {{label: string, x: number, y: number, radius: number, size: number}} Dot  on the screen, in pixels */
+/** @typedef {import("./map_dots.js").Dot} Dot */
 /** @typedef {{dot: Dot, left: number, top: number, width: number, height: number}} Name */
 
 const GAP = 4;
@@ -29,7 +29,13 @@ export function placeNames(dots, widthOf, right) {
   return names;
 }
 
-/** Right of the dot, left, below, above. @param {Dot} dot @param {number} width @param {number} height @returns {[number, number][]} */
+/**
+ * Right of the dot, left, below, above.
+ * @param {Dot} dot
+ * @param {number} width
+ * @param {number} height
+ * @returns {[number, number][]}
+ */
 const spots = ({ x, y, radius }, width, height) => [
   [x + radius + GAP, y - height / 2],
   [x - radius - GAP - width, y - height / 2],
@@ -48,7 +54,11 @@ class Taken {
   isFree(left, top, width, height) {
     return cellsOf(left, top, width, height).every((cell) =>
       (this.cells.get(cell) ?? []).every(
-        (box) => left + width + GAP < box.left || box.left + box.width + GAP < left || top + height < box.top || box.top + box.height < top,
+        (box) =>
+          left + width + GAP < box.left ||
+          box.left + box.width + GAP < left ||
+          top + height < box.top ||
+          box.top + box.height < top,
       ),
     );
   }

@@ -1,0 +1,130 @@
+/** Dots, names and the marked label, drawn with the colours of the theme. */
+
+import { count } from "../core/words.js";
+import { placeNames } from "./map_names.js";
+
+/** @typedef {import("./map_dots.js").Dot} Dot */
+/** @typedef {import("./map_names.js").Name} Name */
+/** @typedef {{ink: string, soft: string, paper: string, accent: string, onAccent: string}} Colours */
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
+/** From this size on a name is bold and dark. */
+const PROMINENT = 15;
+
+export class Drawing {
+  /** @param {HTMLCanvasElement} element */
+  constructor(element) {
+    this.element = element;
+    this.context = /** @type {CanvasRenderingContext2D} */ (element.getContext("2d"));
+    /** Names are measured once. @type {Map<string, number>} */
+    this.widths = new Map();
+  }
+
+  /**
+   * @param {Dot[]} dots the most frequent first
+   * @param {import("./map_camera.js").Size} size
+   * @param {{label: string, images: number, x: number, y: number} | null} marked
+   * @returns {Name[]} the names that were written
+   */
+  draw(dots, size, marked) {
+    const { context } = this;
+    const colours = coloursOf(this.element);
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.clearRect(0, 0, size.width, size.height);
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    const names = placeNames(dots, (dot) => this.widthOf(dot), size.width);
+    this.drawDots(dots, colours);
+    this.drawNames(
+      names.filter((name) => name.dot.label !== marked?.label),
+      colours,
+    );
+    if (marked) this.drawMarked(marked, size, colours);
+    return names;
+  }
+
+  /** @param {Dot[]} dots @param {Colours} colours */
+  drawDots(dots, colours) {
+    this.context.fillStyle = colours.accent;
+    for (const dot of dots) {
+      this.context.globalAlpha = 0.28 + (0.5 * dot.radius) / 12;
+      this.circle(dot, dot.radius);
+    }
+    this.context.globalAlpha = 1;
+  }
+
+  /** @param {Name[]} names @param {Colours} colours */
+  drawNames(names, colours) {
+    const { context } = this;
+    context.strokeStyle = colours.paper;
+    context.lineWidth = 3;
+    for (const { dot, left, top, height } of names) {
+      context.font = fontOf(dot.size);
+      context.strokeText(dot.label, left, top + height / 2);
+      context.fillStyle = dot.size >= PROMINENT ? colours.ink : colours.soft;
+      context.fillText(dot.label, left, top + height / 2);
+    }
+  }
+
+  /**
+   * @param {{label: string, images: number, x: number, y: number}} marked
+   * @param {import("./map_camera.js").Size} size
+   * @param {Colours} colours
+   */
+  drawMarked(marked, size, colours) {
+    const { context } = this;
+    const text = `${marked.label}  ${count(marked.images)}`;
+    context.font = fontOf(PROMINENT);
+    const width = context.measureText(text).width + 20;
+    const left = Math.min(Math.max(marked.x - width / 2, 6), size.width - width - 6);
+    const top = marked.y > 52 ? marked.y - 46 : marked.y + 18;
+    context.fillStyle = colours.accent;
+    context.strokeStyle = colours.paper;
+    context.lineWidth = 2;
+    this.circle(marked, 7);
+    context.stroke();
+    context.beginPath();
+    context.roundRect(left, top, width, 30, 15);
+    context.fill();
+    context.fillStyle = colours.onAccent;
+    context.fillText(text, left + 10, top + 16);
+  }
+
+  /** @param {{x: number, y: number}} middle @param {number} radius */
+  circle(middle, radius) {
+    this.context.beginPath();
+    this.context.arc(middle.x, middle.y, radius, 0, 2 * Math.PI);
+    this.context.fill();
+  }
+
+  /** @param {Dot} dot */
+  widthOf(dot) {
+    const key = `${dot.size} ${dot.label}`;
+    let width = this.widths.get(key);
+    if (width === undefined) {
+      this.context.font = fontOf(dot.size);
+      width = this.context.measureText(dot.label).width;
+      this.widths.set(key, width);
+    }
+    return width;
+  }
+}
+
+/** @param {number} size */
+const fontOf = (size) => `${size >= PROMINENT ? 600 : 400} ${size}px ${FONT}`;
+
+/**
+ * A canvas cannot read variables, so the style sheet puts the theme's colours into properties that it has no use for.
+ * @param {Element} element
+ * @returns {Colours}
+ */
+function coloursOf(element) {
+  const style = getComputedStyle(element);
+  return {
+    ink: style.color,
+    soft: style.textDecorationColor,
+    paper: style.backgroundColor,
+    accent: style.caretColor,
+    onAccent: style.columnRuleColor,
+  };
+}
