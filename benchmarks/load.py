@@ -2,8 +2,8 @@
 
 It runs in a process of its own, on the same cores as the service:
 
-    python -m benchmarks.load URL BODIES.jsonl '{"connections": 16, "seconds": 10}'       as fast as answers come
-    python -m benchmarks.load URL BODIES.jsonl '{"rate": 200, "seconds": 10}'             so many a second, come what may
+    python -m benchmarks.load URL BODIES.jsonl '{"connections": 16, "seconds": 10}'   as fast as answers come
+    python -m benchmarks.load URL BODIES.jsonl '{"rate": 200, "seconds": 10}'         so many a second, whatever comes
 
 At a rate, requests arrive at random moments (exponential gaps), whether or not earlier ones are answered, and a time
 counts from the moment a request was due: a service that stalls is not spared the requests that a waiting client would

@@ -36,6 +36,8 @@ BAD: dict[str, list[Any]] = {
     "refresh": [0, -1, math.inf],
     "slices": [-1, 1.5, False],
     "batch": [-1, 2.0],
+    "shards": [0, 1.5, True],
+    "exchanges": [-1, 2.0],
     "validate": [1, "no", None],
     "metric": ["accuracy", None],
     "patience": [0, 1.5],

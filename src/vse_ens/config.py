@@ -68,6 +68,10 @@ class Config:
     """Slices of a round that start from one snapshot and may run side by side; 0: chosen from the data."""
     batch: int = 0
     """Positives that are computed from one snapshot (softmax); 0: chosen from the data."""
+    shards: int = 1
+    """Parts of the images that train apart, each on its own copy of what all images train: docs/scale.md."""
+    exchanges: int = 0
+    """How often in an epoch the shards combine what they changed; 0: chosen from the data."""
     validate: bool = False
     """Hold out one label of some images, measure ``metric`` on them after every epoch, keep the best epoch."""
     metric: str = "recall@10"
@@ -99,6 +103,8 @@ class Config:
             ("combinations", -1),
             ("slices", 0),
             ("batch", 0),
+            ("shards", 1),
+            ("exchanges", 0),
             ("seed", 0),
         ):
             value = getattr(self, name)
@@ -205,6 +211,8 @@ class Settings(TypedDict, total=False):
     refresh: float
     slices: int
     batch: int
+    shards: int
+    exchanges: int
     validate: bool
     metric: str
     patience: int

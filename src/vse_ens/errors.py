@@ -27,6 +27,10 @@ class TrainingError(VseError):
     """Training went wrong: the numbers are no longer finite."""
 
 
+class ClusterError(VseError):
+    """A cluster cannot be reached, or its workers were lost faster than they could be replaced."""
+
+
 class MemoryNeeded(VseError, MemoryError):  # noqa: N818  # what it is, not what went wrong: nothing was begun
     """The work would not fit into the memory that is left; it was not begun."""
 

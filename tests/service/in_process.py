@@ -29,8 +29,11 @@ class Client:
             base_url="http://127.0.0.1:8765",
             headers=headers,
         )
-        self.run(self._life.__aenter__())
-        self.run(self.http.get("/api/model"))  # waits for the model
+        self.run(self._begin())
+
+    async def _begin(self) -> None:
+        await self._life.__aenter__()
+        await self.service.start()  # what was begun: the model is there afterwards
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Do something on the loop of the application."""

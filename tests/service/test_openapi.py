@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,6 +52,15 @@ def test_bodies_have_examples_that_work(client: Client, document: Any) -> None:
             assert answer.status_code == expected, (name, example, answer.text)
             asked += 1
     assert asked >= 6
+
+
+def test_the_key_is_told_where_there_is_one(document: Any, serve: Callable[..., Client]) -> None:
+    assert "securitySchemes" not in document["components"]
+    with_key = serve(api_key="key").get("/openapi.json").json()
+    assert with_key["components"]["securitySchemes"] == {"key": {"type": "http", "scheme": "bearer"}}
+    assert with_key["security"] == [{"key": []}]
+    free = {name for name, operation in operations(with_key) if operation.get("security") == []}
+    assert free == {"GET /health", "GET /ready"}
 
 
 def test_the_document_needs_no_outside_address(document: Any) -> None:

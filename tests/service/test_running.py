@@ -98,7 +98,7 @@ def test_a_swap_under_load_loses_no_request(model: Path, tmp_path: Path) -> None
     assert set(models) == {first, second}
     assert (refused.status_code, "labels.arrow" in refused.json()["error"]) == (503, True)
     assert swapped.json() == {"model": first}
-    assert "the model was not loaded" in log
+    assert "ERROR the old model goes on serving: " in log
     assert "img_" not in log
 
 
@@ -114,10 +114,8 @@ def test_a_service_that_is_told_to_stop_answers_what_is_under_way(model: Path, t
             time.sleep(0.2)
             process.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
-            with pytest.raises(OSError), connected(process) as late:
-                late.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                assert late.recv(1)
-                raise AssertionError("it still takes connections")
+            with pytest.raises(ConnectionRefusedError):
+                connected(process)
             connection.sendall(body[10:])
             received = everything(connection)
         assert received.startswith(b"HTTP/1.1 200 OK")
@@ -138,10 +136,12 @@ def test_slow_heads_and_bodies_are_told_and_others_are_served_meanwhile(impatien
 
 
 def test_a_head_that_drips_is_given_up(impatient: Process) -> None:
-    with connected(impatient) as connection, pytest.raises(OSError):
-        for _ in range(50):
-            connection.sendall(b"GET /" if not _ else b"a")
+    with connected(impatient) as connection:
+        connection.sendall(b"GET /")
+        for _ in range(3):
             time.sleep(0.05)
+            connection.sendall(b"a")
+        assert status_and_error(everything(connection))[0] == 408
     assert impatient.http.get("/health").status_code == 200
 
 
@@ -161,7 +161,12 @@ def test_an_endless_head_is_refused(impatient: Process) -> None:
 
 @pytest.mark.parametrize(
     "nonsense",
-    [b"\x16\x03\x01\x02\x00\x01\x00\x01", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n"],
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
+    ],
 )
 def test_what_is_no_request_is_refused(impatient: Process, nonsense: bytes) -> None:
     with connected(impatient) as connection:

@@ -4,6 +4,7 @@ import base64
 import hmac
 from collections.abc import Callable
 
+import httpx
 import pytest
 
 from service.in_process import Client
@@ -29,6 +30,9 @@ def test_with_a_key_only_what_tells_nothing_is_open(serve: Callable[..., Client]
         answer = client.get(path)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
         assert "Authorization: Bearer" in answer.json()["error"]
+    for path in ("/static/../api/model", "/static/%2e%2e/api/model", "//api/model", "/API/model", "/api/model/"):
+        url = httpx.URL("http://127.0.0.1:8765").copy_with(raw_path=path.encode())
+        assert client.run(client.http.send(httpx.Request("GET", url))).status_code in (401, 404)
     assert client.get("/api/model", headers=bearer(KEY)).status_code == 200
     assert client.get("/metrics", headers=bearer(KEY)).status_code == 200
 

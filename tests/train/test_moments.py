@@ -37,8 +37,14 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+SHARDED: dict[str, tuple[str, dict[str, Any]]] = {
+    "vse-ens in shards": ("vse-ens", {"shards": 4}),
+    "context in shards": ("context", {"shards": 4, "label_memory": False, "refit": False}),
+}
+
+
 def case(run: str) -> tuple[Config, Annotations]:
-    preset, settings = RUNS[run]
+    preset, settings = (RUNS | SHARDED)[run]
     data = random_annotations(images=3_000, labels=400, most=8)
     if "features" in run:
         matrix = np.random.default_rng(5).random((3_000, 60)).astype(np.float32)
@@ -106,7 +112,7 @@ def trained(config: Config, data: Annotations) -> Embeddings:
     return trainer.model.settled(data.features).embeddings
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", RUNS | SHARDED)
 @pytest.mark.usefixtures("small_blocks")
 def test_the_fullest_moment_of_a_training_is_foretold(run: str, request: pytest.FixtureRequest) -> None:
     config, data = case(run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,7 +83,8 @@ def serve(
         if open_page:
             import webbrowser
 
-            webbrowser.open(served.address)
+            # A browser of the terminal would hold up the service that it is to show.
+            threading.Thread(target=webbrowser.open, args=(served.address,), daemon=True).start()
 
     run(settings, announce)
 

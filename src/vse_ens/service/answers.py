@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from vse_ens.service.schemas import Reason, Suggestion
 
@@ -11,17 +11,30 @@ if TYPE_CHECKING:
     from vse_ens.curate.annotating import Suggestion as Suggested
     from vse_ens.curate.explain import Reason as Why
 
+# Beyond them a single-precision number says nothing.
+_DECIMALS = 6
+
+
+@overload
+def rounded(value: float) -> float: ...
+@overload
+def rounded(value: float | None) -> float | None: ...
+def rounded(value: float | None) -> float | None:
+    """A number as a person can read it."""
+    return None if value is None else round(value, _DECIMALS)
+
 
 def reasons(because: Iterable[Why]) -> list[Reason]:
     """Why a label."""
-    return [Reason(labels=list(one.labels), share=one.share, source=one.source) for one in because]
+    return [Reason(labels=list(one.labels), share=rounded(one.share), source=one.source) for one in because]
 
 
 def suggestions(found: Sequence[Suggested], explained: bool) -> list[Suggestion]:
     """Suggested labels; ``because`` stays unset, and so untold, where nobody asked for it."""
-    if not explained:
-        return [Suggestion(label=one.label, score=one.score, confidence=one.confidence) for one in found]
-    return [
-        Suggestion(label=one.label, score=one.score, confidence=one.confidence, because=reasons(one.because))
-        for one in found
-    ]
+    told = [(one.label, rounded(one.score), rounded(one.confidence), one.because) for one in found]
+    if explained:
+        return [
+            Suggestion(label=label, score=score, confidence=confidence, because=reasons(because))
+            for label, score, confidence, because in told
+        ]
+    return [Suggestion(label=label, score=score, confidence=confidence) for label, score, confidence, _ in told]

@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from vse_ens import __version__
 from vse_ens.service.asking import asking_router
 from vse_ens.service.browsing import browsing_router
-from vse_ens.service.documentation import DESCRIPTION, TAGS
+from vse_ens.service.documentation import DESCRIPTION, TAGS, document_key
 from vse_ens.service.judging import judging_router
 from vse_ens.service.label_studio import label_studio_router
 from vse_ens.service.limits import Limited
@@ -21,7 +21,7 @@ from vse_ens.service.refusals import add_refusals
 from vse_ens.service.security import Guarded, Headed
 from vse_ens.service.service import Service
 from vse_ens.service.settings import Settings
-from vse_ens.service.static_files import page_router
+from vse_ens.service.static_files import add_page
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -58,5 +58,7 @@ def create_app(settings: Settings) -> FastAPI:
     routers = (asking_router, browsing_router, judging_router, operating_router, label_studio_router)
     for make in routers:
         app.include_router(make(service))
-    app.include_router(page_router())
+    add_page(app)
+    if settings.api_key is not None:
+        document_key(app)
     return app

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
 
-from vse_ens.service.answers import reasons, suggestions
+from vse_ens.service.answers import reasons, rounded, suggestions
 from vse_ens.service.documentation import READING, WRITING
 from vse_ens.service.holder import Served
 from vse_ens.service.schemas import (
@@ -37,6 +37,8 @@ _ANNOTATE_EXAMPLES: Any = {
 }
 _SEARCH_EXAMPLES: Any = {"with and without": {"value": {"labels": ["beach", "-person"], "top": 5}}}
 _EXPLAIN_EXAMPLES: Any = {"by labels": {"value": {"labels": ["sea", "sand"], "label": "beach"}}}
+# Looked up one by one, in a millisecond.
+_FEW_LABELS = 100
 
 
 def asking_router(service: Service) -> APIRouter:
@@ -48,12 +50,13 @@ def asking_router(service: Service) -> APIRouter:
     async def annotate(wanted: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
         """Suggest labels that images lack, best first; labels an image has are never suggested."""
         served = await holder.current()
-        known = served.annotator.known_
-        await service.check_known(known.images, wanted.images or ())
-        for labels in (*(wanted.labels or ()), wanted.allow or (), wanted.deny or ()):
-            await service.check_known(known.labels, labels)
-        small = wanted.count == 1 and (served.quick if wanted.labels is None else served.quick_by_labels)
-        answer = _annotated(served, wanted) if small else await heavy.run(_annotated, served, wanted)
+        if _is_quick(served, wanted):
+            known = served.annotator.known_
+            await service.check_known(known.images, wanted.images or ())
+            await service.check_known(known.labels, wanted.all_labels)
+            answer = _annotated(served, wanted)
+        else:
+            answer = await heavy.run(_annotated, served, wanted)
         service.metrics.suggestions.inc(answer.suggestions)
         return Response(answer.body, media_type="application/json")
 
@@ -69,7 +72,7 @@ def asking_router(service: Service) -> APIRouter:
         """Labels that fit the same images, or say the same of them."""
         alike = await heavy.run((await holder.current()).annotator.similar_labels, label, top)
         return SimilarLabelsAnswer(
-            label=label, similar=[SimilarLabel(label=one.id, similarity=one.similarity) for one in alike]
+            label=label, similar=[SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in alike]
         )
 
     @router.get("/api/similar/images", responses=READING)
@@ -95,6 +98,11 @@ class _Written:
     def __init__(self, answer: AnnotateAnswer) -> None:
         self.body = answer.model_dump_json(exclude_unset=True)
         self.suggestions = sum(len(one.suggestions) for one in answer.results)
+
+
+def _is_quick(served: Served, wanted: AnnotateRequest) -> bool:
+    quick = served.quick if wanted.labels is None else served.quick_by_labels
+    return quick and wanted.count == 1 and len(wanted.all_labels) <= _FEW_LABELS
 
 
 def _annotated(served: Served, wanted: AnnotateRequest) -> _Written:
@@ -127,8 +135,8 @@ def _found(served: Served, wanted: SearchRequest) -> SearchAnswer:
         images=[
             FoundImage(
                 image=one.image,
-                score=one.score,
-                confidence=one.confidence,
+                score=rounded(one.score),
+                confidence=rounded(one.confidence),
                 labels=annotator.known_labels(one.image),
             )
             for one in annotator.search(wanted.labels, wanted.top, tagged=wanted.tagged)
@@ -141,7 +149,7 @@ def _like(served: Served, image: str, top: int) -> SimilarImagesAnswer:
     return SimilarImagesAnswer(
         image=image,
         similar=[
-            SimilarImage(image=one.id, similarity=one.similarity, labels=annotator.known_labels(one.id))
+            SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=annotator.known_labels(one.id))
             for one in annotator.similar_images(image, top)
         ],
     )
@@ -150,5 +158,8 @@ def _like(served: Served, image: str, top: int) -> SimilarImagesAnswer:
 def _explained(served: Served, wanted: ExplainRequest) -> ExplainAnswer:
     found = served.annotator.explain(wanted.image, wanted.label, labels=wanted.labels)
     return ExplainAnswer(
-        label=found.label, score=found.score, confidence=found.confidence, because=reasons(found.reasons)
+        label=found.label,
+        score=rounded(found.score),
+        confidence=rounded(found.confidence),
+        because=reasons(found.reasons),
     )

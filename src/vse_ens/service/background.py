@@ -23,6 +23,11 @@ class Working(NamedTuple):
     done: float
 
 
+class _Failed(NamedTuple):
+    status: int
+    sentence: str
+
+
 class _Stopped(Exception):  # noqa: N818  # nothing went wrong
     pass
 
@@ -35,15 +40,16 @@ class Background(Generic[Result]):
         self._make = make
         self._begun = threading.Lock()
         self._stopped = threading.Event()
-        self._outcome: Result | Refusal | Working = Working(0.0)
+        self._outcome: Result | _Failed | Working = Working(0.0)
 
     def look(self) -> Result | Working:
         """The result, or how far it is; the first look begins the work."""
         if self._begun.acquire(blocking=False):
             threading.Thread(target=self._work, name=self._name, daemon=True).start()
-        if isinstance(self._outcome, Refusal):
-            raise self._outcome
-        return self._outcome
+        outcome = self._outcome
+        if isinstance(outcome, _Failed):
+            raise Refusal(*outcome)
+        return outcome
 
     def stop(self) -> None:
         """Nobody will look any more: give up at the next word of progress."""
@@ -55,10 +61,10 @@ class Background(Generic[Result]):
         except _Stopped:
             pass
         except VseError as error:
-            self._outcome = Refusal(503, f"the {self._name} could not be made: {error}")
+            self._outcome = _Failed(503, f"the {self._name} could not be made: {error}")
         except Exception:  # noqa: BLE001  # whatever it was, those who look must hear of it
             _log.exception("the %s failed", self._name)
-            self._outcome = Refusal(500, OURS)
+            self._outcome = _Failed(500, OURS)
 
     def _tell(self, done: float) -> None:
         if self._stopped.is_set():

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import Audit
-from vse_ens.service.answers import reasons
+from vse_ens.service.answers import reasons, rounded
 from vse_ens.service.background import Working as StillWorking
 from vse_ens.service.completion import complete_id
 from vse_ens.service.documentation import READING
@@ -129,7 +129,7 @@ def _card(served: Served, service: Service) -> ModelAnswer:
 def _page(found: Audit, kind: Kind, offset: int, limit: int, judged: set[tuple[str, str]]) -> AuditAnswer:
     if kind == "duplicates":
         twins = [
-            Duplicate(label=one.label, other=one.other, confidence=one.confidence, reason=one.reason)
+            Duplicate(label=one.label, other=one.other, confidence=rounded(one.confidence), reason=one.reason)
             for one in found.duplicates[offset : offset + limit]
         ]
         return AuditAnswer(kind=kind, total=len(found.duplicates), findings=twins)
@@ -139,7 +139,7 @@ def _page(found: Audit, kind: Kind, offset: int, limit: int, judged: set[tuple[s
         Finding(
             image=one.image,
             label=one.label,
-            confidence=one.confidence,
+            confidence=rounded(one.confidence),
             reason=one.reason,
             because=reasons(one.because),
         )

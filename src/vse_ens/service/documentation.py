@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastapi import FastAPI
+
 from vse_ens.service.schemas import Refused
 
 DESCRIPTION = """\
@@ -47,5 +49,13 @@ def plain_text(description: str, examples: dict[str, str]) -> dict[int | str, di
     return {200: {"description": description, "content": content}}
 
 
+def document_key(app: FastAPI) -> None:
+    """Say that every call needs the key, but those that say otherwise."""
+    document = app.openapi()
+    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"key": []}]
+
+
+NO_KEY: dict[str, Any] = {"security": []}
 READING = errors(401, 403, 404, 422, 503)
 WRITING = errors(400, 401, 403, 404, 408, 413, 415, 422, 503)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit import Audit
 from vse_ens.errors import ModelError, VseError
+from vse_ens.model.manifest import MANIFEST
+from vse_ens.model.sealed import Sealed
 from vse_ens.model.store import MODEL
 from vse_ens.service.auditing import audit_of
 from vse_ens.service.background import Background
@@ -21,6 +24,8 @@ from vse_ens.service.refusals import busy
 
 # One millisecond at 6,000 labels.
 _FEW_LABELS = 20_000
+
+STILL_LOADING = "the model is still being loaded; try again soon"
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +44,7 @@ class Served:
     @classmethod
     def load(cls, path: Path) -> Served:
         """Load a model directory, and use it once: kernels are compiled and pages read before anyone waits for them."""
-        annotator = Annotator.load(path, verify=False)
-        fingerprint = hashlib.sha256((path / MODEL.document).read_bytes()).hexdigest()[:12]
+        fingerprint, annotator = _load(path)
         if len(annotator.known_.images):
             annotator.annotate(annotator.known_.images.id(0), explain=True)
         annotator.annotate(labels=[], explain=True)
@@ -69,6 +73,29 @@ class Served:
         self.label_map.stop()
 
 
+def check_model(path: Path) -> None:
+    """Refuse what is no model directory, before anything is begun with it."""
+    with Sealed(path, MODEL) as sealed:
+        sealed.document("settings", "counts")
+
+
+def _load(path: Path) -> tuple[str, Annotator]:
+    """A model and its fingerprint, which belong together even if another is written to the place meanwhile."""
+    while True:
+        fingerprint = _fingerprint(path)
+        annotator = Annotator.load(path, verify=False)
+        if fingerprint is not None and fingerprint == _fingerprint(path):
+            return fingerprint, annotator
+
+
+def _fingerprint(path: Path) -> str | None:
+    """Of the manifest, which has the digests of all parts; None where it cannot be read, as loading will tell."""
+    try:
+        return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
+    except OSError:
+        return None
+
+
 class Holder:
     """Holds the model; used from the event loop only."""
 
@@ -79,7 +106,7 @@ class Holder:
         self._served: Served | None = None
         self.failure: str | None = None
         """Why the last model could not be loaded."""
-        self._arrived = asyncio.Event()
+        self._tried = asyncio.Event()
         self._turn = asyncio.Lock()
 
     @property
@@ -90,12 +117,10 @@ class Holder:
     async def current(self) -> Served:
         """The model; where the first is still being loaded, after a while."""
         if self._served is None:
-            try:
-                await asyncio.wait_for(self._arrived.wait(), self._patience)
-            except TimeoutError:
-                raise busy("the model is still being loaded; try again soon") from None
-        if self._served is None:
-            raise busy("the model is still being loaded; try again soon")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._tried.wait(), self._patience)
+            if self._served is None:
+                raise busy(self.failure or STILL_LOADING)
         return self._served
 
     async def load(self) -> Served:
@@ -107,13 +132,20 @@ class Holder:
                 self._metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")
                 self.failure = str(reason)
-                _log.error("the model was not loaded: %s", reason)
+                if self._served is not None:
+                    _log.error("the old model goes on serving: %s", reason, exc_info=reason is not error)
                 raise reason from error
+            finally:
+                self._tried.set()
             old, self._served, self.failure = self._served, fresh, None
-        self._arrived.set()
         self._metrics.serving(fresh.fingerprint)
         if old is not None:
             old.retire()
             self._metrics.swaps.inc()
         _log.info("serving %s, model %s", fresh.name, fresh.fingerprint)
         return fresh
+
+    def close(self) -> None:
+        """Nobody will ask any more."""
+        if self._served is not None:
+            self._served.retire()

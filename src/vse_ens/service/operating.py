@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from vse_ens.errors import VseError
-from vse_ens.service.documentation import errors, plain_text
+from vse_ens.service.documentation import NO_KEY, errors, plain_text
+from vse_ens.service.holder import STILL_LOADING
 from vse_ens.service.refusals import Refusal, busy
 from vse_ens.service.schemas import HealthAnswer, ReadyAnswer, ReloadAnswer
 from vse_ens.service.service import Service
@@ -21,16 +22,16 @@ def operating_router(service: Service) -> APIRouter:
     router = APIRouter(tags=["operating"])
     holder = service.holder
 
-    @router.get("/health")
+    @router.get("/health", openapi_extra=NO_KEY)
     async def health() -> HealthAnswer:
         """The process lives; also what Label Studio asks."""
         return HealthAnswer()
 
-    @router.get("/ready", responses=errors(503))
+    @router.get("/ready", responses=errors(503), openapi_extra=NO_KEY)
     async def ready() -> ReadyAnswer:
         """A model is loaded: requests are answered without waiting."""
         if holder.ready is None:
-            raise busy(holder.failure or "the model is still being loaded")
+            raise busy(holder.failure or STILL_LOADING)
         return ReadyAnswer(model=holder.ready.fingerprint)
 
     @router.get("/metrics", response_class=Response, responses=errors(401) | _METRICS)

@@ -73,6 +73,11 @@ class AnnotateRequest(Request):
         """How many images are asked about."""
         return len(self.images or self.labels or ())
 
+    @property
+    def all_labels(self) -> list[str]:
+        """Every label that is named, for whatever it is."""
+        return [label for labels in (*(self.labels or ()), self.allow or (), self.deny or ()) for label in labels]
+
     @model_validator(mode="after")
     def _check(self) -> AnnotateRequest:
         if (self.images is None) == (self.labels is None):

@@ -37,6 +37,7 @@ class Service:
 
     def close(self) -> None:
         """When the last answer is given."""
+        self.holder.close()
         self.heavy.close()
         self.disk.close()
         if self._feedback is not None:

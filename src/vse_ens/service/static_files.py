@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
-FOLDER = Path(__file__).parent / "static"
+_FOLDER = Path(__file__).parent / "static"
 
 
-def page_router() -> APIRouter:
+def add_page(app: FastAPI) -> None:
     """The page at /, and what it is made of below /static."""
-    router = APIRouter(include_in_schema=False)
-    router.mount("/static", StaticFiles(directory=FOLDER), name="static")
+    app.mount("/static", StaticFiles(directory=_FOLDER), name="static")
 
-    @router.get("/")
+    @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
-        return FileResponse(FOLDER / "index.html")
-
-    return router
+        return FileResponse(_FOLDER / "index.html")

@@ -5,18 +5,36 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
+from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.partition import Partition
 from vse_ens.errors import ConfigError
 from vse_ens.model.state import load_state, save_state
-from vse_ens.train.trainer import Trainer
 
 _IDS_AT_ONCE = 65_536
 _TIMES_WRITING = 20
+
+
+class Resumable(Protocol):
+    """A training that can be put aside."""
+
+    @property
+    def config(self) -> Config:
+        """All settings."""
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and plain JSON from which `restore` goes on."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
+        """Go on from there."""
 
 
 class Checkpoints:
@@ -24,18 +42,18 @@ class Checkpoints:
     long that it would cost more than a twentieth of the time.
     """
 
-    def __init__(self, path: Path, data: Annotations, seconds: float = 2.0) -> None:
+    def __init__(self, path: Path, data: Annotations | Partition, seconds: float = 2.0) -> None:
         self.path = path
-        self._data = fingerprint(data)
+        self._data = data.digest if isinstance(data, Partition) else fingerprint(data)
         self._seconds = seconds
         self._due = time.monotonic() + seconds
 
-    def after_round(self, trainer: Trainer) -> None:
+    def after_round(self, trainer: Resumable) -> None:
         """Write a checkpoint if one is due."""
         if time.monotonic() >= self._due:
             self.write(trainer)
 
-    def write(self, trainer: Trainer) -> None:
+    def write(self, trainer: Resumable) -> None:
         """Write a checkpoint now."""
         began = time.monotonic()
         arrays, state = trainer.state()
@@ -43,7 +61,7 @@ class Checkpoints:
         ended = time.monotonic()
         self._due = ended + max(self._seconds, _TIMES_WRITING * (ended - began))
 
-    def resume(self, trainer: Trainer) -> bool:
+    def resume(self, trainer: Resumable) -> bool:
         """Let a trainer go on from the last checkpoint, if there is one."""
         if not self.path.exists():
             return False

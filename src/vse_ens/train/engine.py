@@ -80,6 +80,9 @@ class Engine:
         """How long rounds are."""
         return self._schedule
 
+    def tables_changed(self) -> None:
+        """The tables were given other numbers from outside: forget what was kept of them."""
+
     def run_round(self, plan: EpochPlan, number: int, learning_rate: float) -> Work:
         """Refresh the rankings, then train one round of an epoch."""
         started = time.perf_counter()
@@ -127,6 +130,11 @@ class SliceEngine(Engine):
         )
         slices = self._schedule.slices
         self._copies = [np.repeat(table[None], slices, axis=0) for table in self._tables] if slices > 1 else []
+
+    def tables_changed(self) -> None:
+        """Let all slices start from the tables as they are now."""
+        for copies, table in zip(self._copies, self._tables, strict=False):
+            copies[:] = table
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> Work:
         slices = plan.slices(number, self._schedule.slices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,8 @@ _PAIR_COUNTED = 8
 _IMAGE_PLANNED = 40
 # An image's place in the epoch, how many pairs come before it, and how many inputs it has.
 _IMAGE_ORDERED = 24
+# Of an image in a shard: where its labels begin, and its number as text.
+_IMAGE_IN_SHARD = 24
 # Of a combination: its two labels, its sum of squares, how it is looked up; and what finding it takes.
 _COMBINATION = 20
 _COMBINATION_FOUND = 48
@@ -178,7 +181,17 @@ class Moments:
         if config.has_context:
             scratch = ContextScratch.sized(self._width, self._longest, self._combinations > 0)
             parts["batch buffers"] += self._workers * _nbytes(scratch)
-        return parts
+        return parts if config.shards == 1 else self._sharded(parts)
+
+    def _sharded(self, parts: Parts) -> Parts:
+        """In one process every shard has an engine, its pairs and its images' vectors; they share working tables."""
+        shards = self._config.shards
+        several = {name: size if name == "features" else shards * size for name, size in parts.items()}
+        shared = sum(size for name, size in self._tables.items() if name != "image vectors")
+        # The tables to work on, and changes: of the shard that is done, of all before it, and on the way between them.
+        held = shared * (1 + 3 + math.ceil(math.log2(shards)))
+        own = 4 * self._data.pairs + _IMAGE_IN_SHARD * self._images + 8 * shards * self._labels
+        return several | {"shards": held + own + self._tables["image vectors"]}
 
     @property
     def _draw(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vse_ens.run.pool import Share
 from vse_ens.train.engine import Work
 from vse_ens.train.report import EpochReport
 
@@ -23,3 +24,5 @@ class Progress:
     """What the epoch did so far."""
     report: EpochReport | None
     """The epoch's report, where this round was its last."""
+    shares: tuple[Share, ...] = ()
+    """Of a training by shards: how each worker spent the round."""

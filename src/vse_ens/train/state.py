@@ -42,14 +42,41 @@ _FIRST_SQUARE = 0.01
 
 def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     """N(0, init_scale^2) from named streams; biases start at 0."""
+    return replace(initial_tables(config, data), image_vectors=_initial_images(config, len(data.images)))
+
+
+def initial_rows(config: Config, shard: int, rows: int) -> Floats:
+    """What the images of one of several shards start from: it needs to know of no others."""
+    return _normal(Streams(config.seed).child("init", "shard", shard), "images", rows, config)
+
+
+def _initial_images(config: Config, images: int) -> Floats:
+    if not config.has_ids:
+        return np.empty((0, config.dimensions), np.float32)
+    if config.shards == 1:
+        return _normal(Streams(config.seed).child("init"), "images", images, config)
+    vectors = np.empty((images, config.dimensions), np.float32)
+    for shard in range(config.shards):
+        own = vectors[shard :: config.shards]
+        own[:] = initial_rows(config, shard, len(own))
+    return vectors
+
+
+def _normal(streams: Streams, name: str, rows: int, config: Config, scale: float | None = None) -> Floats:
+    table = np.empty((rows, config.dimensions), np.float32)
+    scale = config.init_scale if scale is None else scale
+    for start in range(0, rows, BLOCK_ROWS):
+        block = table[start : start + BLOCK_ROWS]
+        block[:] = (streams.child(name, start).normals(block.size) * scale).reshape(block.shape)
+    return table
+
+
+def initial_tables(config: Config, data: Annotations) -> Embeddings:
+    """All but the images' own vectors."""
     streams = Streams(config.seed).child("init")
 
-    def normal(name: str, rows: int, scale: float = config.init_scale) -> Floats:
-        table = np.empty((rows, config.dimensions), np.float32)
-        for start in range(0, rows, BLOCK_ROWS):
-            block = table[start : start + BLOCK_ROWS]
-            block[:] = (streams.child(name, start).normals(block.size) * scale).reshape(block.shape)
-        return table
+    def normal(name: str, rows: int, scale: float | None = None) -> Floats:
+        return _normal(streams, name, rows, config, scale)
 
     columns, feature_scale = 0, 0.0
     if config.has_features:
@@ -63,7 +90,7 @@ def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
     embeddings = Embeddings(
         label_vectors=normal("labels", len(data.labels)),
         label_bias=np.zeros(len(data.labels), np.float32),
-        image_vectors=normal("images", len(data.images) if config.has_ids else 0),
+        image_vectors=normal("images", 0),
         feature_map=normal("features", columns, feature_scale),
     )
     if not config.has_context:

@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import DataError, TrainingError
+from vse_ens.errors import DataError
 from vse_ens.evaluate.calibration import Calibration
 from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
+from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
-from vse_ens.streams import Streams
+from vse_ens.train.course import Course, SerialCourse
 from vse_ens.train.engine import Work
-from vse_ens.train.engines import make_engine
+from vse_ens.train.finite import check_finite
 from vse_ens.train.judge import Judge
 from vse_ens.train.progress import Progress
 from vse_ens.train.report import EpochReport
-from vse_ens.train.rounds import EpochPlan
 from vse_ens.train.shape import suited
-from vse_ens.train.state import initial_embeddings, padded, shared_tables
+from vse_ens.train.shards.course import ShardedCourse
+from vse_ens.train.state import initial_embeddings, padded
 from vse_ens.train.stopping import EarlyStopping
 
 # Where more of the pairs than this are held out, what is left is a poorer data set: the final model is trained on all.
@@ -41,9 +42,10 @@ class Trainer:
 
     The model is usable after every round; whoever drives the loop may stop between any two. With ``validate``, labels
     are held out to find the best epoch; with ``refit`` the model is then trained anew on all pairs, for as many epochs.
+    A model of several shards is trained in ``pool``, or in this process where none is given.
     """
 
-    def __init__(self, config: Config, data: Annotations, workers: int | None = None) -> None:
+    def __init__(self, config: Config, data: Annotations, workers: int | None = None, pool: Pool | None = None) -> None:
         if not data.pairs:
             raise DataError("there is no pair to learn from")
         if len(data.labels) < 2:
@@ -57,6 +59,8 @@ class Trainer:
         self.history: list[EpochReport] = []
         self._data = data
         self._workers = workers
+        self._pool = pool
+        self._course: Course | None = None
         self._judge = Judge(config, data, workers) if config.validate else None
         self._part = self._judge.split.train if self._judge else data
         self._stopping = EarlyStopping(config.patience)
@@ -72,6 +76,7 @@ class Trainer:
         """A copy of the vectors: of the best epoch so far where there is validation, else of the last round; those of a
         training anew on all pairs once that is done.
         """
+        self._settle()
         unfinished = self._refitting and not self.finished
         chosen = self._best if self._best and (unfinished or not self._refitting) else self._current
         return chosen.widened(self.config.dimensions)
@@ -143,30 +148,42 @@ class Trainer:
 
     def _train_part(self, workers: Workers) -> Iterator[Progress]:
         """Train on what is not held out, or on all pairs, to the end."""
-        engine = make_engine(self.config, self._part, self._current, workers)
+        course = self._course = self._make_course(workers)
         current = self._current
         final = self._refitting or not self._worth_refitting
 
         def progress(rounds: int, work: Work, report: EpochReport | None) -> Progress:
             number, done = (report.epoch, rounds) if report else (self._epoch + 1, self._round)
-            return Progress(number, done, rounds, self._planned, final, work, report)
+            return Progress(number, done, rounds, self._planned, final, work, report, course.shares)
 
         while not self._part_done() and self._current is current:
-            stream = Streams(self.config.seed).child("train", self._epoch)
-            plan = EpochPlan.of(self._part, engine.schedule, stream)
+            rounds = course.begin(self._epoch)
             rate = self.learning_rate
-            while self._round < plan.rounds:
-                self._work.add(engine.run_round(plan, self._round, rate))
-                self._check_finite()
+            while self._round < rounds:
+                self._work.add(course.run_round(self._round, rate))
+                check_finite(self.config, self._current, self._epoch)
                 self._round += 1
-                if self._round < plan.rounds:
-                    yield progress(plan.rounds, self._work, None)
+                if self._round < rounds:
+                    yield progress(rounds, self._work, None)
             done = self._work
             report = self._end_epoch()
-            last = progress(plan.rounds, done, report)
-            if self._part_done() and not self.finished:
-                self._start_anew()
+            last = progress(rounds, done, report)
+            if self._part_done():
+                self._settle()
+                self._course = None
+                if not self.finished:
+                    self._start_anew()
             yield last
+
+    def _make_course(self, workers: Workers) -> Course:
+        if self.config.shards == 1:
+            return SerialCourse(self.config, self._part, self._current, workers)
+        return ShardedCourse.of(self.config, self._part, self._current, self._pool or LocalPool(workers))
+
+    def _settle(self) -> None:
+        """See to it that the vectors are whole."""
+        if self._course:
+            self._course.settle()
 
     def _start_anew(self) -> None:
         """From the beginning, with all pairs."""
@@ -180,6 +197,8 @@ class Trainer:
 
     def _end_epoch(self) -> EpochReport:
         rate = self.learning_rate
+        if self._judge and not self._refitting:
+            self._settle()
         judgement = self._judge.judge(self._current) if self._judge and not self._refitting else None
         validation = judgement.metrics if judgement else None
         self._epoch += 1
@@ -190,21 +209,11 @@ class Trainer:
         self._round, self._work = 0, Work()
         return report
 
-    def _check_finite(self) -> None:
-        # An image's vector that is not finite reaches the labels with its next step, so the shared tables tell for all.
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = [table.sum() for table in (*shared_tables(self._current), self._current.input_vectors)]
-        if not np.isfinite(sums).all():
-            raise TrainingError(
-                f"training diverged in epoch {self._epoch + 1}: the vectors are no longer finite; "
-                f"lower the learning rate ({self.config.learning_rate:g}) or raise the regularization "
-                f"({self.config.regularization:g})"
-            )
-
     # What a checkpoint holds: enough to go on from the end of any round to the same bytes.
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain JSON from which `restore` goes on."""
+        self._settle()
         arrays = {f"current.{name}": array for name, array in self._current.arrays().items()}
         if self._best:
             arrays |= {f"best.{name}": array for name, array in self._best.arrays().items()}

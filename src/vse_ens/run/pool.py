@@ -1,0 +1,132 @@
+"""A pool runs parts of a work in workshops: in this process, or on a cluster. It does not know what the work is.
+
+A workshop is made by a factory, a class or function given by its dotted name, so that another process can make one too:
+`factory(settings, workers)`. It has the methods of `Workshop`. What goes in and out is arrays, numbers and text, in
+dictionaries and lists: anything else would tie the two ends to one version of the code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from vse_ens.run.threads import Workers
+from vse_ens.run.tree import merge_in_tree
+
+Plain = Mapping[str, Any]
+"""Arrays, numbers and text by name."""
+
+
+class Workshop(Protocol):
+    """What a factory makes: some of the parts live in it."""
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether what a part does depends on what it did before."""
+
+    def add(self, part: int, arguments: Plain) -> None:
+        """Take in a part."""
+
+    def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, Plain]:
+        """Work on a part from what all parts share: what is to be merged with that of the others, and a report."""
+
+    def save(self, part: int, arguments: Plain) -> Plain:
+        """The state of a part, or where it was put: what `load` takes. Nothing where it has none."""
+
+    def load(self, part: int, state: Plain) -> None:
+        """Set a part back to a saved state."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How one worker spent a round, in seconds."""
+
+    name: str
+    parts: tuple[int, ...]
+    computing: float
+    moving: float
+    """Fetching what is shared, handing back and merging."""
+    waiting: float
+    """For the slowest of the others."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a round of all parts gave."""
+
+    merged: Plain
+    reports: list[Plain]
+    """Of every part, in order."""
+    shares: tuple[Share, ...] = ()
+    """Of every worker."""
+
+
+class Pool(Protocol):
+    """Where parts are worked on. Which worker has which part changes no result."""
+
+    def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
+        """Make workshops and share out the parts; what was open before is closed."""
+
+    def run(self, shared: Plain, arguments: Plain, merge: str) -> Round:
+        """Run every part once and merge the results two at a time, by the function of that dotted name."""
+
+    def save(self, arguments: Plain) -> Iterator[Plain]:
+        """The states of all parts, in order; a part that is lost later goes on from here."""
+
+    def close(self) -> None:
+        """Let go of the workers."""
+
+
+def resolve(name: str) -> Any:
+    """The class or function of a dotted name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+class LocalPool:
+    """A pool in this process: one workshop, one part after another, each on all threads."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._workshop: Workshop | None = None
+        self._parts = 0
+
+    def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
+        """Make a workshop of all parts."""
+        workshop: Workshop = resolve(factory)(settings, self._workers)
+        for part, arguments in enumerate(parts):
+            workshop.add(part, arguments)
+        self._workshop, self._parts = workshop, len(parts)
+
+    def run(self, shared: Plain, arguments: Plain, merge: str) -> Round:
+        """Run the parts in turn, each merged as soon as it is done."""
+        began = time.perf_counter()
+        workshop = self._open
+        reports: list[Plain] = []
+
+        def results() -> Iterator[Plain]:
+            for part in range(self._parts):
+                result, report = workshop.run(part, shared, arguments)
+                reports.append(report)
+                yield result
+
+        merged = merge_in_tree(results(), resolve(merge))
+        everything = Share("this process", tuple(range(self._parts)), time.perf_counter() - began, 0.0, 0.0)
+        return Round(merged, reports, (everything,))
+
+    def save(self, arguments: Plain) -> Iterator[Plain]:
+        """The states of all parts, in order."""
+        return (self._open.save(part, arguments) for part in range(self._parts))
+
+    def close(self) -> None:
+        """Forget the parts."""
+        self._workshop = None
+
+    @property
+    def _open(self) -> Workshop:
+        if self._workshop is None:
+            raise RuntimeError("the pool is not open")
+        return self._workshop

@@ -1,0 +1,317 @@
+"""A pool on a Ray cluster. A worker or a node may be lost at any moment, and not a byte of a result changes.
+
+A part is what it began with, its last saved state, and the runs since: so it can be made again on any worker. Its runs
+are repeated there; what the other parts did stands.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vse_ens.errors import ClusterError, VseError
+from vse_ens.run.pool import Plain, Round, Share
+from vse_ens.run.ray_host import Host
+from vse_ens.run.ray_start import start
+from vse_ens.run.tree import merge_in_tree
+
+# A run may take so many times as long as the longest before it, and never has less than so many seconds.
+_TIMES_LONGEST = 10.0
+_LEAST_SECONDS = 60.0
+# A worker starts, loads its packages and compiles nothing.
+_SECONDS_TO_START = 120.0
+# How often in one round workers may be lost before it is given up: then it is the work that ends them.
+_MOST_LOSSES = 5
+_MOMENT = 1.0
+
+
+@dataclass(eq=False)
+class _Worker:
+    """An actor, and the parts it has."""
+
+    name: str
+    node: str
+    actor: Any
+    parts: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Part:
+    """All that it takes to make a part again."""
+
+    arguments: Any
+    worker: _Worker
+    state: Plain = field(default_factory=dict)
+    runs: list[tuple[Any, Plain]] = field(default_factory=list)
+    """Since the state was saved, the one under way included."""
+
+
+@dataclass
+class _Flight:
+    """A run under way: what will be its result and its report."""
+
+    result: Any
+    report: Any
+    landed: dict[str, Any] | None = None
+    """The report, once it is there."""
+    seen: float = 0.0
+    """When that was."""
+
+
+class _Lost(Exception):  # noqa: N818  # a thing that happens, not a fault
+    """Workers are gone, or did not answer in time; which ones, where that is known."""
+
+    def __init__(self, workers: Iterable[_Worker] = ()) -> None:
+        super().__init__()
+        self.workers = list(workers)
+
+
+class RayPool:
+    """Actors of a Ray cluster, each with some of the parts.
+
+    ``address`` is that of a running cluster; without one, a cluster is started on this machine, for this process alone.
+    ``workers`` is how many actors there are at most: one a core where it is not said. ``timeout`` is how many seconds a
+    run may take before its worker counts as hung.
+    """
+
+    def __init__(self, address: str | None = None, workers: int | None = None, timeout: float = 3600.0) -> None:
+        self._ray, self._ours = start(address, workers)
+        self._most_workers = workers
+        self._timeout = timeout
+        self._longest = 0.0
+        self._workers: list[_Worker] = []
+        self._parts: list[_Part] = []
+        self._make_actor: Callable[[], Any] | None = None
+        self._threads = 1
+        self._keeps_state = False
+        self._names = itertools.count(1)
+
+    # --- opening and closing ---
+
+    def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
+        """Start the workers and share out the parts."""
+        self._end_workers()
+        cores = self._cores()
+        count = max(1, min(len(parts), sum(cores), self._most_workers or sum(cores)))
+        self._threads = max(1, min(sum(cores) // count, min(cores, default=1)))
+        kind = self._ray.remote(Host).options(num_cpus=self._threads, scheduling_strategy="SPREAD")
+        stored = self._ray.put(settings)
+        self._make_actor = lambda: kind.remote(factory, stored, self._threads)
+        self._add_workers(count)
+        if not self._workers:
+            raise ClusterError(
+                f"no worker of the cluster was ready within {_SECONDS_TO_START:.0f} s; `ray status` tells whether it "
+                "has free cores"
+            )
+        # Neighbouring parts to one worker and neighbouring workers on one node: what is merged first need not travel.
+        self._workers.sort(key=lambda worker: worker.node)
+        self._parts = []
+        for number, arguments in enumerate(parts):
+            worker = self._workers[number * len(self._workers) // len(parts)]
+            self._parts.append(_Part(self._ray.put(arguments), worker))
+            self._place(number, worker)
+
+    def close(self) -> None:
+        """End the workers, and the cluster if it was started for them."""
+        self._end_workers()
+        self._parts = []
+        if self._ours:
+            self._ray.shutdown()
+
+    def __enter__(self) -> RayPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _cores(self) -> list[int]:
+        """Of every node that is there."""
+        nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        return [int(node["Resources"]["CPU"]) for node in nodes if node["Resources"].get("CPU", 0) >= 1]
+
+    def _add_workers(self, count: int) -> None:
+        """Start so many; those that are not ready in time are left out."""
+        if self._make_actor is None:
+            raise RuntimeError("the pool is not open")
+        actors = [self._make_actor() for _ in range(count)]
+        answers = [actor.about.remote() for actor in actors]
+        self._ray.wait(answers, num_returns=count, timeout=_SECONDS_TO_START)
+        for actor, answer in zip(actors, answers, strict=True):
+            try:
+                about = self._get(answer, 0.0)
+            except _Lost:
+                self._ray.kill(actor)
+            else:
+                self._keeps_state = about["keeps_state"]
+                name = f"{about['address']}, worker {next(self._names)}"
+                self._workers.append(_Worker(name, about["node"], actor))
+
+    def _end_workers(self) -> None:
+        for worker in self._workers:
+            self._ray.kill(worker.actor)
+        self._workers = []
+
+    # --- running ---
+
+    def run(self, shared: Plain, arguments: Plain, merge: str) -> Round:
+        """Run every part on its worker and merge the results on the workers."""
+        began = time.perf_counter()
+        stored = self._ray.put(shared)
+        for part in self._parts:
+            part.runs.append((stored, arguments))
+        flights = [self._start(number) for number in range(len(self._parts))]
+        repeated = 0
+        for _ in range(_MOST_LOSSES):
+            try:
+                self._wait(flights, repeated)
+                merged = self._merge([flight.result for flight in flights], merge)
+                break
+            except _Lost as lost:
+                for number in self._bring_back(lost.workers or self._silent()):
+                    self._repeat(number, self._parts[number].runs[:-1])
+                    flights[number] = self._start(number)
+                    repeated = len(self._parts[number].runs) - 1
+        else:
+            raise ClusterError(
+                f"workers were lost {_MOST_LOSSES} times in one round, so that it cannot be done; the logs of Ray tell "
+                "what ended them"
+            )
+        seconds = time.perf_counter() - began
+        self._longest = max(self._longest, seconds)
+        if not self._keeps_state:
+            for part in self._parts:
+                part.runs.clear()
+        reports = [flight.landed["report"] for flight in flights if flight.landed]
+        return Round(merged, reports, tuple(self._shares(flights, seconds)))
+
+    def _wait(self, flights: list[_Flight], repeated: int) -> None:
+        """Until all reports are there, some of them after so many runs that have to be repeated."""
+        waiting = {flight.report: number for number, flight in enumerate(flights) if not flight.landed}
+        end = time.monotonic() + self._patience() * (1 + repeated)
+        lost: set[_Worker] = set()
+        while waiting:
+            # One loss seldom comes alone: who else is gone shows within a moment.
+            allowed = _MOMENT if lost else end - time.monotonic()
+            ready, _ = self._ray.wait(list(waiting), timeout=max(0.0, allowed))
+            if not ready:
+                raise _Lost(lost or {self._parts[number].worker for number in waiting.values()})
+            for report in ready:
+                number = waiting.pop(report)
+                try:
+                    flights[number].landed = self._get(report, _LEAST_SECONDS)
+                    flights[number].seen = time.perf_counter()
+                except _Lost:
+                    lost.add(self._parts[number].worker)
+        if lost:
+            raise _Lost(lost)
+
+    def _shares(self, flights: list[_Flight], seconds: float) -> Iterator[Share]:
+        last = max(flight.seen for flight in flights)
+        for worker in self._workers:
+            own = [flights[number] for number in worker.parts]
+            computing = sum(flight.landed["seconds"] for flight in own if flight.landed)
+            waiting = last - max((flight.seen for flight in own), default=last)
+            moving = max(0.0, seconds - computing - waiting)
+            yield Share(worker.name, tuple(sorted(worker.parts)), computing, moving, waiting)
+
+    def save(self, arguments: Plain) -> Iterator[Plain]:
+        """The states of all parts; the runs before are not needed any more."""
+        saving = [self._begin_saving(number, arguments) for number in range(len(self._parts))]
+        for number, part in enumerate(self._parts):
+            part.state = self._saved(number, saving, arguments)
+            part.runs.clear()
+            yield part.state
+
+    def _begin_saving(self, number: int, arguments: Plain) -> Any:
+        return self._parts[number].worker.actor.save.remote(number, arguments)
+
+    def _saved(self, number: int, saving: list[Any], arguments: Plain) -> Plain:
+        for _ in range(_MOST_LOSSES):
+            try:
+                state: Plain = self._get(saving[number], self._patience())
+            except _Lost:
+                for other in self._bring_back([self._parts[number].worker]):
+                    self._repeat(other, self._parts[other].runs)
+                    saving[other] = self._begin_saving(other, arguments)
+            else:
+                return state
+        raise ClusterError(f"part {number} was lost {_MOST_LOSSES} times while it was saved; the logs of Ray tell why")
+
+    def _place(self, number: int, worker: _Worker) -> None:
+        part = self._parts[number]
+        part.worker = worker
+        worker.parts.add(number)
+        worker.actor.add.remote(number, part.arguments, part.state)
+
+    def _start(self, number: int) -> _Flight:
+        part = self._parts[number]
+        stored, arguments = part.runs[-1]
+        return _Flight(*part.worker.actor.run.options(num_returns=2).remote(number, stored, arguments))
+
+    def _repeat(self, number: int, runs: Iterable[tuple[Any, Plain]]) -> None:
+        for stored, arguments in runs:
+            self._parts[number].worker.actor.repeat.remote(number, stored, arguments)
+
+    def _merge(self, results: list[Any], function: str) -> Plain:
+        """Two at a time, each on the worker that has the left one."""
+
+        def merge(left: tuple[_Worker, Any], right: tuple[_Worker, Any]) -> tuple[_Worker, Any]:
+            return left[0], left[0].actor.merge.remote(function, left[1], right[1])
+
+        _, merged = merge_in_tree(zip((part.worker for part in self._parts), results, strict=True), merge)
+        found: Plain = self._get(merged, self._patience())
+        return found
+
+    # --- losing ---
+
+    def _patience(self) -> float:
+        """Seconds that a run may take."""
+        allowed = max(_LEAST_SECONDS, _TIMES_LONGEST * self._longest) if self._longest else self._timeout
+        return min(self._timeout, allowed)
+
+    def _bring_back(self, lost: list[_Worker]) -> list[int]:
+        """Make the parts of lost workers again on others, as they were when they were saved; which ones they are."""
+        for worker in lost:
+            self._ray.kill(worker.actor)  # a worker that hangs is ended; one that is gone stays gone
+            self._workers.remove(worker)
+        room = sum(cores // self._threads for cores in self._cores()) - len(self._workers)
+        self._add_workers(max(0, min(len(lost), room)))
+        if not self._workers:
+            raise ClusterError("all workers of the cluster are gone; start it again and go on with --resume")
+        numbers = sorted(number for worker in lost for number in worker.parts)
+        for number in numbers:
+            self._place(number, min(self._workers, key=lambda worker: len(worker.parts)))
+        return numbers
+
+    def _silent(self) -> list[_Worker]:
+        """Workers that do not answer though they have nothing to do."""
+        answers = [worker.actor.about.remote() for worker in self._workers]
+        self._ray.wait(answers, num_returns=len(answers), timeout=_LEAST_SECONDS)
+        silent = []
+        for worker, answer in zip(self._workers, answers, strict=True):
+            try:
+                self._get(answer, 0.0)
+            except _Lost:
+                silent.append(worker)
+        return silent
+
+    def _get(self, reference: Any, timeout: float) -> Any:
+        """What a call gave; a worker's own error is raised here, a lost worker is `_Lost`."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(reference, timeout=timeout)
+        except errors.RayTaskError as error:
+            cause = error.cause
+            # Some losses come as the error of a call that waited for what was lost.
+            if isinstance(cause, errors.RayError):
+                raise _Lost from error
+            if isinstance(cause, VseError):
+                raise cause from None
+            raise ClusterError(
+                f"a worker failed with {type(cause).__name__}: {cause}; this is a fault of ours"
+            ) from error
+        except (errors.RayError, errors.GetTimeoutError) as error:
+            raise _Lost from error

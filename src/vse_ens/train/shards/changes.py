@@ -1,0 +1,79 @@
+"""What shards changed in the shared tables, and how their changes are combined.
+
+With d_s what shard s did to a row, the row moves by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2), as slices do
+(`vse_ens.kernels.slices.merge_slices`): changes that have nothing to do with each other are added, changes that agree
+are averaged. A rare label that one shard alone has met moves as on one machine; a common one, which all shards moved
+the same way, moves as the mean of them. docs/scale.md has what other rules gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.model.embeddings import Embeddings, Floats
+
+Tables = dict[str, Floats]
+"""The tables that all images train, by their names in `Embeddings`."""
+
+Changes = Mapping[str, NDArray[Any]]
+"""Of every table: which rows were changed (``name.rows``), the sum of the changes (``name.sums``), and the sum of their
+squared lengths (``name.squares``)."""
+
+_SHARED = ("label_vectors", "label_bias", "label_squares", "input_vectors", "input_squares", "feature_map")
+
+
+def shared_tables(embeddings: Embeddings) -> Tables:
+    """The tables that all images train, but for those this model has not; not copies."""
+    return {name: array for name, array in embeddings.arrays().items() if name in _SHARED and len(array)}
+
+
+def changes_between(before: Mapping[str, Floats], after: Tables) -> Changes:
+    """What one shard changed; rows it left alone are left out."""
+    changes: dict[str, NDArray[Any]] = {}
+    for name, start in before.items():
+        # A bias is a table of one column.
+        difference = (after[name] - start).reshape(len(start), -1)
+        rows = np.flatnonzero(difference.any(axis=1)).astype(np.int32)
+        sums = difference if len(rows) == len(start) else difference[rows]
+        changes |= {f"{name}.rows": rows, f"{name}.sums": sums, f"{name}.squares": np.einsum("rf,rf->r", sums, sums)}
+    return changes
+
+
+def merge_changes(left: Changes, right: Changes) -> Changes:
+    """Those of two shards, or of two groups of them."""
+    merged: dict[str, NDArray[Any]] = {}
+    for name in _tables(left):
+        one, other = left[f"{name}.rows"], right[f"{name}.rows"]
+        parts = [f"{name}.{part}" for part in ("sums", "squares")]
+        if np.array_equal(one, other):
+            merged |= {f"{name}.rows": one} | {part: left[part] + right[part] for part in parts}
+            continue
+        rows = np.union1d(one, other)
+        merged[f"{name}.rows"] = rows
+        for part in parts:
+            total = np.zeros((len(rows), *left[part].shape[1:]), np.float32)
+            total[np.searchsorted(rows, one)] = left[part]
+            total[np.searchsorted(rows, other)] += right[part]
+            merged[part] = total
+    return merged
+
+
+def apply_changes(tables: Tables, changes: Changes) -> None:
+    """Move the tables by what all shards together changed."""
+    for name, table in tables.items():
+        rows, sums, apart = (changes[f"{name}.{part}"] for part in ("rows", "sums", "squares"))
+        together = np.einsum("rf,rf->r", sums, sums)
+        share = np.where(together > apart, apart / np.maximum(together, np.finfo(np.float32).tiny), np.float32(1.0))
+        moves = (share[:, None] * sums).reshape(len(rows), *table.shape[1:])
+        if len(rows) == len(table):
+            table += moves
+        else:
+            table[rows] += moves
+
+
+def _tables(changes: Changes) -> list[str]:
+    return [name.removesuffix(".rows") for name in changes if name.endswith(".rows")]

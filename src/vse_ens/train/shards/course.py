@@ -1,0 +1,110 @@
+"""Epochs by shards: long rounds, after each of which what the shards changed is combined."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.feature_matrix import plain_features
+from vse_ens.data.shard_pairs import shard_images
+from vse_ens.errors import ConfigError
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.pool import Plain, Pool, Share
+from vse_ens.train.engine import Work
+from vse_ens.train.shards.changes import apply_changes, merge_changes, shared_tables
+from vse_ens.train.shards.exchanges import exchanges
+from vse_ens.train.shards.homes import Home, TableHome
+from vse_ens.train.shards.workshop import FACTORY, feature_arguments
+
+_MERGE = f"{merge_changes.__module__}.{merge_changes.__name__}"
+# A shard that is lost is made again from its last saved state and the tables of the rounds since: no more than so many.
+_UNSAVED_ROUNDS = 8
+
+
+class ShardedCourse:
+    """Trains embeddings in place by the shards of a pool."""
+
+    def __init__(
+        self, config: Config, pairs: int, embeddings: Embeddings, pool: Pool, parts: Sequence[Plain], home: Home
+    ) -> None:
+        labels = len(embeddings.label_vectors)
+        self._config = config
+        self._embeddings = embeddings
+        self._pool = pool
+        self._home = home
+        self._pairs = pairs
+        self._epoch, self._stretches = 0, 1
+        self._unsaved = 0
+        self.shares: tuple[Share, ...] = ()
+        settings = {
+            "config": config.to_dict(),
+            "labels": labels,
+            "width": embeddings.dimensions,
+            "features": len(embeddings.feature_map),
+            "combinations": embeddings.combinations,
+        }
+        pool.open(FACTORY, settings, parts)
+
+    @classmethod
+    def of(cls, config: Config, data: Annotations, embeddings: Embeddings, pool: Pool) -> ShardedCourse:
+        """By shards of pairs that are in memory; the embeddings are whole whenever the course is settled."""
+        if config.shards > len(data.images):
+            raise ConfigError(f"shards must be no more than the {len(data.images)} images, got {config.shards}")
+        home = TableHome(embeddings.image_vectors, config.shards)
+        return cls(config, data.pairs, embeddings, pool, list(_parts(config, data, embeddings)), home)
+
+    def begin(self, epoch: int) -> int:
+        """Plan an epoch."""
+        self._epoch = epoch
+        self._stretches = exchanges(self._config, len(self._embeddings.label_vectors), self._pairs, epoch)
+        return self._stretches
+
+    def run_round(self, number: int, learning_rate: float) -> Work:
+        """Let every shard train, then combine."""
+        tables = shared_tables(self._embeddings)
+        stretch = {
+            "epoch": self._epoch,
+            "stretch": number,
+            "stretches": self._stretches,
+            "learning_rate": learning_rate,
+        }
+        began = time.perf_counter()
+        done = self._pool.run(tables, stretch, _MERGE)
+        apply_changes(tables, done.merged)
+        self.shares = done.shares
+        self._unsaved += 1
+        if self._unsaved >= _UNSAVED_ROUNDS:
+            self.settle()
+        return _work(done.reports, time.perf_counter() - began)
+
+    def settle(self) -> None:
+        """Have the images' own vectors, which are trained in the shards, brought home."""
+        if not self._config.has_ids or not self._unsaved:
+            return
+        self._home.receive(self._pool.save(self._home.arguments()))
+        self._unsaved = 0
+
+
+def _work(reports: list[Plain], seconds: float) -> Work:
+    """What all shards did, in the time that passed: they may have worked side by side."""
+    work = Work()
+    for report in reports:
+        work.add(Work(**report))
+    refreshing = work.refresh_seconds / work.seconds if work.seconds else 0.0
+    work.seconds, work.refresh_seconds = seconds, refreshing * seconds
+    return work
+
+
+def _parts(config: Config, data: Annotations, embeddings: Embeddings) -> Iterator[Plain]:
+    """What each shard begins with."""
+    for shard in range(config.shards):
+        own = shard_images(len(data.images), shard, config.shards)
+        rows = data.rows(own)
+        part = {
+            "indptr": rows.indptr,
+            "indices": rows.indices,
+            "image_vectors": embeddings.image_vectors[own] if config.has_ids else embeddings.image_vectors,
+        }
+        yield part | (feature_arguments(plain_features(data.features)[own]) if config.has_features else {})

@@ -1,0 +1,34 @@
+"""What docs/service.md shows is what a running service answers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.in_subprocess import serving
+from test_docs import ROOT, blocks, commands, looks_like
+
+pytestmark = pytest.mark.slow
+
+
+def test_calls_are_answered_as_shown(tmp_path: Path, plain_environment: dict[str, str]) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("no program curl to make the calls of docs/service.md with; install it")
+    for command in ("data scenes --images 2000 --out pairs.csv", "train pairs.csv --out model"):
+        subprocess.run(
+            [sys.executable, "-m", "vse_ens", *command.split()], cwd=tmp_path, check=True, capture_output=True
+        )
+    document = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    calls = [call for block in blocks(document) if block.language == "console" for call in commands(block.text)]
+    assert len(calls) >= 10
+    with serving(tmp_path / "model") as process:
+        environment = plain_environment | {"VSE": str(process.http.base_url).rstrip("/")}
+        for call, shown in calls:
+            answer = subprocess.run(
+                call, shell=True, env=environment, capture_output=True, encoding="utf-8", timeout=60
+            )
+            assert looks_like(shown, answer.stdout), f"{call}\nshown:\n{shown}\nanswered:\n{answer.stdout}"
