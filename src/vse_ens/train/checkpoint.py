@@ -79,9 +79,15 @@ class Checkpoints:
         return True
 
 
+def shards_folder(path: Path) -> Path:
+    """Where the shards of a cluster keep what does not pass through one machine: beside the checkpoint."""
+    return path.with_name(f"{path.name}.shards")
+
+
 def remove_checkpoint(path: Path) -> None:
     """Forget a run that has ended."""
-    shutil.rmtree(path, ignore_errors=True)
+    for folder in (path, shards_folder(path)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def fingerprint(data: Annotations) -> str:

@@ -6,12 +6,15 @@ import math
 
 from vse_ens.config import Config
 
-# A softmax draw does the work of dozens, so that an exchange costs little beside it: after half of |A| ln |A| draws in
-# every shard, but no more than so often.
 _MOST = 4
+"""In an epoch, once the first few are over."""
+# A softmax draw does the work of dozens, so that an exchange costs little beside it: after so many times |A| ln |A|
+# draws in every shard.
+_SOFTMAX_DRAWS = 0.5
 # Draws with one negative are so quick that an exchange costs as much as tens of draws a label. Early on it pays, while
-# all vectors are on their way from nothing; later once an epoch does.
+# all vectors are on their way from nothing; later once an epoch does, and somewhat more often with many shards.
 _EARLY_EPOCHS, _EARLY = 5, 8
+_SHARDS_AN_EXCHANGE = 4
 
 
 def exchanges(config: Config, labels: int, pairs: int, epoch: int) -> int:
@@ -19,6 +22,6 @@ def exchanges(config: Config, labels: int, pairs: int, epoch: int) -> int:
     if config.exchanges:
         return config.exchanges
     if config.loss != "softmax":
-        return _EARLY if epoch < _EARLY_EPOCHS else 1
-    draws = labels * math.log(max(labels, 2)) / 2
+        return _EARLY if epoch < _EARLY_EPOCHS else max(1, min(_MOST, config.shards // _SHARDS_AN_EXCHANGE))
+    draws = _SOFTMAX_DRAWS * labels * math.log(max(labels, 2))
     return max(1, min(_MOST, round(pairs / config.shards / draws)))

@@ -81,7 +81,7 @@ def write_rows(folder: str, shard: int, rows: Floats) -> Plain:
     path = Path(folder) / f"shard-{shard:05d}.npy"
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
-        np.save(file, rows, allow_pickle=False)
+        np.save(file, rows)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
@@ -90,5 +90,5 @@ def write_rows(folder: str, shard: int, rows: Floats) -> Plain:
 
 def read_rows(path: str) -> Floats:
     """What `write_rows` wrote, mapped into memory."""
-    rows: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
+    rows: Floats = np.load(path, mmap_mode="r")
     return rows

@@ -122,7 +122,7 @@ class PartitionTrainer:
                 start = first // shards
                 target[:] = own[start : start + len(target), : self.config.dimensions]
             table.flush()
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        return np.asarray(np.load(path, mmap_mode="r"))
 
     # --- putting aside and going on ---
 
