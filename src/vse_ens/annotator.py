@@ -27,13 +27,19 @@ if TYPE_CHECKING:
     from vse_ens.curate.audit import Audit
     from vse_ens.curate.explain import Explanation
     from vse_ens.curate.finding import Alike, Finder, FoundImage
+    from vse_ens.data.partition import Partition
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
     from vse_ens.export.suggestions import Written
     from vse_ens.train.footprint import Footprint
     from vse_ens.train.report import EpochReport
+    from vse_ens.train.shards.trainer import PartitionTrainer
     from vse_ens.train.trainer import Trainer
+
+
+# Part of a model that is trained on a cluster, unless another number is set.
+_CLUSTER_SHARDS = 8
 
 
 class Annotator:
@@ -96,24 +102,28 @@ class Annotator:
         progress: Callable[[Any], None] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        cluster: Literal["ray"] | None = None,
+        address: str | None = None,
     ) -> Annotator:
-        """Learn from `Annotations`, a scipy sparse matrix or any dataframe of pairs.
+        """Learn from `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a `vse_ens.data.partition`.
 
-        ``progress`` is called after every round with a `vse_ens.train.trainer.Progress`. With ``checkpoint``, a
+        ``progress`` is called after every round with a `vse_ens.train.progress.Progress`. With ``checkpoint``, a
         directory, the run is saved there as it goes; ``resume`` goes on from it and ends with the same bytes. Ctrl-C
         stops after the round and keeps the model (``interrupted_`` tells).
+
+        With ``cluster="ray"`` the ``shards`` of the model, 8 where they are not set, train on a Ray cluster: the one
+        at ``address``, or one on this machine. Without a cluster they train here, to the same bytes: docs/scale.md.
         """
+        from vse_ens.data.partition import Partition
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.train.checkpoint import Checkpoints
-        from vse_ens.train.footprint import check_footprint
-        from vse_ens.train.trainer import Trainer
+        from vse_ens.train.starting import trainer_for
 
-        known = _annotations(data)
-        check_footprint(self.config(), known, self.workers)
-        trainer = Trainer(self.config(), known, self.workers)
-        checkpoints = Checkpoints(Path(checkpoint), known) if checkpoint is not None else None
-        self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
-        with Interrupt() as interrupt:
+        pairs = data if isinstance(data, Partition) else _annotations(data)
+        config = self._config_for(pairs, on_cluster=cluster is not None)
+        with trainer_for(config, pairs, self.workers, cluster, address) as trainer, Interrupt() as interrupt:
+            checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
+            self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
             for step in trainer.rounds():
                 if progress:
                     progress(step)
@@ -121,11 +131,21 @@ class Annotator:
                     break
                 if checkpoints:
                     checkpoints.after_round(trainer)
-        self.interrupted_ = interrupt.requested and not trainer.finished
-        if checkpoints and self.interrupted_:
-            checkpoints.write(trainer)
-        self._take(trainer, known)
+            self.interrupted_ = interrupt.requested and not trainer.finished
+            if checkpoints and self.interrupted_:
+                checkpoints.write(trainer)
+            self._take(trainer, pairs.known if isinstance(pairs, Partition) else pairs)
         return self
+
+    def _config_for(self, pairs: Annotations | Partition, on_cluster: bool) -> Config:
+        """The settings, and what a cluster or a partition decides where they do not."""
+        if isinstance(pairs, Annotations):
+            return (
+                self.config(shards=_CLUSTER_SHARDS) if on_cluster and "shards" not in self.settings else self.config()
+            )
+        config = self.config(**{"shards": pairs.counts.shards, **self.settings})
+        # Labels can only be held out where all pairs are.
+        return config if "validate" in self.settings else config.unjudged()
 
     def partial_fit(self, data: Any, *, progress: Callable[[Any], None] | None = None) -> Annotator:
         """Let new pairs join a trained model: new labels of images it knows, new images, new labels.
@@ -175,7 +195,7 @@ class Annotator:
 
         return footprint(self.config(), _annotations(data), self.workers)
 
-    def _take(self, trainer: Trainer, known: Annotations) -> None:
+    def _take(self, trainer: Trainer | PartitionTrainer, known: Annotations) -> None:
         """Keep what a trainer has learnt."""
         self.config_ = trainer.config
         self.known_ = known

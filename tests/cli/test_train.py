@@ -94,3 +94,35 @@ def test_nothing_to_resume_is_told(vse: Vse, pairs: Path, tmp_path: Path) -> Non
     answer = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS, "--resume")
     assert answer.status == 0
     assert "there was nothing to resume" in answer.err
+
+
+def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> None:
+    data = scenes(images=200, labels=60, seed=1)
+    frame = data.to_frame()
+    (tmp_path / "parts").mkdir()
+    frame[:300].write_parquet(tmp_path / "parts" / "1.parquet")
+    frame[300:].write_parquet(tmp_path / "parts" / "2.parquet")
+    settings = (*SETTINGS, "--shards", 3)
+    answer = vse("train", tmp_path / "parts", "--out", tmp_path / "model", *settings, "--json")
+    assert (answer.status, answer.document["config"]["shards"]) == (0, 3)
+    frame.write_parquet(tmp_path / "pairs.parquet")
+    vse("train", tmp_path / "pairs.parquet", "--out", tmp_path / "other", *settings)
+    model, other = Annotator.load(tmp_path / "model"), Annotator.load(tmp_path / "other")
+    assert model.known_.images == other.known_.images
+    assert all((one == model.model_.arrays()[name]).all() for name, one in other.model_.arrays().items())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "other", "pairs.parquet", "parts"]
+
+
+def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "model")
+    for arguments, status, sentence in (
+        ([pairs, *out, "--address", "localhost:1"], 1, "address is that of a cluster"),
+        ([pairs, *out, "--cluster", "spark"], 2, "'--cluster'"),
+        ([pairs, *out, "--shards", 100], 1, "shards must be no more than the 10 images"),
+        ([tmp_path, *out, "--feedback", "f.sqlite"], 2, "--features and --feedback need all pairs in one file"),
+        (["s3x://nowhere/parts", *out], 1, "s3x://nowhere/parts cannot be listed"),
+    ):
+        answer = vse("train", *arguments)
+        assert (answer.status, answer.out) == (status, "")
+        assert sentence in answer.err
+        assert answer.err.count("\n") == 1

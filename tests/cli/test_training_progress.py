@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.console import Console
 from vse_ens.cli import training_progress
 from vse_ens.cli.training_progress import TrainingProgress
 from vse_ens.config import METRICS
+from vse_ens.run.pool import Share
 from vse_ens.train.engine import Work
 from vse_ens.train.progress import Progress
 from vse_ens.train.report import EpochReport
@@ -85,3 +87,12 @@ def test_a_log_has_a_line_now_and_then_and_the_last_epoch(clock: Clock) -> None:
     assert shown[0] == "epoch 1/40"
     assert shown[-1] == "epoch 40/40"
     assert 3 < len(shown) < 8
+
+
+def test_a_cluster_says_how_its_workers_spent_the_round(clock: Clock) -> None:
+    shares = (Share("one", (0, 2), 8e6, 6.0, 1.0, 1.0), Share("other", (1,), 4e6, 4.0, 2.0, 2.0))
+    [told] = lines(clock, replace(step(1, 1, final=True), shares=shares))
+    assert told.endswith("  2 workers: 1.50 M draws/s, 62% computing, 19% moving, 19% waiting")
+    alone = Share("this process", (0, 1), 1e6, 6.0, 0.0, 0.0)
+    [told] = lines(clock, replace(step(1, 1, final=True), shares=(alone,)))
+    assert "workers" not in told

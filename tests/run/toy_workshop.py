@@ -30,6 +30,8 @@ class ToyWorkshop:
         return bool(self._settings["keeps_state"])
 
     def add(self, part: int, arguments: Plain) -> None:
+        if arguments["start"] is None:
+            raise DataError("there is nothing to start from")
         self._numbers[part] = np.array(arguments["start"])
 
     def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, Plain]:
@@ -37,7 +39,11 @@ class ToyWorkshop:
         if part in harm.get("parts", ()):
             _harm(harm)
         self._numbers[part] = self._numbers[part] * (2.0 if self.keeps_state else 0.0) + shared["number"] + part
-        return {"text": f"({part}:{self._numbers[part][0]:g})"}, {"process": os.getpid(), "parent": os.getppid()}
+        return {"text": f"({part}:{self._numbers[part][0]:g})"}, {
+            "process": os.getpid(),
+            "parent": os.getppid(),
+            "amount": 2,
+        }
 
     def save(self, part: int, arguments: Plain) -> Plain:
         return {"number": self._numbers[part]} if self.keeps_state else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from vse_ens.cli.screen import Screen
     from vse_ens.data.annotations import Annotations
+    from vse_ens.data.partition import Partition
 
 PairsFile = Annotated[
     Path,
@@ -67,6 +69,25 @@ class Reading:
                 min_images_per_label=self.min_images_per_label,
                 min_labels_per_image=self.min_labels_per_image,
             )
+
+    def sort_out(self, path: Path, folder: Path, shards: int, screen: Screen) -> Partition:
+        """The pairs of a folder of Parquet parts, sorted out by image into another folder."""
+        with screen.busy(f"sorting out the pairs of {path}"):
+            from vse_ens.data.part_files import PartFiles
+            from vse_ens.data.partitioning import partition
+
+            parts = PartFiles.find(_address(path), _column(self.image_column), _column(self.label_column))
+            return partition(parts, folder, shards)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder, here or in a store such as s3://bucket/pairs."""
+    return path.is_dir() or "://" in _address(path)
+
+
+def _address(path: Path) -> str:
+    """A path as it was typed: of an address it has swallowed a slash."""
+    return re.sub(r"^([a-z][a-z0-9+]+):/(?!/)", r"\1://", str(path))
 
 
 def _column(text: str | None) -> str | int | None:

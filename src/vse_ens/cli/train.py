@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from shutil import rmtree
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from vse_ens.cli.boundary import INTERRUPTED
-from vse_ens.cli.reading import PairsFile, Reading
+from vse_ens.cli.reading import PairsFile, Reading, is_folder
 from vse_ens.cli.screen import Screen, facts
 from vse_ens.cli.training import Training
 from vse_ens.cli.training_progress import TrainingProgress
@@ -17,6 +18,10 @@ from vse_ens.cli.wording import duration
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
+    from vse_ens.data.annotations import Annotations
+    from vse_ens.data.partition import Partition
+
+_SHARDS = 8  # of a folder of parts
 
 
 def train(
@@ -42,13 +47,22 @@ def train(
             help="What people judged in vse serve: accepted pairs are added, rejected ones taken out.",
         ),
     ] = None,
+    cluster: Annotated[
+        Literal["ray"] | None,
+        typer.Option(metavar="ray", show_default=False, help="Train on a Ray cluster: docs/scale.md."),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", show_default=False, help="Of the cluster; else one starts on this machine."),
+    ] = None,
     training: Training,
     reading: Reading,
     screen: Screen,
 ) -> None:
     """Train a model on pairs.
 
-    What is not given is the preset's: docs/training.md lists what that is.
+    What is not given is the preset's: docs/training.md lists what that is. A folder of Parquet parts is sorted out into
+    MODEL.shards and trained shard by shard: no step holds all pairs.
     While it runs, MODEL.checkpoint beside the model holds its state; Ctrl-C stops after the round and keeps the model.
     """
     from vse_ens.annotator import Annotator
@@ -57,6 +71,40 @@ def train(
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # a wrong setting or place is told before the work
     check_place(out)
+    data: Annotations | Partition
+    if is_folder(pairs):
+        if features is not None or feedback is not None:
+            raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
+        data = reading.sort_out(pairs, _sorted_out(out), training.shards or _SHARDS, screen)
+    else:
+        data = _read(pairs, features, feedback, reading, screen)
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    if checkpoint.exists() and not resume:
+        screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
+    began = time.perf_counter()
+    with TrainingProgress(screen.err, config.metric) as progress:
+        model.fit(data, progress=progress, checkpoint=checkpoint, resume=resume, cluster=cluster, address=address)
+    seconds = time.perf_counter() - began
+    if resume and not model.resumed_:
+        screen.say(f"note: there was nothing to resume at {checkpoint}; trained from the start")
+    model.save(out)
+    if model.interrupted_:
+        screen.say(f"stopped; the model is kept as it is, and --resume goes on from {checkpoint}")
+    else:
+        model.forget(checkpoint)
+        for scratch in (_sorted_out(out), _sorted_out(out).with_suffix(".shards.rows")):
+            rmtree(scratch, ignore_errors=True)
+    _show(model, out, seconds, screen)
+    if model.interrupted_:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _sorted_out(out: Path) -> Path:
+    return out.with_name(f"{out.name}.shards")
+
+
+def _read(pairs: Path, features: Path | None, feedback: Path | None, reading: Reading, screen: Screen) -> Annotations:
+    """The pairs of a file, with what else is known of its images."""
     data = reading.read(pairs, screen)
     if feedback is not None:
         from vse_ens.data.feedback_pairs import apply_feedback
@@ -72,23 +120,7 @@ def train(
         if table.ignored:
             ignored = f"{table.ignored:,} image{'s' if table.ignored > 1 else ''}"
             screen.say(f"note: passed over {ignored} of {features} that no pair has")
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    if checkpoint.exists() and not resume:
-        screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
-    began = time.perf_counter()
-    with TrainingProgress(screen.err, config.metric) as progress:
-        model.fit(data, progress=progress, checkpoint=checkpoint, resume=resume)
-    seconds = time.perf_counter() - began
-    if resume and not model.resumed_:
-        screen.say(f"note: there was nothing to resume at {checkpoint}; trained from the start")
-    model.save(out)
-    if model.interrupted_:
-        screen.say(f"stopped; the model is kept as it is, and --resume goes on from {checkpoint}")
-    else:
-        model.forget(checkpoint)
-    _show(model, out, seconds, screen)
-    if model.interrupted_:
-        raise typer.Exit(INTERRUPTED)
+    return data
 
 
 def _show(model: Annotator, out: Path, seconds: float, screen: Screen) -> None:

@@ -44,6 +44,9 @@ class Training:
     ] = None
     metric: Annotated[str | None, _option(f"What is best: {', '.join(METRICS)}.", "NAME")] = None
     patience: Annotated[int | None, _option("Epochs without improvement before training stops.", "N")] = None
+    shards: Annotated[
+        int | None, _option("Parts of the images that train apart, for a cluster; another number, another model.", "N")
+    ] = None
     more: Annotated[
         list[str] | None,
         typer.Option(

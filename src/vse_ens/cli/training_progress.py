@@ -13,6 +13,9 @@ from rich.text import Text
 from vse_ens.cli.wording import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vse_ens.run.pool import Share
     from vse_ens.train.progress import Progress
 
 _LOG_EVERY_SECONDS = 2.0
@@ -51,11 +54,14 @@ class TrainingProgress:
         report = progress.report
         if report is not None and report.validation:
             self._figures = f"  {self._metric} {report.validation[self._metric]:.4f}"
+        elsewhere = [share for share in progress.shares if share.moving or share.waiting]
         if self._live:
-            self._live.update(Text(self.line(progress, done, now)))
+            lines = [self.line(progress, done, now), *(_spent(share.name, [share]) for share in elsewhere)]
+            self._live.update(Text("\n".join(lines)))
         elif report is not None and (now - self._logged >= _LOG_EVERY_SECONDS or report.epoch == progress.epochs):
             self._logged = now
-            self._console.print(Text(self.line(progress, done, now)), soft_wrap=True)
+            spent = f"  {_spent(f'{len(elsewhere)} workers', elsewhere)}" if elsewhere else ""
+            self._console.print(Text(self.line(progress, done, now) + spent), soft_wrap=True)
 
     def line(self, progress: Progress, done: float, now: float) -> str:
         """Epoch, loss, violations, draws a second, validation metric, time left."""
@@ -73,3 +79,12 @@ class TrainingProgress:
             f"{where}  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
             f"{report.draws_per_second / 1e6:.2f} M draws/s{self._figures}  {left}"
         )
+
+
+def _spent(who: str, shares: Sequence[Share]) -> str:
+    """How workers of a cluster spent a round."""
+    seconds = {kind: sum(getattr(share, kind) for share in shares) for kind in ("computing", "moving", "waiting")}
+    speed = sum(share.amount / share.seconds for share in shares if share.seconds)
+    every = sum(seconds.values()) or 1.0
+    spent = ", ".join(f"{one / every:.0%} {kind}" for kind, one in seconds.items())
+    return f"{who}: {speed / 1e6:.2f} M draws/s, {spent}"

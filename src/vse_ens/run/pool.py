@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,11 +46,18 @@ class Share:
 
     name: str
     parts: tuple[int, ...]
+    amount: float
+    """How much its parts say they did: the sum of ``amount`` in their reports."""
     computing: float
     moving: float
     """Fetching what is shared, handing back and merging."""
     waiting: float
     """For the slowest of the others."""
+
+    @property
+    def seconds(self) -> float:
+        """How long the round was."""
+        return self.computing + self.moving + self.waiting
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,11 @@ class Round:
     """Of every part, in order."""
     shares: tuple[Share, ...] = ()
     """Of every worker."""
+
+
+def amount(reports: Iterable[Plain]) -> float:
+    """How much some parts did, by what they say."""
+    return sum(float(report.get("amount", 0.0)) for report in reports)
 
 
 class Pool(Protocol):
@@ -114,7 +126,8 @@ class LocalPool:
                 yield result
 
         merged = merge_in_tree(results(), resolve(merge))
-        everything = Share("this process", tuple(range(self._parts)), time.perf_counter() - began, 0.0, 0.0)
+        seconds = time.perf_counter() - began
+        everything = Share("this process", tuple(range(self._parts)), amount(reports), seconds, 0.0, 0.0)
         return Round(merged, reports, (everything,))
 
     def save(self, arguments: Plain) -> Iterator[Plain]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from vse_ens.errors import ClusterError, VseError
-from vse_ens.run.pool import Plain, Round, Share
+from vse_ens.run.pool import Plain, Round, Share, amount
 from vse_ens.run.ray_host import Host
 from vse_ens.run.ray_start import start
 from vse_ens.run.tree import merge_in_tree
@@ -109,10 +110,15 @@ class RayPool:
         # Neighbouring parts to one worker and neighbouring workers on one node: what is merged first need not travel.
         self._workers.sort(key=lambda worker: worker.node)
         self._parts = []
+        placed = []
         for number, arguments in enumerate(parts):
             worker = self._workers[number * len(self._workers) // len(parts)]
             self._parts.append(_Part(self._ray.put(arguments), worker))
-            self._place(number, worker)
+            placed.append(self._place(number, worker))
+        for reference in placed:
+            # What is wrong with a part is told now; a worker that is lost is missed by the first run.
+            with suppress(_Lost):
+                self._get(reference, self._timeout)
 
     def close(self) -> None:
         """End the workers, and the cluster if it was started for them."""
@@ -211,11 +217,18 @@ class RayPool:
     def _shares(self, flights: list[_Flight], seconds: float) -> Iterator[Share]:
         last = max(flight.seen for flight in flights)
         for worker in self._workers:
-            own = [flights[number] for number in worker.parts]
-            computing = sum(flight.landed["seconds"] for flight in own if flight.landed)
+            own = [flights[number] for number in sorted(worker.parts)]
+            landed = [flight.landed for flight in own if flight.landed]
+            computing = sum(one["seconds"] for one in landed)
             waiting = last - max((flight.seen for flight in own), default=last)
-            moving = max(0.0, seconds - computing - waiting)
-            yield Share(worker.name, tuple(sorted(worker.parts)), computing, moving, waiting)
+            yield Share(
+                worker.name,
+                tuple(sorted(worker.parts)),
+                amount(one["report"] for one in landed),
+                computing,
+                max(0.0, seconds - computing - waiting),
+                waiting,
+            )
 
     def save(self, arguments: Plain) -> Iterator[Plain]:
         """The states of all parts; the runs before are not needed any more."""
@@ -240,11 +253,11 @@ class RayPool:
                 return state
         raise ClusterError(f"part {number} was lost {_MOST_LOSSES} times while it was saved; the logs of Ray tell why")
 
-    def _place(self, number: int, worker: _Worker) -> None:
+    def _place(self, number: int, worker: _Worker) -> Any:
         part = self._parts[number]
         part.worker = worker
         worker.parts.add(number)
-        worker.actor.add.remote(number, part.arguments, part.state)
+        return worker.actor.add.remote(number, part.arguments, part.state)
 
     def _start(self, number: int) -> _Flight:
         part = self._parts[number]

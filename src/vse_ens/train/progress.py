@@ -25,4 +25,4 @@ class Progress:
     report: EpochReport | None
     """The epoch's report, where this round was its last."""
     shares: tuple[Share, ...] = ()
-    """Of a training by shards: how each worker spent the round."""
+    """Of a training by shards: how each worker spent the round, and how many draws it made (``amount``)."""

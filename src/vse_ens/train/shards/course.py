@@ -91,7 +91,7 @@ def _work(reports: list[Plain], seconds: float) -> Work:
     """What all shards did, in the time that passed: they may have worked side by side."""
     work = Work()
     for report in reports:
-        work.add(Work(**report))
+        work.add(Work(report["counts"], report["loss"], report["seconds"], report["refresh_seconds"]))
     refreshing = work.refresh_seconds / work.seconds if work.seconds else 0.0
     work.seconds, work.refresh_seconds = seconds, refreshing * seconds
     return work

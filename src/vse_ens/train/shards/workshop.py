@@ -14,6 +14,7 @@ from vse_ens.config import Config
 from vse_ens.data.partition import Partition
 from vse_ens.data.rows import Rows
 from vse_ens.data.shard_pairs import unnamed
+from vse_ens.kernels.tables import DRAWS
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.pool import Plain
 from vse_ens.run.threads import Workers
@@ -72,6 +73,7 @@ class ShardWorkshop:
             "loss": work.loss,
             "seconds": work.seconds,
             "refresh_seconds": work.refresh_seconds,
+            "amount": int(work.counts[DRAWS]),
         }
         return changes, report
 
