@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from vse_ens.train.trainer import Trainer
 
 
-# Part of a model that is trained on a cluster, unless another number is set.
-_CLUSTER_SHARDS = 8
+# Of a model that is trained on a cluster or from a folder of parts, unless another number is set.
+_SHARDS = 8
 
 
 class Annotator:
@@ -105,21 +106,23 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Annotator:
-        """Learn from `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a `vse_ens.data.partition`.
+        """Learn from `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a folder of Parquet parts.
 
         ``progress`` is called after every round with a `vse_ens.train.progress.Progress`. With ``checkpoint``, a
         directory, the run is saved there as it goes; ``resume`` goes on from it and ends with the same bytes. Ctrl-C
         stops after the round and keeps the model (``interrupted_`` tells).
 
         With ``cluster="ray"`` the ``shards`` of the model, 8 where they are not set, train on a Ray cluster: the one
-        at ``address``, or one on this machine. Without a cluster they train here, to the same bytes: docs/scale.md.
+        at ``address``, or one on this machine. Without a cluster they train here, to the same bytes: docs/scale.md. A
+        folder of parts, a path or an address that Arrow reads, is always trained by shards, sorted out once beside
+        ``checkpoint``; no step holds all pairs.
         """
         from vse_ens.data.partition import Partition
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.train.checkpoint import Checkpoints
         from vse_ens.train.starting import trainer_for
 
-        pairs = data if isinstance(data, Partition) else _annotations(data)
+        pairs = self._pairs(data, checkpoint)
         config = self._config_for(pairs, on_cluster=cluster is not None)
         with trainer_for(config, pairs, self.workers, cluster, address) as trainer, Interrupt() as interrupt:
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
@@ -137,13 +140,24 @@ class Annotator:
             self._take(trainer, pairs.known if isinstance(pairs, Partition) else pairs)
         return self
 
+    def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
+        """What to learn from: pairs in memory, or parts sorted out by shard."""
+        from vse_ens.data.part_files import PartFiles
+        from vse_ens.data.partitioning import partition
+
+        parts = PartFiles.find(data) if isinstance(data, str | Path) else data
+        if not isinstance(parts, PartFiles):
+            return _annotations(parts)
+        if checkpoint is None:
+            raise ConfigError("a folder of parts needs checkpoint, a place on storage that all workers share")
+        return partition(parts, _sorted_out(checkpoint) / "pairs", self.settings.get("shards", _SHARDS))
+
     def _config_for(self, pairs: Annotations | Partition, on_cluster: bool) -> Config:
         """The settings, and what a cluster or a partition decides where they do not."""
         if isinstance(pairs, Annotations):
-            return (
-                self.config(shards=_CLUSTER_SHARDS) if on_cluster and "shards" not in self.settings else self.config()
-            )
-        config = self.config(**{"shards": pairs.counts.shards, **self.settings})
+            unsaid = on_cluster and "shards" not in self.settings
+            return self.config(shards=_SHARDS) if unsaid else self.config()
+        config = self.config(shards=pairs.counts.shards)
         # Labels can only be held out where all pairs are.
         return config if "validate" in self.settings else config.unjudged()
 
@@ -219,10 +233,11 @@ class Annotator:
         return self.model_.embeddings
 
     def forget(self, checkpoint: str | Path) -> None:
-        """Remove the checkpoint of a run that has ended: its model is saved."""
+        """Remove the checkpoint of a run that has ended, and pairs that were sorted out for it: its model is saved."""
         from vse_ens.train.checkpoint import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))
+        rmtree(_sorted_out(checkpoint), ignore_errors=True)
 
     # --- using ---
 
@@ -509,6 +524,11 @@ class Annotator:
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
+
+
+def _sorted_out(checkpoint: str | Path) -> Path:
+    """Where the pairs of a folder of parts are sorted out by shard."""
+    return Path(checkpoint).with_name(f"{Path(checkpoint).name}.shards")
 
 
 def _annotations(data: Any) -> Annotations:

@@ -42,7 +42,6 @@ TESTS = Path(__file__).parents[1]
 PARTS = [{"start": np.full(1, float(part))} for part in range(5)]
 CONFIGS = {
     "id": small_config(sampler="vse-ens", loss="hinge", shards=3, exchanges=2, epochs=3),
-    "features": small_config(sampler="uniform", loss="softmax", tower="id+features", shards=3, exchanges=2),
     "whole preset": whole_preset(shards=3, exchanges=2),
 }
 # A node that is gone is noticed within two seconds, not half a minute.
@@ -150,7 +149,7 @@ def test_an_error_of_the_work_itself_is_told_and_not_tried_again(pool: Any, tmp_
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_model_is_the_same_bytes_as_in_one_process(pool: Any, kind: str) -> None:
-    config, data = CONFIGS[kind], small_data(features=CONFIGS[kind].has_features)
+    config, data = CONFIGS[kind], small_data()
     trainer = Trainer(config, data, 1, pool())
     for _ in trainer.rounds():
         pass

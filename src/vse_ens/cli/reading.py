@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from vse_ens.cli.screen import Screen
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.partition import Partition
+    from vse_ens.data.part_files import PartFiles
 
 PairsFile = Annotated[
     Path,
@@ -70,14 +70,11 @@ class Reading:
                 min_labels_per_image=self.min_labels_per_image,
             )
 
-    def sort_out(self, path: Path, folder: Path, shards: int, screen: Screen) -> Partition:
-        """The pairs of a folder of Parquet parts, sorted out by image into another folder."""
-        with screen.busy(f"sorting out the pairs of {path}"):
-            from vse_ens.data.part_files import PartFiles
-            from vse_ens.data.partitioning import partition
+    def parts(self, path: Path) -> PartFiles:
+        """The Parquet parts of a folder."""
+        from vse_ens.data.part_files import PartFiles
 
-            parts = PartFiles.find(_address(path), _column(self.image_column), _column(self.label_column))
-            return partition(parts, folder, shards)
+        return PartFiles.find(_address(path), _column(self.image_column), _column(self.label_column))
 
 
 def is_folder(path: Path) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -19,9 +18,7 @@ from vse_ens.cli.wording import duration
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.partition import Partition
-
-_SHARDS = 8  # of a folder of parts
+    from vse_ens.data.part_files import PartFiles
 
 
 def train(
@@ -62,7 +59,7 @@ def train(
     """Train a model on pairs.
 
     What is not given is the preset's: docs/training.md lists what that is. A folder of Parquet parts is sorted out into
-    MODEL.shards and trained shard by shard: no step holds all pairs.
+    MODEL.checkpoint.shards and trained shard by shard: no step holds all pairs.
     While it runs, MODEL.checkpoint beside the model holds its state; Ctrl-C stops after the round and keeps the model.
     """
     from vse_ens.annotator import Annotator
@@ -71,11 +68,11 @@ def train(
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # a wrong setting or place is told before the work
     check_place(out)
-    data: Annotations | Partition
+    data: Annotations | PartFiles
     if is_folder(pairs):
         if features is not None or feedback is not None:
             raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
-        data = reading.sort_out(pairs, _sorted_out(out), training.shards or _SHARDS, screen)
+        data = reading.parts(pairs)
     else:
         data = _read(pairs, features, feedback, reading, screen)
     checkpoint = out.with_name(out.name + ".checkpoint")
@@ -92,15 +89,9 @@ def train(
         screen.say(f"stopped; the model is kept as it is, and --resume goes on from {checkpoint}")
     else:
         model.forget(checkpoint)
-        for scratch in (_sorted_out(out), _sorted_out(out).with_suffix(".shards.rows")):
-            rmtree(scratch, ignore_errors=True)
     _show(model, out, seconds, screen)
     if model.interrupted_:
         raise typer.Exit(INTERRUPTED)
-
-
-def _sorted_out(out: Path) -> Path:
-    return out.with_name(f"{out.name}.shards")
 
 
 def _read(pairs: Path, features: Path | None, feedback: Path | None, reading: Reading, screen: Screen) -> Annotations:

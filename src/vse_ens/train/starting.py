@@ -26,13 +26,13 @@ def trainer_for(
 ) -> Iterator[Trainer | PartitionTrainer]:
     """A trainer whose workers end with the block.
 
-    The vectors of a partition's images are kept beside it, in a folder of the same name with ``.rows``.
+    The vectors of a partition's images are kept beside it, in the folder ``rows``.
     """
     with ExitStack() as stack:
         pool = _pool(cluster, address, workers, stack)
         if isinstance(data, Partition):
-            rows = data.folder.with_name(f"{data.folder.name}.rows")
-            yield PartitionTrainer(config, data, pool or LocalPool(stack.enter_context(Workers(workers))), rows)
+            pool = pool or LocalPool(stack.enter_context(Workers(workers)))
+            yield PartitionTrainer(config, data, pool, data.folder.with_name("rows"))
         else:
             check_footprint(config, data, workers)
             yield Trainer(config, data, workers, pool)
