@@ -12,12 +12,14 @@ from benchmarks.accuracy import ACCURACY
 from benchmarks.audit import AUDIT
 from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
 from benchmarks.calibration import CALIBRATION
+from benchmarks.cluster import CLUSTER
 from benchmarks.context import CONTEXT
 from benchmarks.evaluation import EVALUATION
 from benchmarks.fold_in import FOLD_IN
 from benchmarks.growing import GROWING
 from benchmarks.labels import LABELS
 from benchmarks.memory import MEMORY
+from benchmarks.serving import SERVING
 from benchmarks.speed import SPEED
 from benchmarks.start import START
 from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
@@ -80,6 +82,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         READING,
         EVALUATION,
         USING,
+        SERVING,
         TRIES,
         TIME_TO_ACCURACY,
         ACCURACY,
@@ -90,5 +93,6 @@ SUITE: dict[str, Benchmark[Any]] = {
         GROWING,
         AUDIT,
         CALIBRATION,
+        CLUSTER,
     )
 }

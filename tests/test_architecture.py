@@ -46,6 +46,10 @@ OWNERS = {
     "fastapi": ("service/",),
     "starlette": ("service/",),
     "uvicorn": ("service/",),
+    "pydantic": ("service/",),
+    "pydantic_core": ("service/",),
+    "httptools": ("service/",),
+    "prometheus_client": ("service/",),
     "typer": ("cli/",),
     "rich": ("cli/",),
 }

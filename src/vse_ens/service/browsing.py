@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import Audit
+from vse_ens.curate.audit import Finding as Found
 from vse_ens.service.answers import reasons, rounded
 from vse_ens.service.background import Working as StillWorking
 from vse_ens.service.completion import complete_id
@@ -81,8 +83,13 @@ def browsing_router(service: Service) -> APIRouter:
         found = (await holder.current()).audit.look()
         if isinstance(found, StillWorking):
             return _later(found)
-        judged = await service.disk.run(service.feedback.judged) if service.feedback is not None else set()
-        return _page(found, kind, offset, limit, judged)
+        if kind == "duplicates":
+            return _duplicates(found, offset, limit)
+        listed = found.missing if kind == "missing" else found.wrong
+        judged: set[tuple[str, str]] = set()
+        if service.feedback is not None:
+            judged = await service.disk.run(service.feedback.judged, [(one.image, one.label) for one in listed])
+        return _page(kind, [one for one in listed if (one.image, one.label) not in judged], offset, limit)
 
     @router.get("/api/map", response_model=MapAnswer, responses=READING | _LATER)
     async def label_map() -> Any:
@@ -126,15 +133,15 @@ def _card(served: Served, service: Service) -> ModelAnswer:
     )
 
 
-def _page(found: Audit, kind: Kind, offset: int, limit: int, judged: set[tuple[str, str]]) -> AuditAnswer:
-    if kind == "duplicates":
-        twins = [
-            Duplicate(label=one.label, other=one.other, confidence=rounded(one.confidence), reason=one.reason)
-            for one in found.duplicates[offset : offset + limit]
-        ]
-        return AuditAnswer(kind=kind, total=len(found.duplicates), findings=twins)
-    listed = found.missing if kind == "missing" else found.wrong
-    open_ones = [one for one in listed if (one.image, one.label) not in judged]
+def _duplicates(found: Audit, offset: int, limit: int) -> AuditAnswer:
+    twins = [
+        Duplicate(label=one.label, other=one.other, confidence=rounded(one.confidence), reason=one.reason)
+        for one in found.duplicates[offset : offset + limit]
+    ]
+    return AuditAnswer(kind="duplicates", total=len(found.duplicates), findings=twins)
+
+
+def _page(kind: Kind, open_ones: Sequence[Found], offset: int, limit: int) -> AuditAnswer:
     findings = [
         Finding(
             image=one.image,
