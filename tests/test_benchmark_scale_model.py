@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from benchmarks.full_size import run
 from benchmarks.scale_model import LARGE, QUICK, Case, predict, simulate, table
 
 
@@ -23,3 +24,9 @@ def test_more_nodes_compute_less_and_move_more() -> None:
 
 def test_the_table_has_a_row_for_every_preset_and_size() -> None:
     assert len(table((2, 4)).rows) == 4
+
+
+def test_the_run_at_full_size_tells_what_it_took() -> None:
+    told = run("vse-ens", images=60, labels=50)
+    assert told["images"] == 60
+    assert told["peak_bytes"] > told["data_bytes"] > 0  # type: ignore[operator]

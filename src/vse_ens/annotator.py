@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
@@ -144,13 +143,14 @@ class Annotator:
         """What to learn from: pairs in memory, or parts sorted out by shard."""
         from vse_ens.data.part_files import PartFiles
         from vse_ens.data.partitioning import partition
+        from vse_ens.train.checkpoint import shards_folder
 
         parts = PartFiles.find(data) if isinstance(data, str | Path) else data
         if not isinstance(parts, PartFiles):
             return _annotations(parts)
         if checkpoint is None:
             raise ConfigError("a folder of parts needs checkpoint, a place on storage that all workers share")
-        return partition(parts, _sorted_out(checkpoint) / "pairs", self.settings.get("shards", _SHARDS))
+        return partition(parts, shards_folder(Path(checkpoint)) / "pairs", self.settings.get("shards", _SHARDS))
 
     def _config_for(self, pairs: Annotations | Partition, on_cluster: bool) -> Config:
         """The settings, and what a cluster or a partition decides where they do not."""
@@ -237,7 +237,6 @@ class Annotator:
         from vse_ens.train.checkpoint import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))
-        rmtree(_sorted_out(checkpoint), ignore_errors=True)
 
     # --- using ---
 
@@ -524,11 +523,6 @@ class Annotator:
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
-
-
-def _sorted_out(checkpoint: str | Path) -> Path:
-    """Where the pairs of a folder of parts are sorted out by shard."""
-    return Path(checkpoint).with_name(f"{Path(checkpoint).name}.shards")
 
 
 def _annotations(data: Any) -> Annotations:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,7 +21,6 @@ from vse_ens.config import Config
 from vse_ens.data.part_files import PartFiles
 from vse_ens.data.partitioning import partition
 from vse_ens.errors import ClusterError, DataError
-from vse_ens.run import ray_start
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
@@ -214,13 +212,6 @@ def test_a_node_killed_in_a_round_costs_the_round_and_not_a_byte(pool: Any, clus
     assert rounds(cluster_pool, keeps_state=True, harm=harm) == at_home(keeps_state=True)
     assert sum(node["Alive"] for node in cluster_pool._ray.nodes()) == 2
     assert len(cluster_pool._workers) == 2
-
-
-def test_a_cluster_that_is_not_there_is_told_in_a_sentence() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(ClusterError, match=f"^there is no Ray cluster to be had at {address}: .*refused; see docs/"):
-        ray_start._knock(address)
 
 
 def test_a_cluster_of_ones_own_is_out_of_reach_for_others(python: Any) -> None:

@@ -17,6 +17,8 @@ from vse_ens.errors import ConfigError
 from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.scorer import FunctionScorer
+from vse_ens.run.pool import LocalPool
+from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
 from vse_ens.train.shards.changes import apply_changes, changes_between, merge_changes
 from vse_ens.train.shards.exchanges import exchanges
@@ -146,6 +148,11 @@ def test_a_model_stopped_between_rounds_has_the_vectors_of_all_shards() -> None:
 def test_more_shards_than_images_are_refused() -> None:
     with pytest.raises(ConfigError, match="shards must be no more than the 40 images, got 41"):
         finished(small_config(shards=41), small_data())
+
+
+def test_a_pool_is_for_models_of_several_shards() -> None:
+    with Workers(1) as workers, pytest.raises(ConfigError, match="shards must be at least 2 on a cluster"):
+        Trainer(small_config(), small_data(), 1, LocalPool(workers))
 
 
 # --- what it costs ---

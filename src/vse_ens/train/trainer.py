@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import DataError
+from vse_ens.errors import ConfigError, DataError
 from vse_ens.evaluate.calibration import Calibration
 from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
@@ -54,6 +54,11 @@ class Trainer:
             raise DataError(
                 "no image has two labels, so that none can be held out and found by the others; bring more labels an "
                 "image, or use --preset opt-auc"
+            )
+        if pool is not None and config.shards < 2:
+            raise ConfigError(
+                "shards must be at least 2 on a cluster, and as many as it has cores to use them all: they are part of "
+                f"the model; got {config.shards}"
             )
         self.config = config = suited(config, data)
         self.history: list[EpochReport] = []
