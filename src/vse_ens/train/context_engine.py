@@ -44,7 +44,7 @@ class ContextEngine(Engine):
         longest = int(counts.max(initial=0))
         # The most inputs an image can have: its labels, and of their combinations no more than are used.
         combined = np.minimum(counts * (counts - 1) // 2, self._context.combinations.share * counts)
-        self._inputs = counts + combined if has_combinations else counts
+        self._draws, self._inputs = counts, counts + combined if has_combinations else counts
         # A batch ends with a whole image, so it may be longer than asked for by one image's labels.
         draws = 2 * self._schedule.batch + longest
         ratio = int(np.ceil((self._inputs / np.maximum(counts, 1)).max(initial=1)))
@@ -69,14 +69,15 @@ class ContextEngine(Engine):
         return work
 
     def _train_batch(self, chunks: list[NDArray[np.int64]], states: NDArray[np.uint64], step: Step) -> Work:
-        def starts(sizes: list[int]) -> NDArray[np.int64]:
-            return np.concatenate([[0], np.cumsum(sizes)])
+        first_visits = np.concatenate([[0], np.cumsum([len(chunk) for chunk in chunks])])
+        images = np.concatenate(chunks)
 
-        first_draws = starts(
-            [int((self._pairs.indptr[chunk + 1] - self._pairs.indptr[chunk]).sum()) for chunk in chunks]
-        )
-        first_visits = starts([len(chunk) for chunk in chunks])
-        first_entries = starts([int(self._inputs[chunk].sum()) for chunk in chunks])
+        def starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+            """What lies before each chunk, by the sizes of all images."""
+            before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])
+            return before[first_visits]
+
+        first_draws, first_entries = starts(self._draws), starts(self._inputs)
         counts = apart(len(chunks), COUNTS, np.int64)
 
         def compute(piece: int, worker: int) -> float:
@@ -113,6 +114,6 @@ class ContextEngine(Engine):
         tasks: list[Task] = [partial(move_labels, *edge) for edge in ranges(len(self._tables.labels), pieces)]
         tasks += [partial(move_inputs, *edge) for edge in ranges(len(self._context.inputs), pieces)]
         if self._config.has_features:
-            tasks += move_feature_rows(self._tables, self._features, np.concatenate(chunks), self._moves, pieces)
+            tasks += move_feature_rows(self._tables, self._features, images, self._moves, pieces)
         self._workers.run(tasks)
         return Work(counts.sum(axis=0), float(total))
