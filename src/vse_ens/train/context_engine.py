@@ -74,8 +74,8 @@ class ContextEngine(Engine):
 
         def starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
             """What lies before each chunk, by the sizes of all images."""
-            before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])
-            return before[first_visits]
+            before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])[first_visits]
+            return before
 
         first_draws, first_entries = starts(self._draws), starts(self._inputs)
         counts = apart(len(chunks), COUNTS, np.int64)
