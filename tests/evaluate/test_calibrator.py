@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from model.top_labels import top_labels
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.rows import Rows
 from vse_ens.data.scenes import scenes
@@ -15,7 +16,6 @@ from vse_ens.evaluate.calibrator import Calibrator, best_temperature, calibrate,
 from vse_ens.evaluate.reliability import expected_calibration_error
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
-from vse_ens.model.ranking import top_labels
 from vse_ens.streams import Streams
 
 

@@ -1,4 +1,4 @@
-"""The best labels of an image, exactly."""
+"""The best labels of rows of scores: what the kernels of `vse_ens.model.suggesting` must find too."""
 
 from __future__ import annotations
 
