@@ -45,7 +45,10 @@ class Observed:
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         # The pattern of the path, not the path: what anyone may type would make endless metrics and forged lines.
-        route = getattr(scope.get("route"), "path", "(none)")
+        page = scope["path"].startswith("/static/")
+        route = "/static" if page else getattr(scope.get("route"), "path", "(none)")
         self._metrics.requests.labels(route, str(status or "gone")).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        _log.info("%s %s %s %.1f ms", scope["method"], route, status or "gone", 1e3 * seconds)
+        # A page is made of many files, which nobody wants to read about.
+        level = logging.DEBUG if page else logging.INFO
+        _log.log(level, "%s %s %s %.1f ms", scope["method"], route, status or "gone", 1e3 * seconds)
