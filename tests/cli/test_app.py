@@ -133,3 +133,10 @@ def test_any_locale_prints_any_unicode(python: Callable[..., subprocess.Complete
     code = "from vse_ens.cli.app import main; main(['gr\\xf6\\xdfe \\u65e5\\u672c'])"
     done = python(code, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.stderr == "error: no such command 'größe 日本' (see 'vse --help')\n"
+
+
+def test_a_shell_can_complete(vse: Vse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_VSE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "vse se")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert vse().out.split() == ["search", "serve"]
