@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
-
-from vse_ens.service.refusals import Refusal
 
 
 class _StrictRequest(Request):
@@ -17,7 +15,8 @@ class _StrictRequest(Request):
         try:
             return from_json(await self.body(), allow_inf_nan=False)
         except ValueError as error:
-            raise Refusal(400, f"the body is not JSON: {error}") from None
+            # FastAPI would put a sentence of its own in the place of any other exception.
+            raise HTTPException(400, f"the body is not JSON: {error}") from None
 
 
 class StrictRoute(APIRoute):
