@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from run.toy_workshop import FACTORY, MERGE
+from run.toy_workshop import BENCH, FACTORY, MERGE
 from vse_ens.run.pool import LocalPool, resolve
 from vse_ens.run.threads import Workers
 
@@ -29,3 +29,9 @@ def test_a_pool_that_is_not_open_says_so() -> None:
 
 def test_a_name_leads_to_what_it_names() -> None:
     assert resolve("vse_ens.run.pool.LocalPool") is LocalPool
+
+
+def test_tasks_are_worked_off_at_a_bench() -> None:
+    with Workers(1) as workers:
+        found = LocalPool(workers).map(BENCH, {"number": 10}, [{"number": number} for number in range(3)])
+        assert [one["number"] for one in found] == [10, 11, 12]

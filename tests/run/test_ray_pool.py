@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from run.toy_workshop import FACTORY, MERGE
+from run.toy_workshop import BENCH, FACTORY, MERGE
 from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import Config
 from vse_ens.data.part_files import PartFiles
@@ -143,6 +143,44 @@ def test_an_error_of_the_work_itself_is_told_and_not_tried_again(pool: Any, tmp_
     harm = {"parts": [1], "kind": "slip", "mark": str(tmp_path / "other")}
     with pytest.raises(ClusterError, match="ZeroDivisionError: a slip"):
         rounds(cluster_pool, keeps_state=True, harm=harm)
+
+
+TASKS = [{"number": np.array([number])} for number in range(40)]
+
+
+def added(pool: Pool, tasks: list[dict[str, Any]]) -> list[int]:
+    return [int(one["number"][0]) for one in pool.map(BENCH, {"number": 100}, tasks)]
+
+
+def test_tasks_go_to_all_workers_and_results_come_in_order(pool: Any) -> None:
+    found = list(pool().map(BENCH, {"number": 100}, TASKS))
+    assert [int(one["number"][0]) for one in found] == list(range(100, 140))
+    assert len({one["process"] for one in found}) == 3
+
+
+@pytest.mark.parametrize("kind", ["killed", "hangs"])
+def test_tasks_of_a_lost_worker_are_done_by_others_and_its_parts_go_on(pool: Any, tmp_path: Path, kind: str) -> None:
+    cluster_pool = pool(timeout=4.0)
+    cluster_pool.open(FACTORY, {"keeps_state": True}, PARTS)
+    with Workers(1) as workers:
+        home = LocalPool(workers)
+        home.open(FACTORY, {"keeps_state": True}, PARTS)
+        harm = {"kind": kind, "mark": str(tmp_path / "mark")}
+        for tasks in (TASKS, [*TASKS[:7], {**TASKS[7], "harm": harm}, *TASKS[8:]], TASKS):
+            wanted = home.run({"number": 1.0}, {}, MERGE).merged
+            assert cluster_pool.run({"number": 1.0}, {}, MERGE).merged == wanted
+            assert added(cluster_pool, tasks) == list(range(100, 140))
+        assert (tmp_path / "mark").exists()
+
+
+def test_what_is_wrong_with_a_task_or_with_all_is_told(pool: Any, tmp_path: Path) -> None:
+    cluster_pool = pool()
+    with pytest.raises(DataError, match="there is no number to add"):
+        list(cluster_pool.map(BENCH, {"number": None}, TASKS))
+    harm = {"kind": "bad data", "mark": str(tmp_path / "mark")}
+    with pytest.raises(DataError, match="this part is bad"):
+        added(cluster_pool, [*TASKS, {**TASKS[0], "harm": harm}])
+    assert added(cluster_pool, TASKS) == list(range(100, 140))
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from vse_ens.errors import DataError
-from vse_ens.run.pool import Plain
+from vse_ens.run.pool import Bench, Plain
 from vse_ens.run.threads import Workers
 
 FACTORY = f"{__name__}.ToyWorkshop"
 MERGE = f"{__name__}.joined"
+BENCH = f"{__name__}.toy_bench"
 
 
 class ToyWorkshop:
@@ -76,3 +77,16 @@ def _harm(harm: dict[str, Any]) -> None:
 def joined(left: Plain, right: Plain) -> Plain:
     """Shows in which order and by which tree results were merged."""
     return {"text": f"[{left['text']} {right['text']}]"}
+
+
+def toy_bench(settings: Plain, workers: Workers) -> Bench:
+    """Adds a number to that of the task."""
+    if settings["number"] is None:
+        raise DataError("there is no number to add")
+
+    def work(task: Plain) -> Plain:
+        if "harm" in task:
+            _harm(task["harm"])
+        return {"number": task["number"] + settings["number"], "process": os.getpid()}
+
+    return work

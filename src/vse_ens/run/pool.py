@@ -3,13 +3,16 @@
 A workshop is made by a factory, a class or function given by its dotted name, so that another process can make one too:
 `factory(settings, workers)`. It has the methods of `Workshop`. What goes in and out is arrays, numbers and text, in
 dictionaries and lists: anything else would tie the two ends to one version of the code.
+
+Work that needs nothing but a task of its own is done at a bench: `factory(settings, workers)` makes a function from a
+task to its result, and any worker may take any task.
 """
 
 from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +21,9 @@ from vse_ens.run.tree import merge_in_tree
 
 Plain = Mapping[str, Any]
 """Arrays, numbers and text by name."""
+
+Bench = Callable[[Plain], Plain]
+"""From a task to its result; what it is told of before, by its settings, is the same for all tasks."""
 
 
 class Workshop(Protocol):
@@ -88,6 +94,12 @@ class Pool(Protocol):
     def save(self, arguments: Plain) -> Iterator[Plain]:
         """The states of all parts, in order; a part that is lost later goes on from here."""
 
+    def map(self, factory: str, settings: Plain, tasks: Sequence[Plain]) -> Iterator[Plain]:
+        """The results of tasks in their order, as they come, from benches that the factory of that name makes.
+
+        No more results are held than there are workers to be kept busy. What is open stays open.
+        """
+
     def close(self) -> None:
         """Let go of the workers."""
 
@@ -133,6 +145,11 @@ class LocalPool:
     def save(self, arguments: Plain) -> Iterator[Plain]:
         """The states of all parts, in order."""
         return (self._open.save(part, arguments) for part in range(self._parts))
+
+    def map(self, factory: str, settings: Plain, tasks: Sequence[Plain]) -> Iterator[Plain]:
+        """The results of tasks, one after another, each on all threads."""
+        bench: Bench = resolve(factory)(settings, self._workers)
+        return map(bench, tasks)
 
     def close(self) -> None:
         """Forget the parts."""

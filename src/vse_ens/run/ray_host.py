@@ -5,25 +5,44 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from vse_ens.run.pool import Plain, Workshop, resolve
+from vse_ens.run.pool import Bench, Plain, Workshop, resolve
 from vse_ens.run.threads import Workers
 
 
 class Host:
-    """A workshop in a process of its own. Calls are worked off one after another, in the order they were made."""
+    """A workshop and a bench in a process of their own. Calls are worked off one after another, as they were made."""
 
-    def __init__(self, factory: str, settings: Plain, threads: int) -> None:
-        self._workshop: Workshop = resolve(factory)(settings, Workers(threads))
+    _workshop: Workshop
+    _bench: Bench
 
-    def about(self) -> dict[str, Any]:
-        """Where this is, and whether parts that are lost have to be brought back to where they were."""
+    def __init__(self, threads: int) -> None:
+        self._workers = Workers(threads)
+
+    def about(self) -> dict[str, str]:
+        """Where this is."""
         import ray
 
         return {
             "node": ray.get_runtime_context().get_node_id(),
             "address": ray.util.get_node_ip_address(),  # type: ignore[no-untyped-call]
-            "keeps_state": self._workshop.keeps_state,
         }
+
+    def open(self, factory: str, settings: Plain) -> bool:
+        """Make a workshop; whether parts that are lost have to be brought back to where they were."""
+        self._workshop = resolve(factory)(settings, self._workers)
+        return self._workshop.keeps_state
+
+    def prepare(self, factory: str, settings: Plain) -> None:
+        """Make a bench, in place of the one before."""
+        self._bench = resolve(factory)(settings, self._workers)
+
+    def do(self, task: Plain) -> Plain:
+        """Work on a task at the bench."""
+        return self._bench(task)
+
+    def clear(self) -> None:
+        """Let go of the bench, and of what it was told."""
+        del self._bench
 
     def add(self, part: int, arguments: Plain, state: Plain) -> None:
         """Take in a part, in a state it was saved in."""

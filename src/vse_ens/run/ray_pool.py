@@ -8,35 +8,21 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vse_ens.errors import ClusterError, VseError
+from vse_ens.errors import ClusterError
 from vse_ens.run.pool import Plain, Round, Share, amount
+from vse_ens.run.ray_calls import LEAST_SECONDS, MOST_LOSSES, TIMES_LONGEST, Lost, Worker, answer
 from vse_ens.run.ray_host import Host
 from vse_ens.run.ray_start import start
+from vse_ens.run.ray_tasks import Errand
 from vse_ens.run.tree import merge_in_tree
 
-# A run may take so many times as long as the longest before it, and never has less than so many seconds.
-_TIMES_LONGEST = 10.0
-_LEAST_SECONDS = 60.0
 # A worker starts, loads its packages and compiles nothing.
 _SECONDS_TO_START = 120.0
-# How often in one round workers may be lost before it is given up: then it is the work that ends them.
-_MOST_LOSSES = 5
 _MOMENT = 1.0
-
-
-@dataclass(eq=False)
-class _Worker:
-    """An actor, and the parts it has."""
-
-    name: str
-    node: str
-    actor: Any
-    parts: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -44,7 +30,7 @@ class _Part:
     """All that it takes to make a part again."""
 
     arguments: Any
-    worker: _Worker
+    worker: Worker
     state: Plain = field(default_factory=dict)
     runs: list[tuple[Any, Plain]] = field(default_factory=list)
     """Since the state was saved, the one under way included."""
@@ -62,14 +48,6 @@ class _Flight:
     """When that was."""
 
 
-class _Lost(Exception):  # noqa: N818  # a thing that happens, not a fault
-    """Workers are gone, or did not answer in time; which ones, where that is known."""
-
-    def __init__(self, workers: Iterable[_Worker] = ()) -> None:
-        super().__init__()
-        self.workers = list(workers)
-
-
 class RayPool:
     """Actors of a Ray cluster, each with some of the parts.
 
@@ -83,9 +61,10 @@ class RayPool:
         self._most_workers = workers
         self._timeout = timeout
         self._longest = 0.0
-        self._workers: list[_Worker] = []
+        self._workers: list[Worker] = []
         self._parts: list[_Part] = []
-        self._make_actor: Callable[[], Any] | None = None
+        self._opened: tuple[str, Any] | None = None
+        """The factory of the workshops and their settings."""
         self._threads = 1
         self._keeps_state = False
         self._names = itertools.count(1)
@@ -93,37 +72,36 @@ class RayPool:
     # --- opening and closing ---
 
     def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
-        """Start the workers and share out the parts."""
-        self._end_workers()
-        cores = self._cores()
-        count = max(1, min(len(parts), sum(cores), self._most_workers or sum(cores)))
-        self._threads = max(1, min(sum(cores) // count, min(cores, default=1)))
-        kind = self._ray.remote(Host).options(num_cpus=self._threads, scheduling_strategy="SPREAD")
-        stored = self._ray.put(settings)
-        self._make_actor = lambda: kind.remote(factory, stored, self._threads)
-        self._add_workers(count)
-        if not self._workers:
-            raise ClusterError(
-                f"no worker of the cluster was ready within {_SECONDS_TO_START:.0f} s; `ray status` tells whether it "
-                "has free cores"
-            )
+        """Have the workers make workshops, and share out the parts."""
+        self._parts, self._opened = [], None
+        self._staff(len(parts))
+        self._opened = factory, self._ray.put(settings)
+        opening = [worker.actor.open.remote(*self._opened) for worker in self._workers]
+        for worker in self._workers:
+            worker.parts.clear()
+        answers = [self._told(reference, default=True) for reference in opening]
+        self._keeps_state = any(answers)
         # Neighbouring parts to one worker and neighbouring workers on one node: what is merged first need not travel.
         self._workers.sort(key=lambda worker: worker.node)
-        self._parts = []
         placed = []
         for number, arguments in enumerate(parts):
             worker = self._workers[number * len(self._workers) // len(parts)]
             self._parts.append(_Part(self._ray.put(arguments), worker))
             placed.append(self._place(number, worker))
         for reference in placed:
-            # What is wrong with a part is told now; a worker that is lost is missed by the first run.
-            with suppress(_Lost):
-                self._get(reference, self._timeout)
+            self._told(reference)
+
+    def _told(self, reference: Any, default: Any = None) -> Any:
+        """What a call gave. What is wrong with it is told now; a worker that is lost is missed by the first run."""
+        try:
+            return self._get(reference, self._timeout)
+        except Lost:
+            return default
 
     def close(self) -> None:
         """End the workers, and the cluster if it was started for them."""
         self._end_workers()
-        self._parts = []
+        self._parts, self._opened = [], None
         if self._ours:
             self._ray.shutdown()
 
@@ -138,27 +116,42 @@ class RayPool:
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         return [int(node["Resources"]["CPU"]) for node in nodes if node["Resources"].get("CPU", 0) >= 1]
 
+    def _staff(self, tasks: int) -> None:
+        """See to it that there are workers, as many as there is work for."""
+        cores = self._cores()
+        count = max(1, min(tasks, sum(cores), self._most_workers or sum(cores)))
+        if len(self._workers) == count:
+            return
+        self._end_workers()
+        self._threads = max(1, min(sum(cores) // count, min(cores, default=1)))
+        self._add_workers(count)
+        if not self._workers:
+            raise ClusterError(
+                f"no worker of the cluster was ready within {_SECONDS_TO_START:.0f} s; `ray status` tells whether it "
+                "has free cores"
+            )
+
     def _add_workers(self, count: int) -> None:
         """Start so many; those that are not ready in time are left out."""
-        if self._make_actor is None:
-            raise RuntimeError("the pool is not open")
-        actors = [self._make_actor() for _ in range(count)]
+        kind = self._ray.remote(Host).options(num_cpus=self._threads, scheduling_strategy="SPREAD")
+        actors = [kind.remote(self._threads) for _ in range(count)]
         answers = [actor.about.remote() for actor in actors]
         self._ray.wait(answers, num_returns=count, timeout=_SECONDS_TO_START)
-        for actor, answer in zip(actors, answers, strict=True):
+        for actor, reference in zip(actors, answers, strict=True):
             try:
-                about = self._get(answer, 0.0)
-            except _Lost:
+                about = self._get(reference, 0.0)
+            except Lost:
                 self._ray.kill(actor)
             else:
-                self._keeps_state = about["keeps_state"]
+                if self._opened:
+                    actor.open.remote(*self._opened)
                 name = f"{about['address']}, worker {next(self._names)}"
-                self._workers.append(_Worker(name, about["node"], actor))
+                self._workers.append(Worker(name, about["node"], actor))
 
     def _end_workers(self) -> None:
         for worker in self._workers:
             self._ray.kill(worker.actor)
-        self._workers = []
+        self._workers.clear()
 
     # --- running ---
 
@@ -170,19 +163,19 @@ class RayPool:
             part.runs.append((stored, arguments))
         flights = [self._start(number) for number in range(len(self._parts))]
         repeated = 0
-        for _ in range(_MOST_LOSSES):
+        for _ in range(MOST_LOSSES):
             try:
                 self._wait(flights, repeated)
                 merged = self._merge([flight.result for flight in flights], merge)
                 break
-            except _Lost as lost:
+            except Lost as lost:
                 for number in self._bring_back(lost.workers or self._silent()):
                     self._repeat(number, self._parts[number].runs[:-1])
                     flights[number] = self._start(number)
                     repeated = len(self._parts[number].runs) - 1
         else:
             raise ClusterError(
-                f"workers were lost {_MOST_LOSSES} times in one round, so that it cannot be done; the logs of Ray tell "
+                f"workers were lost {MOST_LOSSES} times in one round, so that it cannot be done; the logs of Ray tell "
                 "what ended them"
             )
         seconds = time.perf_counter() - began
@@ -197,22 +190,22 @@ class RayPool:
         """Until all reports are there, some of them after so many runs that have to be repeated."""
         waiting = {flight.report: number for number, flight in enumerate(flights) if not flight.landed}
         end = time.monotonic() + self._patience() * (1 + repeated)
-        lost: set[_Worker] = set()
+        lost: set[Worker] = set()
         while waiting:
             # One loss seldom comes alone: who else is gone shows within a moment.
             allowed = _MOMENT if lost else end - time.monotonic()
             ready, _ = self._ray.wait(list(waiting), timeout=max(0.0, allowed))
             if not ready:
-                raise _Lost(lost or {self._parts[number].worker for number in waiting.values()})
+                raise Lost(lost or {self._parts[number].worker for number in waiting.values()})
             for report in ready:
                 number = waiting.pop(report)
                 try:
-                    flights[number].landed = self._get(report, _LEAST_SECONDS)
+                    flights[number].landed = self._get(report, LEAST_SECONDS)
                     flights[number].seen = time.perf_counter()
-                except _Lost:
+                except Lost:
                     lost.add(self._parts[number].worker)
         if lost:
-            raise _Lost(lost)
+            raise Lost(lost)
 
     def _shares(self, flights: list[_Flight], seconds: float) -> Iterator[Share]:
         last = max(flight.seen for flight in flights)
@@ -242,18 +235,18 @@ class RayPool:
         return self._parts[number].worker.actor.save.remote(number, arguments)
 
     def _saved(self, number: int, saving: list[Any], arguments: Plain) -> Plain:
-        for _ in range(_MOST_LOSSES):
+        for _ in range(MOST_LOSSES):
             try:
                 state: Plain = self._get(saving[number], self._patience())
-            except _Lost:
+            except Lost:
                 for other in self._bring_back([self._parts[number].worker]):
                     self._repeat(other, self._parts[other].runs)
                     saving[other] = self._begin_saving(other, arguments)
             else:
                 return state
-        raise ClusterError(f"part {number} was lost {_MOST_LOSSES} times while it was saved; the logs of Ray tell why")
+        raise ClusterError(f"part {number} was lost {MOST_LOSSES} times while it was saved; the logs of Ray tell why")
 
-    def _place(self, number: int, worker: _Worker) -> Any:
+    def _place(self, number: int, worker: Worker) -> Any:
         part = self._parts[number]
         part.worker = worker
         worker.parts.add(number)
@@ -271,21 +264,39 @@ class RayPool:
     def _merge(self, results: list[Any], function: str) -> Plain:
         """Two at a time, each on the worker that has the left one."""
 
-        def merge(left: tuple[_Worker, Any], right: tuple[_Worker, Any]) -> tuple[_Worker, Any]:
+        def merge(left: tuple[Worker, Any], right: tuple[Worker, Any]) -> tuple[Worker, Any]:
             return left[0], left[0].actor.merge.remote(function, left[1], right[1])
 
         _, merged = merge_in_tree(zip((part.worker for part in self._parts), results, strict=True), merge)
         found: Plain = self._get(merged, self._patience())
         return found
 
+    # --- tasks ---
+
+    def map(self, factory: str, settings: Plain, tasks: Sequence[Plain]) -> Iterator[Plain]:
+        """The results of tasks in their order; each worker has the next one at hand while it is at one."""
+        if not self._workers:
+            self._staff(len(tasks))
+        bench = factory, self._ray.put(settings)
+        errand = Errand(self._ray, self._workers, self._replace, bench, tasks, self._timeout)
+        try:
+            yield from errand.results()
+        finally:
+            errand.clear()
+
     # --- losing ---
 
     def _patience(self) -> float:
         """Seconds that a run may take."""
-        allowed = max(_LEAST_SECONDS, _TIMES_LONGEST * self._longest) if self._longest else self._timeout
+        allowed = max(LEAST_SECONDS, TIMES_LONGEST * self._longest) if self._longest else self._timeout
         return min(self._timeout, allowed)
 
-    def _bring_back(self, lost: list[_Worker]) -> list[int]:
+    def _replace(self, lost: list[Worker]) -> None:
+        """Between two rounds."""
+        for number in self._bring_back(lost):
+            self._repeat(number, self._parts[number].runs)
+
+    def _bring_back(self, lost: list[Worker]) -> list[int]:
         """Make the parts of lost workers again on others, as they were when they were saved; which ones they are."""
         for worker in lost:
             self._ray.kill(worker.actor)  # a worker that hangs is ended; one that is gone stays gone
@@ -299,32 +310,17 @@ class RayPool:
             self._place(number, min(self._workers, key=lambda worker: len(worker.parts)))
         return numbers
 
-    def _silent(self) -> list[_Worker]:
+    def _silent(self) -> list[Worker]:
         """Workers that do not answer though they have nothing to do."""
         answers = [worker.actor.about.remote() for worker in self._workers]
-        self._ray.wait(answers, num_returns=len(answers), timeout=_LEAST_SECONDS)
+        self._ray.wait(answers, num_returns=len(answers), timeout=LEAST_SECONDS)
         silent = []
-        for worker, answer in zip(self._workers, answers, strict=True):
+        for worker, reference in zip(self._workers, answers, strict=True):
             try:
-                self._get(answer, 0.0)
-            except _Lost:
+                self._get(reference, 0.0)
+            except Lost:
                 silent.append(worker)
         return silent
 
     def _get(self, reference: Any, timeout: float) -> Any:
-        """What a call gave; a worker's own error is raised here, a lost worker is `_Lost`."""
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(reference, timeout=timeout)
-        except errors.RayTaskError as error:
-            cause = error.cause
-            # Some losses come as the error of a call that waited for what was lost.
-            if isinstance(cause, errors.RayError):
-                raise _Lost from error
-            if isinstance(cause, VseError):
-                raise cause from None
-            raise ClusterError(
-                f"a worker failed with {type(cause).__name__}: {cause}; this is a fault of ours"
-            ) from error
-        except (errors.RayError, errors.GetTimeoutError) as error:
-            raise _Lost from error
+        return answer(self._ray, reference, timeout)
