@@ -24,6 +24,7 @@ from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.kernels.tables import Pairs
 from vse_ens.memory.learn import SUPPORT, learn_memory
 from vse_ens.model.memory import LabelMemory
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
 _REGULARIZATION = 10.0
@@ -96,7 +97,7 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     known = split.train
     forms = {"dense_labels": len(known.labels)} if support is None else {"dense_labels": 0, "support": support}
     started = time.perf_counter()
-    memory = learn_memory(known, _REGULARIZATION, workers, **forms)
+    memory = learn_memory(known, _REGULARIZATION, LocalPool(workers), **forms)
     seconds = time.perf_counter() - started
     found = summarise(evaluate(memory_scorer(memory, known), known, split.test))
     return {

@@ -32,6 +32,7 @@ from vse_ens.model.model import Model
 from vse_ens.model.search import ImageSearch, Query
 from vse_ens.model.store import StoredModel, save_model
 from vse_ens.model.suggesting import Suggester
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
 _TOP = 5
@@ -177,7 +178,7 @@ def search(sizes: Sizes) -> dict[str, Any]:
     small = _first_images(data, sizes.trained_images)
     fitted = Annotator(seed=0, epochs=4, validate=False).fit(small)
     with Workers() as team:
-        model = Model(fitted.embeddings_, learn_memory(small, 100.0, team), 10.0)
+        model = Model(fitted.embeddings_, learn_memory(small, 100.0, LocalPool(team)), 10.0)
         exact = ImageSearch(model, data, run=team.run)
         totals = _seconds(lambda: exact.log_totals)
         built: list[ImageIndex] = []

@@ -118,8 +118,9 @@ def slow_counts(matrix: NDArray[np.bool_]) -> dict[tuple[int, int], int]:
 
 @given(matrices, st.integers(1, 14))
 def test_counts_are_counted_and_those_above_the_last_go_there(matrix: NDArray[np.bool_], last: int) -> None:
-    histogram = np.zeros(last + 1, np.int64)
-    count_counts(csr(matrix), csr(matrix.T), histogram)
+    histogram, labels = np.zeros(last + 1, np.int64), matrix.shape[1]
+    for start, end in ((0, labels // 2), (labels // 2, labels)):
+        count_counts(csr(matrix), csr(matrix.T), histogram, start, end)
     counts = np.minimum(list(slow_counts(matrix).values()), last).astype(np.int64)
     assert histogram.tolist() == np.bincount(counts, minlength=last + 1).tolist()
 
@@ -127,10 +128,14 @@ def test_counts_are_counted_and_those_above_the_last_go_there(matrix: NDArray[np
 @given(matrices, st.integers(1, 14))
 def test_pairs_of_so_many_images_are_collected_with_their_counts(matrix: NDArray[np.bool_], fewest: int) -> None:
     expected = {pair: count for pair, count in slow_counts(matrix).items() if count >= fewest}
-    # A row more than is needed, to see that it stays as it was.
-    pairs, counts = np.full((len(expected) + 1, 2), -1, np.int32), np.full(len(expected) + 1, -1, np.int32)
-    collect_pairs(csr(matrix), csr(matrix.T), fewest, pairs, counts)
-    assert (pairs[-1] == -1).all()
-    assert counts[-1] == -1
-    found = {(a, b): count for (a, b), count in zip(pairs[:-1].tolist(), counts[:-1].tolist(), strict=True)}
+    labels = matrix.shape[1]
+    found: dict[tuple[int, int], int] = {}
+    for first, last in ((0, labels // 2), (labels // 2, labels)):
+        own = sum(first <= pair[0] < last for pair in expected)
+        # A row more than is needed, to see that it stays as it was.
+        pairs, counts = np.full((own + 1, 2), -1, np.int32), np.full(own + 1, -1, np.int32)
+        assert collect_pairs(csr(matrix), csr(matrix.T), fewest, pairs, counts, first, last) == own
+        assert (pairs[-1] == -1).all()
+        assert counts[-1] == -1
+        found |= {(a, b): count for (a, b), count in zip(pairs[:-1].tolist(), counts[:-1].tolist(), strict=True)}
     assert found == expected

@@ -16,6 +16,7 @@ from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.kernels.tables import Pairs
 from vse_ens.memory.learn import DENSE_LABELS, ROW_POWER, SUPPORT, held_bytes, learn_memory, memory_bytes
 from vse_ens.model.memory import LabelMemory
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
 DATA = annotations(np.random.default_rng(0).random((200, 30)) < 0.2)
@@ -23,7 +24,7 @@ DATA = annotations(np.random.default_rng(0).random((200, 30)) < 0.2)
 
 def test_few_labels_get_the_closed_form_with_weighed_images() -> None:
     with Workers(1) as worker:
-        memory = learn_memory(DATA, 4.0, worker)
+        memory = learn_memory(DATA, 4.0, LocalPool(worker))
     assert memory.is_dense
     expected = ridge_by_columns(gram_by_products(DATA, ROW_POWER), 4.0)
     np.testing.assert_allclose(memory.values, expected, rtol=1e-4, atol=1e-6)
@@ -31,7 +32,7 @@ def test_few_labels_get_the_closed_form_with_weighed_images() -> None:
 
 def test_more_labels_get_the_sparse_form() -> None:
     with Workers(1) as worker:
-        memory = learn_memory(DATA, 4.0, worker, dense_labels=29, support=3)
+        memory = learn_memory(DATA, 4.0, LocalPool(worker), dense_labels=29, support=3)
     assert not memory.is_dense
     assert np.bincount(memory.indices).tolist() == [3] * 30
 
@@ -39,15 +40,15 @@ def test_more_labels_get_the_sparse_form() -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
 def test_a_regularization_that_cannot_work_is_refused(value: float) -> None:
     with Workers(1) as worker, pytest.raises(ConfigError, match="regularization of the memory must be a number above"):
-        learn_memory(DATA, value, worker)
+        learn_memory(DATA, value, LocalPool(worker))
 
 
 @pytest.mark.parametrize("images", [0, 3])
 def test_pairs_of_lonely_labels_say_nothing(images: int) -> None:
     data = annotations(np.eye(3, dtype=bool)[:images].reshape(images, 3))
     with Workers(1) as worker:
-        assert not learn_memory(data, 1.0, worker).values.any()
-        assert not len(learn_memory(data, 1.0, worker, dense_labels=0).values)
+        assert not learn_memory(data, 1.0, LocalPool(worker)).values.any()
+        assert not len(learn_memory(data, 1.0, LocalPool(worker), dense_labels=0).values)
 
 
 def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
@@ -63,7 +64,7 @@ def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
 
 def test_what_is_held_is_known_before() -> None:
     with Workers(1) as worker:
-        dense, sparse = (learn_memory(DATA, 4.0, worker, dense_labels=labels) for labels in (30, 0))
+        dense, sparse = (learn_memory(DATA, 4.0, LocalPool(worker), dense_labels=labels) for labels in (30, 0))
     assert held_bytes(30, 10**6) == dense.nbytes
     assert sparse.nbytes <= 8 + 8 * (30 + 30 * SUPPORT)
 
@@ -83,7 +84,7 @@ def test_the_sparse_form_is_near_the_closed_one_on_real_pairs(shared_data: Path)
         return float(summarise(found)["recall@10"])
 
     with Workers(1) as worker:
-        dense = recall(learn_memory(known, 10.0, worker))
-        sparse = recall(learn_memory(known, 10.0, worker, dense_labels=0))
+        dense = recall(learn_memory(known, 10.0, LocalPool(worker)))
+        sparse = recall(learn_memory(known, 10.0, LocalPool(worker), dense_labels=0))
     assert dense == pytest.approx(0.590, abs=0.008)
     assert dense - 0.02 < sparse < dense + 0.01

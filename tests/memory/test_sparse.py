@@ -9,9 +9,9 @@ from baselines.cases import Matrix, annotations, matrices
 from memory.ridge import gram_by_products, ridge_by_columns, supports_by_sorting
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
-from vse_ens.memory.counting import sources
 from vse_ens.memory.sparse import MOST_SUMS, partner_memory
 from vse_ens.model.memory import LabelMemory
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
 
@@ -25,7 +25,8 @@ def learn(
     data: Annotations, regularization: float, support: int, *, row_power: float = 0.0, most_sums: int = MOST_SUMS
 ) -> LabelMemory:
     with Workers(1) as worker:
-        return partner_memory(sources(data, row_power), regularization, support, worker, most_sums=most_sums)
+        pool = LocalPool(worker)
+        return partner_memory(data, regularization, support, pool, row_power=row_power, most_sums=most_sums)
 
 
 def written_out(memory: LabelMemory) -> np.ndarray:
@@ -63,9 +64,11 @@ def test_a_support_holds_the_labels_that_alone_tell_most(support: int) -> None:
 
 
 def test_any_number_of_workers_gives_the_same_bytes() -> None:
-    pairs = sources(random_pairs(300, 700, 0.02), 0.5)
+    data = random_pairs(300, 700, 0.02)
     with Workers(1) as one, Workers(3) as three:
-        alone, together = (partner_memory(pairs, 5.0, 16, team).arrays() for team in (one, three))
+        alone, together = (
+            partner_memory(data, 5.0, 16, LocalPool(team), row_power=0.5).arrays() for team in (one, three)
+        )
     assert all(alone[name].tobytes() == together[name].tobytes() for name in alone)
 
 

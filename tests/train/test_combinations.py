@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kernels.problems import annotations, random_annotations
+from memory.cut import CUTS, cut_labels, in_folder
 from vse_ens.data.annotations import Annotations
+from vse_ens.run.pool import LocalPool
+from vse_ens.run.threads import Workers
 from vse_ens.train import combinations as choosing
 from vse_ens.train.combinations import common_combinations
 
@@ -67,3 +71,21 @@ def test_counts_too_high_to_tell_apart_are_cut_at_the_limit(monkeypatch: pytest.
     assert chosen(data, 2) == [(2, 3), (0, 1)]
     assert chosen(data, 3) == [(2, 3), (0, 1), (4, 5)]
     assert chosen(data, 9) == [(2, 3), (0, 1), (4, 5), (6, 7)]
+
+
+@pytest.mark.parametrize("most", [20, 10_000])
+def test_neither_the_cut_nor_the_place_of_the_pairs_changes_what_is_chosen(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = random_annotations(images=300, labels=28, most=8)
+    pairs = in_folder(data, tmp_path)
+    assert pairs.counts.labels == 28
+    expected = common_combinations(data, most)
+    assert 0 < len(expected) <= most
+    for tasks in CUTS:
+        cut_labels(monkeypatch, 28, tasks)
+        with Workers(2) as workers:
+            for known in (data, pairs):
+                found = common_combinations(known, most, LocalPool(workers))
+                assert found.dtype == expected.dtype
+                assert found.tobytes() == expected.tobytes()

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from vse_ens.baselines.checks import check_number, check_whole
 from vse_ens.baselines.contract import Baseline, FittedBaseline
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.rows import Rows
+from vse_ens.data.turned import turned
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.cooccurrence import NO_LABEL, add_partners, find_partners
 from vse_ens.kernels.tables import Pairs
-from vse_ens.memory.counting import images_by_label
 
 AGGREGATIONS = ("sum", "vote")
 
@@ -53,7 +54,8 @@ class Cooccurrence(Baseline):
         labels = len(data.labels)
         partners = np.empty((labels, min(self.candidates, max(labels - 1, 0))), np.int32)
         together = np.empty_like(partners)
-        find_partners(Pairs(data.indptr, data.indices), images_by_label(data), partners, together)
+        by_label = turned(Rows(data.indptr, data.indices), labels)
+        find_partners(Pairs(data.indptr, data.indices), Pairs(*by_label), partners, together)
         return FittedCooccurrence(data, partners, self._weights(data.images_per_label, partners, together))
 
     def _weights(

@@ -13,9 +13,10 @@ from vse_ens.baselines.contract import Baseline, FittedBaseline
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.tables import Pairs
 from vse_ens.memory.closed_form import label_weights
-from vse_ens.memory.counting import gram, sources
+from vse_ens.memory.counting import gram
 from vse_ens.memory.ease_cost import refuse_unaffordable
 from vse_ens.model.memory import LabelMemory
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
 
@@ -40,7 +41,7 @@ class Ease(Baseline):
         """Count which labels occur together and invert; memory grows with |A|^2, time with |A|^3."""
         refuse_unaffordable(len(data.labels), self.memory_limit, self.time_limit)
         with Workers() as workers:
-            counts = gram(sources(data), workers)
+            counts = gram(data, LocalPool(workers))
         return FittedEase(data, label_weights(counts, self.regularization))
 
 

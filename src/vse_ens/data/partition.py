@@ -5,6 +5,7 @@
       labels.starts, labels.text            label ids in order: where each starts, and their bytes
       images.starts, images.text            image ids likewise
       indptr, indices                       all pairs in the order of images, for whoever maps them into memory
+      by_label.indptr, by_label.indices     the same pairs in the order of labels, made when they are first asked for
       shard-00000.counts, .labels           of a shard's images in order: how many labels each has, and which
 
 All but the JSON are plain little-endian numbers (int64 for starts and indptr, else int32).
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows
+from vse_ens.data.turned import make_turned, open_turned
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
@@ -91,6 +93,15 @@ class Partition:
         """All pairs as `Annotations`, mapped into memory: what is not looked at is not read."""
         indptr, indices = self._map("indptr", "<i8"), self._map("indices", "<i4")
         return Annotations.trusted(self._ids("images", "image"), self._ids("labels", "label"), indptr, indices)
+
+    def turn(self) -> None:
+        """Write the files by label, unless they are there: for one process to do before others open them."""
+        make_turned(self.folder, Rows(self._map("indptr", "<i8"), self._map("indices", "<i4")), self.counts.labels)
+
+    @property
+    def by_label(self) -> Rows:
+        """The images of every label, rising, mapped into memory; `turn` comes first."""
+        return open_turned(self.folder, self.counts.labels, self.counts.pairs)
 
     def _ids(self, name: str, kind: str) -> Vocabulary:
         starts, text = self._map(f"{name}.starts", "<i8"), self._map(f"{name}.text", "u1")

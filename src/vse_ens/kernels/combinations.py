@@ -94,28 +94,40 @@ def _keep_lowest(known: Combinations, found: Found, count: int, most: int) -> in
 
 
 @kernel
-def count_counts(by_image: Pairs, by_label: Pairs, histogram: NDArray[np.int64]) -> None:
-    """Add to ``histogram[c]`` how many label pairs occur together in c images; the last entry takes all above."""
-    labels, last = by_label.indptr.shape[0] - 1, histogram.shape[0] - 1
+def count_counts(by_image: Pairs, by_label: Pairs, histogram: NDArray[np.int64], first: int, last: int) -> None:
+    """Add to ``histogram[c]`` how many label pairs occur together in c images; the last entry takes all above.
+
+    Of the pairs whose lower label is one of ``first`` to ``last - 1``.
+    """
+    labels, most = by_label.indptr.shape[0] - 1, histogram.shape[0] - 1
     together = np.zeros(labels, np.int32)
     met = np.empty(labels, np.int32)
-    for label in range(labels):
+    for label in range(first, last):
         meetings = _meet(by_image, by_label, label, together, met)
         for place in range(meetings):
-            histogram[min(np.int64(together[met[place]]), last)] += 1
+            histogram[min(np.int64(together[met[place]]), most)] += 1
             together[met[place]] = 0
 
 
 @kernel
 def collect_pairs(
-    by_image: Pairs, by_label: Pairs, fewest: int, pairs: NDArray[np.int32], counts: NDArray[np.int32]
-) -> None:
-    """Fill ``pairs`` with the label pairs (a < b) that occur together in ``fewest`` images or more, and ``counts``."""
+    by_image: Pairs,
+    by_label: Pairs,
+    fewest: int,
+    pairs: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    first: int,
+    last: int,
+) -> int:
+    """Fill ``pairs`` with the label pairs (a < b) that occur together in ``fewest`` images or more, and ``counts``.
+
+    Of the pairs whose lower label is one of ``first`` to ``last - 1``; how many they are.
+    """
     labels = by_label.indptr.shape[0] - 1
     together = np.zeros(labels, np.int32)
     met = np.empty(labels, np.int32)
     row = 0
-    for label in range(labels):
+    for label in range(first, last):
         meetings = _meet(by_image, by_label, label, together, met)
         for place in range(meetings):
             other = met[place]
@@ -125,6 +137,7 @@ def collect_pairs(
                 counts[row] = together[other]
                 row += 1
             together[other] = 0
+    return row
 
 
 @part

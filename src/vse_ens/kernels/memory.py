@@ -18,62 +18,70 @@ _UNKNOWN = -1.0
 
 
 class Sources(NamedTuple):
-    """The known pairs, read both ways, and what every image counts for."""
+    """The known pairs, read both ways, and what an image of n labels counts for."""
 
     by_image: Pairs
     by_label: Pairs  # the images of every label, rising
-    image_weights: Doubles
+    size_weights: Doubles  # at n; a number for every image would be more than the pairs of many
 
 
 class Supports(NamedTuple):
-    """The labels from which each label is told: the first ``sizes[a]`` of row a."""
+    """The labels from which each label of a range is told: the first ``sizes[a]`` of row a, counted from its first."""
 
-    sizes: Numbers  # |A|
-    labels: Numbers  # |A| x m
-    together: Doubles  # |A| x m: G_ab
+    sizes: Numbers  # n
+    labels: Numbers  # n x m
+    together: Doubles  # n x m: G_ab
+
+    def of(self, rows: slice) -> Supports:
+        """Those of some of the labels, in the same memory."""
+        return Supports(self.sizes[rows], self.labels[rows], self.together[rows])
 
 
 class SharedSums(NamedTuple):
-    """G_ab off the diagonal, each held once, in the list of the rarer label: ``sizes[a]`` entries at ``starts[a]``."""
+    """G_ab off the diagonal, each held once, in the list of the rarer label: ``sizes[a]`` entries at ``starts[a]``.
 
-    starts: NDArray[np.int64]  # |A| + 1: the room of a ends where the next begins
-    sizes: Numbers  # |A|
+    Of a range of labels, counted from its first, or of all.
+    """
+
+    starts: NDArray[np.int64]  # n + 1: the room of a ends where the next begins
+    sizes: Numbers  # n
     labels: Numbers
     values: Doubles
-    left_out: Doubles  # |A|: the largest sum that a list had no room for, 0 where it had room for all
+    left_out: Doubles  # n: the largest sum that a list had no room for, 0 where it had room for all
 
 
 @kernel
-def turn_pairs(by_image: Pairs, places: NDArray[np.int64], images: Numbers) -> None:
-    """Write the images of every label to ``images``; ``places``, where each label's list starts, is used up."""
+def turn_pairs(by_image: Pairs, places: NDArray[np.int64], images: Numbers, first: int = 0) -> None:
+    """Write the images of every label to ``images``; ``places``, where each label's list goes on, are moved on.
+
+    The images are numbered from ``first``.
+    """
     for image in range(by_image.indptr.shape[0] - 1):
         for label in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
-            images[places[label]] = image
+            images[places[label]] = first + image
             places[label] += 1
 
 
 @kernel
-def sum_labels(sources: Sources, diagonal: Doubles, meetings: NDArray[np.int64]) -> None:
-    """Of every label G_aa, and how many labels its images have beside it: at least as many as it occurs with."""
-    by_image, by_label, image_weights = sources
-    for label in range(diagonal.shape[0]):
-        total, others = 0.0, 0
-        for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
-            total += image_weights[image]
-            others += by_image.indptr[image + 1] - by_image.indptr[image] - 1
-        diagonal[label] = total
-        meetings[label] = others
+def sum_labels(by_image: Pairs, size_weights: Doubles, diagonal: Doubles, meetings: NDArray[np.int64]) -> None:
+    """Add to every label's G_aa, and how many labels its images have beside it: at least as many as it occurs with."""
+    for image in range(by_image.indptr.shape[0] - 1):
+        start, end = by_image.indptr[image], by_image.indptr[image + 1]
+        for label in by_image.indices[start:end]:
+            diagonal[label] += size_weights[end - start]
+            meetings[label] += end - start - 1
 
 
 @kernel
-def sum_rows(sources: Sources, gram: Doubles, first: int, last: int) -> None:
-    """Rows ``first`` to ``last - 1`` of G = X^T D X, |A| x |A|, to which they are added."""
-    by_image, by_label, image_weights = sources
+def sum_rows(sources: Sources, rows: Doubles, first: int, last: int) -> None:
+    """Rows ``first`` to ``last - 1`` of G = X^T D X, |A| x |A|, added to ``rows``."""
+    by_image, by_label, size_weights = sources
     for label in range(first, last):
-        row = gram[label]
+        row = rows[label - first]
         for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
-            weight = image_weights[image]
-            for other in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
+            start, end = by_image.indptr[image], by_image.indptr[image + 1]
+            weight = size_weights[end - start]
+            for other in by_image.indices[start:end]:
                 row[other] += weight
 
 
@@ -88,22 +96,24 @@ def find_supports(
     first: int,
     last: int,
 ) -> None:
-    """The supports and the shared sums of labels ``first`` to ``last - 1``.
+    """The supports and the shared sums of labels ``first`` to ``last - 1``, the range that both are of.
 
     A support holds the labels that alone tell most: b takes G_ab^2 / (G_bb + lambda) off the squared error of a. Of the
     labels more common than a (``ranks`` counts from the most common), the largest sums that there is room for are kept.
     """
-    by_image, by_label, image_weights = sources
+    by_image, by_label, size_weights = sources
     labels, width = diagonal.shape[0], supports.labels.shape[1]
     together = np.zeros(labels, np.float64)
     met = np.empty(labels, np.int32)
     kept = np.empty(labels, np.int32)
     measure = np.empty(labels, np.float64)
     for label in range(first, last):
+        own = label - first
         meetings = 0
         for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
-            weight = image_weights[image]
-            for other in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
+            begin, end = by_image.indptr[image], by_image.indptr[image + 1]
+            weight = size_weights[end - begin]
+            for other in by_image.indices[begin:end]:
                 if together[other] == 0.0:
                     met[meetings] = other
                     meetings += 1
@@ -118,10 +128,10 @@ def find_supports(
             common = together[met[place]]
             measure[place] = common * common / (diagonal[met[place]] + regularization)
         size, _ = _keep_largest(met, measure, others, width, kept)
-        supports.sizes[label] = size
+        supports.sizes[own] = size
         for place in range(size):
-            supports.labels[label, place] = kept[place]
-            supports.together[label, place] = together[kept[place]]
+            supports.labels[own, place] = kept[place]
+            supports.together[own, place] = together[kept[place]]
 
         commoner = 0
         for place in range(others):
@@ -131,10 +141,10 @@ def find_supports(
                 commoner += 1
             else:
                 together[met[place]] = 0.0
-        start = shared.starts[label]
-        size, left_out = _keep_largest(met, measure, commoner, shared.starts[label + 1] - start, kept)
-        shared.sizes[label] = size
-        shared.left_out[label] = left_out
+        start = shared.starts[own]
+        size, left_out = _keep_largest(met, measure, commoner, shared.starts[own + 1] - start, kept)
+        shared.sizes[own] = size
+        shared.left_out[own] = left_out
         for place in range(size):
             shared.labels[start + place] = kept[place]
             shared.values[start + place] = together[kept[place]]
@@ -175,10 +185,8 @@ def solve_supports(
     shared: SharedSums,
     regularization: float,
     weights: Floats,
-    first: int,
-    last: int,
 ) -> int:
-    """Weights, |A| x m, of labels ``first`` to ``last - 1``: (G_SS + lambda I) b = G_Sa with S the support of a.
+    """Weights of the labels that have these supports, n x m: (G_SS + lambda I) b = G_Sa with S the support of a.
 
     A sum that was left out is taken for 0, and what it may have been at most is added to both labels' diagonal: this
     keeps G_SS free of negative eigenvalues. Gives how many labels had a matrix that is not positive all the same.
@@ -188,7 +196,7 @@ def solve_supports(
     place_of = np.full(diagonal.shape[0], -1, np.int32)
     matrix = np.empty((width, width), np.float64)
     solution = np.empty(width, np.float64)
-    for label in range(first, last):
+    for label in range(supports.sizes.shape[0]):
         size = supports.sizes[label]
         support = supports.labels[label, :size]
         for place in range(size):

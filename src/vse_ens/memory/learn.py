@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from vse_ens.data.annotations import Annotations
+from vse_ens.data.partition import Partition
 from vse_ens.errors import ConfigError
+from vse_ens.memory.both_ways import Known
 from vse_ens.memory.closed_form import label_weights
-from vse_ens.memory.counting import gram, sources
+from vse_ens.memory.counting import gram
 from vse_ens.memory.ease_cost import memory_needed
 from vse_ens.memory.inverse import BLOCK
 from vse_ens.memory.sparse import MOST_SUMS, partner_memory
 from vse_ens.model.memory import LabelMemory
-from vse_ens.run.threads import Workers
+from vse_ens.run.pool import Pool
 
 DENSE_LABELS = 8_000
 """Up to so many labels every pair of them has a weight. At 8,000 the closed form takes 10 s of one core and 0.8 GB
@@ -26,17 +27,18 @@ ROW_POWER = 0.5
 five data sets, with the best lambda of each, 0.5 against 0 changed recall@10 by -0.0002 to +0.004 and the reciprocal
 rank by +0.0004 to +0.005; 1 lost on two of them."""
 
-# The pairs read the other way, and three numbers an image, which has two labels or more.
-_BYTES_A_PAIR = 16
+# The pairs read the other way, and what is made of a block of them on the way.
+_BYTES_A_PAIR = 4
+_BYTES_OF_A_BLOCK = 16 << 20
 # Room for a support's label, sum and weight, and whether it is filled; where it is, what turning it into rows takes.
 _BYTES_A_PLACE = 17
 _BYTES_A_WEIGHT = 12
 
 
 def learn_memory(
-    data: Annotations,
+    data: Known,
     regularization: float,
-    workers: Workers,
+    pool: Pool,
     *,
     row_power: float = ROW_POWER,
     dense_labels: int = DENSE_LABELS,
@@ -44,14 +46,15 @@ def learn_memory(
 ) -> LabelMemory:
     """The weights that tell each label best from the others of an image, by ridge regression.
 
-    ``regularization``, lambda, is in images: two labels that share far fewer than that say little of each other.
+    ``regularization``, lambda, is in images: two labels that share far fewer than that say little of each other. The
+    workers of the pool count and solve; the closed form is made in this process.
     """
     if not regularization > 0.0:
         raise ConfigError(f"regularization of the memory must be a number above 0, got {regularization!r}")
-    pairs = sources(data, row_power)
-    if len(data.labels) <= dense_labels:
-        return LabelMemory(label_weights(gram(pairs, workers), regularization))
-    return partner_memory(pairs, regularization, support, workers)
+    labels = data.counts.labels if isinstance(data, Partition) else len(data.labels)
+    if labels <= dense_labels:
+        return LabelMemory(label_weights(gram(data, pool, row_power), regularization))
+    return partner_memory(data, regularization, support, pool, row_power=row_power)
 
 
 def memory_bytes(labels: int, pairs: int, meetings: int) -> int:
@@ -59,11 +62,12 @@ def memory_bytes(labels: int, pairs: int, meetings: int) -> int:
 
     ``meetings`` is how many other labels the pairs' images have, summed over all pairs.
     """
+    turned = _BYTES_A_PAIR * pairs + min(_BYTES_OF_A_BLOCK, 16 * pairs)
     if labels <= DENSE_LABELS:
-        return int(1e9 * memory_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + _BYTES_A_PAIR * pairs
+        return int(1e9 * memory_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + turned
     sums = 12 * min(MOST_SUMS, labels * (labels - 1) // 2, meetings)
     places = labels * SUPPORT
-    return sums + _BYTES_A_PLACE * places + _BYTES_A_WEIGHT * min(places, meetings) + _BYTES_A_PAIR * pairs
+    return sums + _BYTES_A_PLACE * places + _BYTES_A_WEIGHT * min(places, meetings) + turned
 
 
 def held_bytes(labels: int, meetings: int) -> int:

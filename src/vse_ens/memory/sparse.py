@@ -11,18 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
-from vse_ens.kernels.memory import (
-    SharedSums,
-    Sources,
-    Supports,
-    find_supports,
-    solve_supports,
-    sum_labels,
-    turn_weights,
-)
-from vse_ens.memory.counting import pieces
+from vse_ens.kernels.memory import SharedSums, Supports, sum_labels, turn_weights
+from vse_ens.memory import sparse_bench
+from vse_ens.memory.both_ways import Known, both_ways, pair_settings
+from vse_ens.memory.counting import size_weights
+from vse_ens.memory.ranges import label_tasks
 from vse_ens.model.memory import LabelMemory
-from vse_ens.run.threads import Workers
+from vse_ens.run.pool import Plain, Pool
 
 MOST_SUMS = 48_000_000
 """How many sums over two labels' common images are held, 12 bytes each. Where there may be more, lists are cut: a label
@@ -32,45 +27,77 @@ question, is always exact."""
 
 
 def partner_memory(
-    pairs: Sources, regularization: float, support: int, workers: Workers, *, most_sums: int = MOST_SUMS
+    data: Known,
+    regularization: float,
+    support: int,
+    pool: Pool,
+    *,
+    row_power: float = 0.0,
+    most_sums: int = MOST_SUMS,
 ) -> LabelMemory:
     """B with at most ``support`` weights a column; time grows with |A| support^2, memory with |A| support."""
-    labels = len(pairs.by_label.indptr) - 1
-    diagonal, meetings = np.empty(labels), np.empty(labels, np.int64)
-    sum_labels(pairs, diagonal, meetings)
+    settings = pair_settings(data)
+    pairs = both_ways(settings)
+    labels = pairs.labels
+    weights_by_size = size_weights(pairs.by_image.indptr, labels, row_power)
+    diagonal, meetings = np.zeros(labels), np.zeros(labels, np.int64)
+    sum_labels(pairs.by_image, weights_by_size, diagonal, meetings)
     ranks = np.empty(labels, np.int32)
     ranks[np.argsort(-diagonal, kind="stable")] = np.arange(labels)
 
+    told = {"diagonal": diagonal, "ranks": ranks, "regularization": regularization}
     width = min(support, max(labels - 1, 0))
-    supports = Supports(
-        np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width), np.float64)
-    )
-    starts = _room(np.minimum(meetings, ranks), most_sums)
-    # Memory that no sum is written to is never taken from the system, so room for the most there can be costs nothing.
-    shared = SharedSums(
-        starts,
-        np.empty(labels, np.int32),
-        np.empty(starts[-1], np.int32),
-        np.empty(starts[-1], np.float64),
-        np.empty(labels, np.float64),
-    )
-    weights = np.empty((labels, width), np.float32)
-
-    def find(first: int, last: int) -> None:
-        find_supports(pairs, diagonal, ranks, regularization, supports, shared, first, last)
-
-    def solve(first: int, last: int) -> int:
-        return solve_supports(supports, diagonal, ranks, shared, regularization, weights, first, last)
-
-    workers.run(pieces(labels, find))
-    if any(workers.run(pieces(labels, solve))):
-        raise ConfigError("regularization is too small for these pairs: labels cannot be told apart; raise it")
+    finding = settings | told | {"size_weights": weights_by_size, "width": width}
+    room = _room(np.minimum(meetings, ranks), most_sums)
+    tasks = label_tasks(pairs.by_label.indptr)
+    supports, shared = _found(pool, finding, tasks, room, width)
+    weights = _solved(pool, told | shared._asdict(), tasks, supports)
     return _by_known_label(supports, weights)
 
 
+def _found(
+    pool: Pool, settings: Plain, tasks: list[Plain], room: NDArray[np.int64], width: int
+) -> tuple[Supports, SharedSums]:
+    """The supports and the shared sums of all labels, the lists of these one right after another."""
+    labels = len(room)
+    supports = Supports(
+        np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width), np.float64)
+    )
+    # Memory that no sum is written to is never taken from the system, so room for the most there can be costs nothing.
+    most = int(room.sum())
+    sizes, left_out = np.empty(labels, np.int32), np.empty(labels, np.float64)
+    partners, values = np.empty(most, np.int32), np.empty(most, np.float64)
+    filled = 0
+    with_room = [{**task, "room": room[task["first"] : task["last"]]} for task in tasks]
+    for task, result in zip(tasks, pool.map(sparse_bench.FINDING, settings, with_room), strict=True):
+        own = slice(task["first"], task["last"])
+        for table, name in ((supports.sizes, "sizes"), (supports.labels, "labels"), (supports.together, "together")):
+            table[own] = result[name]
+        sizes[own], left_out[own] = result["shared_sizes"], result["left_out"]
+        end = filled + len(result["shared_values"])
+        partners[filled:end], values[filled:end] = result["shared_labels"], result["shared_values"]
+        filled = end
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    return supports, SharedSums(starts, sizes, partners[:filled], values[:filled], left_out)
+
+
+def _solved(pool: Pool, settings: Plain, tasks: list[Plain], supports: Supports) -> NDArray[np.float32]:
+    """The weights of all supports, |A| x m."""
+    weights = np.empty(supports.labels.shape, np.float32)
+    ranges = [slice(task["first"], task["last"]) for task in tasks]
+    to_solve = [supports.of(own)._asdict() for own in ranges]
+    failed = 0
+    for own, result in zip(ranges, pool.map(sparse_bench.SOLVING, settings, to_solve), strict=True):
+        weights[own] = result["weights"]
+        failed += result["failed"]
+    if failed:
+        raise ConfigError("regularization is too small for these pairs: labels cannot be told apart; raise it")
+    return weights
+
+
 def _room(wanted: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Where each label's list begins, the end of the last one included: no longer than wanted, and cut at the largest
-    length that all share so that they hold ``most`` together.
+    """How long each label's list may be: no longer than wanted, and cut at the largest length that all share so that
+    they hold ``most`` together.
     """
     shortest, longest = 0, int(wanted.max(initial=0))
     while shortest < longest:
@@ -79,7 +106,7 @@ def _room(wanted: NDArray[np.int64], most: int) -> NDArray[np.int64]:
             shortest = middle
         else:
             longest = middle - 1
-    return np.concatenate([[0], np.cumsum(np.minimum(wanted, shortest))])
+    return np.minimum(wanted, shortest)
 
 
 def _by_known_label(supports: Supports, weights: NDArray[np.float32]) -> LabelMemory:

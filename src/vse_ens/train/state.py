@@ -40,9 +40,9 @@ def padded_width(dimensions: int) -> int:
 _FIRST_SQUARE = 0.01
 
 
-def initial_embeddings(config: Config, data: Annotations) -> Embeddings:
+def initial_embeddings(config: Config, data: Annotations, combinations: NDArray[np.int32] | None = None) -> Embeddings:
     """N(0, init_scale^2) from named streams; biases start at 0."""
-    return replace(initial_tables(config, data), image_vectors=_initial_images(config, len(data.images)))
+    return replace(initial_tables(config, data, combinations), image_vectors=_initial_images(config, len(data.images)))
 
 
 def initial_rows(config: Config, shard: int, rows: int) -> Floats:
@@ -71,8 +71,8 @@ def _normal(streams: Streams, name: str, rows: int, config: Config, scale: float
     return table
 
 
-def initial_tables(config: Config, data: Annotations) -> Embeddings:
-    """All but the images' own vectors."""
+def initial_tables(config: Config, data: Annotations, combinations: NDArray[np.int32] | None = None) -> Embeddings:
+    """All but the images' own vectors; the ``combinations`` of the data are found here unless they are given."""
     streams = Streams(config.seed).child("init")
 
     def normal(name: str, rows: int, scale: float | None = None) -> Floats:
@@ -95,7 +95,8 @@ def initial_tables(config: Config, data: Annotations) -> Embeddings:
     )
     if not config.has_context:
         return embeddings
-    combinations = common_combinations(data, config.combinations)
+    if combinations is None:
+        combinations = common_combinations(data, config.combinations)
     inputs = np.concatenate([normal("inputs", len(data.labels)), normal("combinations", len(combinations))])
     return replace(
         embeddings,

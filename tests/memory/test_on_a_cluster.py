@@ -1,0 +1,56 @@
+"""Counted and solved by the workers of a real cluster: the bytes of one process."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory.cut import cut_labels, in_folder
+from vse_ens.data.scenes import scenes
+from vse_ens.memory.both_ways import Known
+from vse_ens.memory.learn import learn_memory
+from vse_ens.run.pool import LocalPool, Pool
+from vse_ens.run.threads import Workers
+from vse_ens.train.combinations import common_combinations
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="no Ray to test with: pip install 'vse-ens[cluster]'"
+    ),
+    # Ray leaves sockets and files for the garbage collector to close.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
+
+LABELS = 105
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Pool]:
+    """Two workers, each in a process of its own."""
+    from vse_ens.run.ray_pool import RayPool
+
+    with RayPool(workers=2) as pool:
+        yield pool
+
+
+def everything(data: Known, pool: Pool) -> list[bytes]:
+    """Both forms of the memory and the combinations."""
+    sparse: dict[str, Any] = {"dense_labels": 0, "support": 12}
+    memories = [learn_memory(data, 4.0, pool, **form) for form in ({}, sparse)]
+    arrays = [array for memory in memories for array in memory.arrays().values()]
+    return [array.tobytes() for array in (*arrays, common_combinations(data, 500, pool))]
+
+
+def test_the_bytes_are_those_of_one_process(cluster: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = scenes(600, LABELS)
+    with Workers(2) as workers:
+        expected = everything(data, LocalPool(workers))
+    assert all(expected)
+    cut_labels(monkeypatch, LABELS, 7)
+    assert everything(data, cluster) == expected
+    assert everything(in_folder(data, tmp_path), cluster) == expected
