@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from run.local_cluster import stand_in
 from vse_ens.annotator import Annotator
 from vse_ens.data.scenes import scenes
 
@@ -108,6 +109,20 @@ def test_all_images_go_to_a_file_for_another_program(vse: Vse, model: Path, tmp_
     assert first == {"SourceFile": "photos/img_0000000", "Subject": labels}
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_a_cluster_writes_the_same_file(
+    suffix: str, vse: Vse, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / f"here.{suffix}", tmp_path / f"there.{suffix}"
+    options = ("--top", 3, "--min-confidence", 0.01, "--deny", "sky")
+    vse("annotate", model, "--all", "--out", here, *options)
+    started = stand_in(monkeypatch)
+    answer = vse("annotate", model, "--all", "--out", there, *options, "--cluster", "ray", "--address", "10.0.0.1:6379")
+    assert (answer.status, answer.err) == (0, "")
+    assert started == [("ray", "10.0.0.1:6379", None)]
+    assert there.read_bytes() == here.read_bytes()
+
+
 def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: Path) -> None:
     path = tmp_path / "model"
     Annotator("vse-ens", epochs=1, dimensions=4).fit(scenes(images=100, labels=50, seed=0)).save(path)
@@ -133,6 +148,10 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
         (["--all", "--out", "x.csv", "--explain"], 2, "'--explain'"),
         (["--all", "--out", "x.csv", "--format", "xml"], 1, "unknown format 'xml'"),
         (["img_0000001", "--format", "csv"], 2, "--format and --prefix go with --all"),
+        (["img_0000001", "--cluster", "ray"], 2, "--cluster and --address go with --all"),
+        (["--labels", "sky", "--address", "a:1"], 2, "--cluster and --address go with --all"),
+        (["--all", "--out", "x.csv", "--cluster", "spark"], 2, "'--cluster'"),
+        (["--all", "--out", "x.csv", "--address", "a:1"], 1, "address is that of a cluster"),
         (["img_0000001", "--top", "0"], 2, "'--top'"),
         (["img_0000001", "--min-confidence", "1.5"], 2, "'--min-confidence'"),
     ],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from run.local_cluster import stand_in
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
@@ -91,6 +92,25 @@ def test_images_are_scored_by_the_labels_in_a_file(vse: Vse, tmp_path: Path) -> 
     told = vse("evaluate", tmp_path / "model", test, "--known", test)
     assert told.status == 1
     assert "is both held out and known" in told.err
+
+
+def test_a_cluster_finds_the_same(vse: Vse, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = tmp_path / "test.parquet"
+    write_parquet({test: Annotations.from_pairs([("img_0000001", _lacking(model, "img_0000001"))])})
+
+    def measured(*options: object) -> tuple[str, bytes, str]:
+        page, rankings = tmp_path / "page.html", tmp_path / "rankings.parquet"
+        answer = vse("evaluate", model, test, "--page", page, "--save-rankings", rankings, *options)
+        assert (answer.status, answer.err) == (0, "")
+        before, _, after = page.read_text(encoding="utf-8").partition("vse evaluate ")
+        return answer.out, rankings.read_bytes(), before + after.partition("<")[2]  # all but the command
+
+    expected = measured()
+    started = stand_in(monkeypatch)
+    assert measured("--cluster", "ray", "--address", "a:1", "--workers", 2) == expected
+    assert started == [("ray", "a:1", 2)] * 2  # the ranks, and what confidences are worth
+    answer = vse("evaluate", model, test, "--cluster", "spark")
+    assert (answer.status, "'--cluster'" in answer.err) == (2, True)
 
 
 def test_the_options_of_reading_reach_the_reader(vse: Vse, trained: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,7 +14,8 @@ from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import DataError
 from vse_ens.evaluate import calibrator
 from vse_ens.evaluate.calibration import Calibration, Temperature
-from vse_ens.evaluate.calibrator import Calibrator, best_temperature, calibrate, confidence_of, later_shares, without
+from vse_ens.evaluate.calibrator import best_temperature, calibrate, confidence_of, fitted
+from vse_ens.evaluate.held_out_shares import best_shares, without
 from vse_ens.evaluate.reliability import expected_calibration_error
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
@@ -31,10 +34,12 @@ def drawn(temperature: float, images: int, labels: int = 40, name: str = "a") ->
 
 
 def learnt(scores: Floats, targets: NDArray[np.int64], temperature: float, blocks: int = 1) -> Calibration:
-    gathering = Calibrator(Temperature(temperature, 0.0))
-    for rows in np.array_split(np.arange(len(scores)), blocks):
-        gathering.add(scores[rows], np.ones(len(rows), np.int64), targets[rows])
-    return gathering.finish()
+    heat = Temperature(temperature, 0.0)
+    gathered = [
+        best_shares(scores[rows], np.ones(len(rows), np.int64), targets[rows], heat)
+        for rows in np.array_split(np.arange(len(scores)), blocks)
+    ]
+    return fitted(heat, *map(np.concatenate, zip(*gathered, strict=True)))
 
 
 def confidences(calibration: Calibration, scores: Floats, counts: NDArray[np.integer] | None = None) -> Floats:
@@ -100,18 +105,6 @@ def test_confidences_are_the_chances_of_a_label_that_the_data_lack(assumed: floa
         assert np.abs(said - np.take_along_axis(chances, labels, axis=1)).mean() < 0.003
 
 
-def test_later_shares_are_means_over_what_may_be_held_out() -> None:
-    shares = np.array([[0.5, 0.3, 0.2, 0.0]], "f4")
-    expected = [
-        sum(shares[0, x] / (1 - shares[0, a]) * shares[0, a] / (1 - shares[0, x]) for x in range(4) if x != a)
-        for a in range(4)
-    ]
-    assert later_shares(shares)[0] == pytest.approx(expected, rel=1e-5)
-    assert later_shares(np.array([[1.0, 0.0], [1.0, 1e-30]], "f4"))[:, 0].tolist() == [1.0, 1.0]
-    # Left over is 0.3, in small pieces.
-    assert later_shares(np.array([[0.5, 0.2]], "f4"))[0] == pytest.approx([0.25 + 0.3, 0.25 + 0.075], rel=1e-5)
-
-
 def test_confidence_by_hand() -> None:
     # f / (1 - f) while that is below the middle of f and 1.
     assert confidence_of(np.array([0.0, 0.2, 0.4, 0.5, 1.0])) == pytest.approx([0, 0.25, 2 / 3, 0.75, 1])
@@ -170,12 +163,6 @@ def test_equal_scores_share_alike() -> None:
     assert found == pytest.approx(np.full((50, 5), 0.2), abs=0.001)
 
 
-def test_known_labels_are_taken_out() -> None:
-    rows = Rows(np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32))
-    found = without(np.ones((3, 3), np.float32), rows)
-    assert np.isneginf(found).tolist() == [[True, False, True], [False] * 3, [False, True, False]]
-
-
 def a_model(data: Annotations, dimensions: int = 4) -> Model:
     """Random vectors, labels that are common being likelier."""
     streams = Streams(0).child("test", "model")
@@ -209,15 +196,16 @@ def test_a_model_is_calibrated_by_what_was_held_out(monkeypatch: pytest.MonkeyPa
 def test_the_block_of_scores_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     split = leave_one_out(scenes(800, 60))
     asked: list[int] = []
+    scores_of = Model.scores_of
 
-    class Counting(Model):
-        def scores(self, images: NDArray[np.integer], *more: object) -> Floats:
-            asked.append(len(images))
-            return super().scores(images, *more)  # type: ignore[arg-type]
+    def counting(model: Model, vectors: Floats, *known: NDArray[Any]) -> Floats:
+        asked.append(len(vectors))
+        return scores_of(model, vectors, *known)
 
+    monkeypatch.setattr(Model, "scores_of", counting)
     for name, rows in (("_BLOCK_SCORES", 100), ("_SAMPLE_SCORES", 200)):
         monkeypatch.setattr(calibrator, name, rows * len(split.train.labels))
-    calibrate(Counting(a_model(split.train).embeddings), split)
+    calibrate(a_model(split.train), split)
     sample, *blocks = asked
     assert 100 < sample <= 200
     assert max(blocks) == 100

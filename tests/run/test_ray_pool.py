@@ -24,7 +24,7 @@ from vse_ens.errors import ClusterError, DataError
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.shards.trainer import PartitionTrainer
+from vse_ens.train.shards.parted import Parted
 from vse_ens.train.trainer import Trainer
 
 pytestmark = [
@@ -204,13 +204,14 @@ def test_a_model_is_the_same_bytes_when_workers_are_lost_between_rounds(pool: An
     assert bytes_of(trainer.model) == bytes_of(finished(config, data).model)
 
 
-def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: Any, tmp_path: Path) -> None:
-    config, data = CONFIGS["id"], small_data()
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: Any, tmp_path: Path, kind: str) -> None:
+    config, data = CONFIGS[kind], small_data()
     (tmp_path / "parts").mkdir()
     data.to_frame().write_parquet(tmp_path / "parts" / "all.parquet")
     pairs = partition(PartFiles.find(tmp_path / "parts"), tmp_path / "sorted", config.shards)
     cluster_pool = pool()
-    trainer = PartitionTrainer(config, pairs, cluster_pool, tmp_path / "rows")
+    trainer = Trainer(config, Parted(pairs, tmp_path / "training"), 1, cluster_pool)
     for number, _ in enumerate(trainer.rounds()):
         if number == 1:
             trainer.state()

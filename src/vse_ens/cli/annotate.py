@@ -18,6 +18,7 @@ from vse_ens.cli.asking import (
     load,
     probability,
 )
+from vse_ens.cli.options import Place
 from vse_ens.cli.screen import Screen, columns, facts
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def annotate(
         float, typer.Option(metavar="X", min=0.0, max=1.0, help="Suggest nothing that is less likely right.")
     ] = 0.0,
     explain: Annotated[bool, typer.Option("--explain", help="Name the reasons of every suggestion.")] = False,
+    place: Place,
     screen: Screen,
 ) -> None:
     """Suggest labels that images lack.
@@ -88,6 +90,8 @@ def annotate(
         raise typer.BadParameter("--all and --out FILE go together", param_hint="'--all'")
     if (form or prefix) and not every:
         raise typer.BadParameter("--format and --prefix go with --all", param_hint="'--format'")
+    if (place.cluster or place.address) and not every:
+        raise typer.BadParameter("--cluster and --address go with --all", param_hint="'--cluster'")
     if every and explain:
         raise typer.BadParameter("a file of --all has no room for reasons", param_hint="'--explain'")
     wanted: Wanted = {
@@ -98,7 +102,7 @@ def annotate(
         "explain": explain,
     }
     if out is not None:
-        _write_all(model, out, form, prefix, wanted, screen)
+        _write_all(model, out, form, prefix, wanted, place, screen)
     elif labels is not None:
         _show_one(model, listed(labels), wanted, screen)
     else:
@@ -142,13 +146,17 @@ def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: boo
     return columns(names[:shown], [row[:shown] for row in rows], numbers=("confidence", "score"))
 
 
-def _write_all(model: Path, out: Path, form: str | None, prefix: str, wanted: Wanted, screen: Screen) -> None:
+def _write_all(
+    model: Path, out: Path, form: str | None, prefix: str, wanted: Wanted, place: Place, screen: Screen
+) -> None:
     from vse_ens.export.suggestions import format_of
 
     form = form or format_of(out)  # told before the model is loaded
     annotator = load(model, screen)
     with screen.progress("annotating", len(annotator.known_.images), "images") as progress:
-        written = annotator.annotate_all(out, form, prefix=prefix, progress=progress, **wanted)
+        written = annotator.annotate_all(
+            out, form, prefix=prefix, progress=progress, cluster=place.cluster, address=place.address, **wanted
+        )
     counts = asdict(written)
     shown = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
     screen.result({"file": str(out), **counts}, facts([("file", str(out)), *shown]))

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from vse_ens.cli.command_line import typed_command
+from vse_ens.cli.options import Place
 from vse_ens.cli.reading import Reading
 from vse_ens.cli.screen import Screen
 
@@ -52,8 +53,11 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the random resamples behind the intervals.")] = 0,
-    workers: Annotated[int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Threads.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Threads; or workers of a cluster.")
+    ] = None,
     memory: Annotated[int, typer.Option(metavar="MB", min=1, help="Memory for scores at a time.")] = 16,
+    place: Place,
     reading: Reading,
     screen: Screen,
 ) -> None:
@@ -73,7 +77,15 @@ def evaluate(
     shown = reading.read(known, screen) if known else None
     began = time.perf_counter()
     with screen.progress("evaluating", len(held_out.images), "images") as progress:
-        rankings = annotator.rankings(held_out, known=shown, top=max(top), memory=memory * 1_000_000, progress=progress)
+        rankings = annotator.rankings(
+            held_out,
+            known=shown,
+            top=max(top),
+            memory=memory * 1_000_000,
+            progress=progress,
+            cluster=place.cluster,
+            address=place.address,
+        )
     report = summarise(rankings, tops=top, seed=seed, workers=workers)
     seconds = time.perf_counter() - began
     if save_rankings is not None:
@@ -83,7 +95,11 @@ def evaluate(
 
         shown_top = min(max(top), 5)
         judged = annotator.calibration_ is not None and known is None
-        trusted = annotator.reliability(held_out, top=shown_top) if judged else []
+        trusted = (
+            annotator.reliability(held_out, top=shown_top, cluster=place.cluster, address=place.address)
+            if judged
+            else []
+        )
         title = "How well held-out labels are found"
         evaluation_page(title, report, trusted, top=shown_top, command=typed_command(context)).write(page)
     document = {"model": str(model), "test": str(test), **report.to_dict(), "seconds": round(seconds, 3)}

@@ -13,12 +13,26 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 Function = Callable[..., None]
+
+
+@dataclass
+class Place:
+    """The option group of commands whose work a cluster can do."""
+
+    cluster: Annotated[
+        Literal["ray"] | None,
+        typer.Option(metavar="ray", show_default=False, help="Work on a Ray cluster: docs/scale.md."),
+    ] = None
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", show_default=False, help="Of the cluster; else one starts on this machine."),
+    ] = None
 
 
 def add(app: typer.Typer, function: Function, *, example: str) -> None:

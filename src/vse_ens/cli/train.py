@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vse_ens.cli.boundary import INTERRUPTED
+from vse_ens.cli.options import Place
 from vse_ens.cli.reading import PairsFile, Reading, is_folder
 from vse_ens.cli.screen import Screen, facts
 from vse_ens.cli.training import Training
@@ -44,14 +45,7 @@ def train(
             help="What people judged in vse serve: accepted pairs are added, rejected ones taken out.",
         ),
     ] = None,
-    cluster: Annotated[
-        Literal["ray"] | None,
-        typer.Option(metavar="ray", show_default=False, help="Train on a Ray cluster: docs/scale.md."),
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", show_default=False, help="Of the cluster; else one starts on this machine."),
-    ] = None,
+    place: Place,
     training: Training,
     reading: Reading,
     screen: Screen,
@@ -80,7 +74,9 @@ def train(
         screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
     began = time.perf_counter()
     with TrainingProgress(screen.err, config.metric) as progress:
-        model.fit(data, progress=progress, checkpoint=checkpoint, resume=resume, cluster=cluster, address=address)
+        model.fit(
+            data, progress=progress, checkpoint=checkpoint, resume=resume, cluster=place.cluster, address=place.address
+        )
     seconds = time.perf_counter() - began
     if resume and not model.resumed_:
         screen.say(f"note: there was nothing to resume at {checkpoint}; trained from the start")

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.curate.annotating import Desk
+from vse_ens.curate.annotating_bench import DeskElsewhere
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.reliability import BINS, Reliability, reliability
 
 
-def trust(desk: Desk, known: Annotations, test: Annotations, bins: int = BINS) -> list[Reliability]:
+def trust(desk: Desk | DeskElsewhere, known: Annotations, test: Annotations, bins: int = BINS) -> list[Reliability]:
     """Suggestions for the images of ``test`` in bins by confidence; right are those that are held-out labels.
 
     Images and labels of ``test`` that ``known`` does not hold have no suggestions and are left out.

@@ -222,7 +222,12 @@ class Annotations:
     @cached_property
     def images_per_label(self) -> NDArray[np.int64]:
         """How many images each label has."""
-        return np.bincount(self.indices, minlength=len(self.labels)).astype(np.int64)
+        counts = np.zeros(len(self.labels), np.int64)
+        # In blocks: NumPy counts in a copy of twice the size.
+        step = max(_CHUNK, 8 * len(self.labels))
+        for first in range(0, self.pairs, step):
+            counts += np.bincount(self.indices[first : first + step], minlength=len(self.labels))
+        return counts
 
     @property
     def nbytes(self) -> int:

@@ -9,22 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Split
-from vse_ens.data.rows import Rows
 from vse_ens.errors import DataError
-from vse_ens.evaluate.calibration import Calibration, Counts, Temperature, log_totals, shares_of
+from vse_ens.evaluate.calibration import Calibration, Counts, Temperature
+from vse_ens.evaluate.held_out_shares import FACTORY, bench_settings, without
 from vse_ens.evaluate.isotonic import isotonic
 from vse_ens.evaluate.reliability import piles
 from vse_ens.evaluate.standing import Numbers
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 from vse_ens.run.blas import one_thread
+from vse_ens.run.pool import LocalPool, Plain, Pool
+from vse_ens.run.threads import Workers
 
-# The best suggestions of an image that are learnt from: what people see, and some more.
-_TOP = 20
 # Scores in a block: near the cache, and below what the C library returns to the system and asks for again. Products of
 # fewer rows are slow.
 _BLOCK_SCORES = 1_000_000
 _FEWEST_ROWS = 32
+# Blocks of a task: enough for a worker of some threads, few enough that all workers get some.
+_TASK_BLOCKS = 4
 # Scores of the sample from which the temperature is found; it has some images in any case.
 _SAMPLE_SCORES = 2_000_000
 _FEWEST_IMAGES = 64
@@ -35,37 +37,34 @@ _COLDEST, _HOTTEST, _HALVINGS = -10.0, 10.0, 14
 _EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5)
 
 
-def calibrate(model: Model, split: Split, features: Any = None) -> Calibration:
+def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | None = None) -> Calibration:
     """How often the suggestions of a model are right, by labels held out of its training: one of each image at most.
 
     ``model`` has learnt from ``split.train``, and so has its memory. A block of scores at a time, so that memory stays
-    bounded however many labels there are; the same on any number of cores.
+    bounded however many labels there are; the same on any number of cores, and by the workers of any ``pool``.
     """
     known, held_out = split
     images = np.flatnonzero(held_out.labels_per_image)
     if len(images) < held_out.pairs or not len(images):
         raise DataError("confidence is learnt from one held-out label an image, of one image or more")
     targets, counts = held_out.indices.astype(np.int64), known.labels_per_image[images]
-
-    def candidates(places: NDArray[np.int64]) -> Floats:
-        scores = model.scores(images[places], known, features)
-        return without(scores, Rows(*known.rows(images[places])))
-
     rows = max(_BLOCK_SCORES // len(known.labels), _FEWEST_ROWS)
     sampled = max(_SAMPLE_SCORES // len(known.labels), _FEWEST_IMAGES)
+
+    def block(first: int) -> Plain:
+        chosen = images[first : first + rows]
+        vectors = model.embeddings.vectors(chosen, features, known)
+        return {"vectors": vectors, **known.rows(chosen)._asdict(), "targets": targets[first : first + rows]}
+
     with one_thread():
         sample = np.arange(0, len(images), -(-len(images) // sampled))
-        calibrator = Calibrator(best_temperature(candidates(sample), counts[sample], targets[sample]))
-        for first in range(0, len(images), rows):
-            places = np.arange(first, min(first + rows, len(images)))
-            calibrator.add(candidates(places), counts[places], targets[places])
-    return calibrator.finish()
-
-
-def without(scores: Floats, known: Rows) -> Floats:
-    """The scores, changed in place: -inf for the known labels of each row."""
-    scores[np.repeat(np.arange(len(scores)), np.diff(known.indptr)), known.indices] = -np.inf
-    return scores
+        scores = without(model.scores(images[sample], known, features), known.rows(images[sample]))
+        temperature = as_saved(best_temperature(scores, counts[sample], targets[sample]))
+        blocks = [block(first) for first in range(0, len(images), rows)]
+    tasks = [{"blocks": blocks[first : first + _TASK_BLOCKS]} for first in range(0, len(blocks), _TASK_BLOCKS)]
+    found = list((pool or LocalPool(Workers(1))).map(FACTORY, bench_settings(model, temperature), tasks))
+    shares, hits = (np.concatenate([one[name] for one in found]) for name in ("shares", "hits"))
+    return fitted(temperature, shares, hits)
 
 
 def best_temperature(scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> Temperature:
@@ -96,42 +95,15 @@ def _best_base(gaps: Floats, target_gaps: Floats) -> float:
     return math.exp2((low + high) / 2)
 
 
-class Calibrator:
-    """Gathers the best suggestions of held-out images: their shares, and which were right."""
-
-    def __init__(self, temperature: Temperature) -> None:
-        # As it is saved: a loaded model must give the same confidences.
-        self._temperature = Temperature(*np.array(temperature, np.float32).tolist())
-        self._shares: list[Floats] = []
-        self._hits: list[NDArray[np.bool_]] = []
-
-    def add(self, scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> None:
-        """Rows of scores, with -inf for known labels, how many these are, and the held-out label of each row."""
-        labels = np.argpartition(scores, -min(_TOP, scores.shape[1]), axis=1)[:, -_TOP:]
-        temperatures = self._temperature.of(counts)
-        found = np.take_along_axis(scores, labels, axis=1)
-        best = later_shares(shares_of(found, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
-        # Known labels have none, and what is too small for a float tells nothing.
-        some = best > 0
-        self._shares.append(best[some])
-        self._hits.append((labels == targets[:, None])[some])
-
-    def finish(self) -> Calibration:
-        """The rising function of the share that fits what was gathered."""
-        knots, values = _fitted(np.concatenate(self._shares), np.concatenate(self._hits))
-        return Calibration(self._temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
+def as_saved(temperature: Temperature) -> Temperature:
+    """As floats: a loaded model must give the same confidences."""
+    return Temperature(*np.array(temperature, np.float32).tolist())
 
 
-def later_shares(shares: Floats) -> Floats:
-    """The share that each of the best labels of a row may expect to have when the label that is held out is known.
-
-    That is the mean of p_a / (1 - p_x) over all other labels x, by their chance to be the one held out. What the best
-    leave over is shared by labels so small that 1 - p_x is 1.
-    """
-    exact = shares.astype(np.float64)
-    odds = exact / np.maximum(1 - exact, np.finfo(np.float32).tiny)
-    others = odds.sum(axis=1, keepdims=True) - odds + np.maximum(1 - exact.sum(axis=1, keepdims=True), 0)
-    return np.asarray(np.clip(odds * others, shares, 1), np.float32)
+def fitted(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_]) -> Calibration:
+    """The rising function of the share that fits which suggestions were right."""
+    knots, values = _fitted(shares, hits)
+    return Calibration(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
 def _fitted(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -80,5 +80,5 @@ def _ray() -> ModuleType:
     try:
         import ray
     except ImportError as error:
-        raise MissingPartError("training on a cluster needs Ray: pip install 'vse-ens[cluster]'") from error
+        raise MissingPartError("work on a cluster needs Ray: pip install 'vse-ens[cluster]'") from error
     return ray

@@ -1,0 +1,78 @@
+"""Evaluation, calibration and suggestions for all images on a real Ray cluster: the bytes of one process."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluate.saved_models import held_out, one_held_out, random_annotator, saved_annotator
+from evaluate.test_evaluator import same
+from model.random_models import random_case
+from vse_ens.curate import annotating_bench
+from vse_ens.errors import ModelError
+from vse_ens.evaluate import calibrator
+from vse_ens.evaluate.calibrator import calibrate
+from vse_ens.run.clusters import pool_for
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="no Ray to test with: pip install 'vse-ens[cluster]'"
+    ),
+    # Ray leaves sockets and files for the garbage collector to close.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray() -> Iterator[None]:
+    """One cluster of this machine for all: its cores go to whoever works at the moment."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", f"{TESTS}:{os.environ.get('PYTHONPATH', '')}")
+        with pool_for("ray", None, 2):
+            yield
+
+
+def test_a_file_of_all_suggestions_is_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = saved_annotator("id with sparse memory", tmp_path, images=2_000)
+    model.annotate_all(tmp_path / "here.csv", min_confidence=0.01)
+    # Workers, which know nothing of this, have longer blocks: a file of rows does not show it.
+    monkeypatch.setattr(annotating_bench, "_IMAGES", 300)
+    model.annotate_all(tmp_path / "there.csv", min_confidence=0.01, cluster="ray")
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+
+
+@pytest.mark.parametrize("by_labels", [False, True])
+def test_rankings_are_the_same_bytes(by_labels: bool, tmp_path: Path) -> None:
+    model = saved_annotator("context with memory", tmp_path, images=2_000)
+    test, known = held_out(model.known_), model.known_ if by_labels else None
+    expected = model.rankings(test, known=known, memory=30_000)
+    assert same(model.rankings(test, known=known, memory=30_000, cluster="ray"), expected)
+
+
+def test_a_calibration_is_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, known = random_case("context with sparse memory", images=1_000)
+    split = one_held_out(known)
+    monkeypatch.setattr(calibrator, "_BLOCK_SCORES", 50 * 40)
+
+    def learnt(**where: Any) -> dict[str, bytes]:
+        return {name: array.tobytes() for name, array in calibrate(case, split, **where).arrays().items()}
+
+    with pool_for("ray", None, 2) as pool:
+        assert learnt(pool=pool) == learnt()
+
+
+def test_a_model_that_workers_cannot_open_is_a_sentence(tmp_path: Path) -> None:
+    model = random_annotator("id")
+    model.save(tmp_path / "model")
+    (tmp_path / "model").rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match="a worker of the cluster finds no model"):
+        model.annotate_all(tmp_path / "a.csv", cluster="ray")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere"]

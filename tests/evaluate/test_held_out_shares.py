@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluate.saved_models import KINDS, one_held_out
+from model.random_models import random_case
+from vse_ens.data.annotations import Split
+from vse_ens.data.rows import Rows
+from vse_ens.evaluate import calibrator
+from vse_ens.evaluate.calibrator import calibrate
+from vse_ens.evaluate.held_out_shares import FACTORY, SharesBench, later_shares, without
+from vse_ens.model.model import Model
+from vse_ens.run.pool import LocalPool, Plain, Pool, resolve
+from vse_ens.run.threads import Workers
+
+
+class Frozen(LocalPool):
+    """Gives out what it gives as a cluster does: nobody may write to it. Counts the tasks."""
+
+    tasks = 0
+
+    def map(self, factory: str, settings: Plain, tasks: Any) -> Any:
+        self.tasks = len(tasks)
+        copies = {name: _frozen(array) for name, array in settings["arrays"].items()}
+        blocks = [{"blocks": [{k: _frozen(a) for k, a in b.items()} for b in task["blocks"]]} for task in tasks]
+        return super().map(factory, {**settings, "arrays": copies}, blocks)
+
+
+def _frozen(array: Any) -> Any:
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def bytes_of(model: Model, split: Split, features: Any = None, pool: Pool | None = None) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in calibrate(model, split, features, pool).arrays().items()}
+
+
+def test_later_shares_are_means_over_what_may_be_held_out() -> None:
+    shares = np.array([[0.5, 0.3, 0.2, 0.0]], "f4")
+    expected = [
+        sum(shares[0, x] / (1 - shares[0, a]) * shares[0, a] / (1 - shares[0, x]) for x in range(4) if x != a)
+        for a in range(4)
+    ]
+    assert later_shares(shares)[0] == pytest.approx(expected, rel=1e-5)
+    assert later_shares(np.array([[1.0, 0.0], [1.0, 1e-30]], "f4"))[:, 0].tolist() == [1.0, 1.0]
+    # Left over is 0.3, in small pieces.
+    assert later_shares(np.array([[0.5, 0.2]], "f4"))[0] == pytest.approx([0.25 + 0.3, 0.25 + 0.075], rel=1e-5)
+
+
+def test_known_labels_are_taken_out() -> None:
+    rows = Rows(np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32))
+    found = without(np.ones((3, 3), np.float32), rows)
+    assert np.isneginf(found).tolist() == [[True, False, True], [False] * 3, [False, True, False]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pool_calibrates_to_the_same_bytes_in_any_tasks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, known = random_case(kind, images=600)
+    split = one_held_out(known)
+    monkeypatch.setattr(calibrator, "_BLOCK_SCORES", 50 * 40)
+    expected = bytes_of(model, split)
+    for workers, blocks in ((1, 1), (2, 4), (3, 100)):
+        monkeypatch.setattr(calibrator, "_TASK_BLOCKS", blocks)
+        with Workers(workers) as team:
+            pool = Frozen(team)
+            assert bytes_of(model, split, pool=pool) == expected
+            assert pool.tasks == -(-split.test.pairs // (50 * blocks))
+
+
+def test_features_stay_with_whoever_calibrates() -> None:
+    model, known = random_case("id", images=200)
+    numbers = np.random.default_rng(0)
+    features = numbers.normal(size=(200, 5)).astype(np.float32)
+    embeddings = model.embeddings
+    mapped = Model(
+        type(embeddings)(
+            embeddings.label_vectors,
+            embeddings.label_bias,
+            embeddings.image_vectors,
+            numbers.normal(size=(5, 6)).astype(np.float32),
+        )
+    )
+    split = one_held_out(known)
+    expected = bytes_of(mapped, split, features)
+    assert expected != bytes_of(model, split)
+    with Workers(2) as team:
+        assert bytes_of(mapped, split, features, Frozen(team)) == expected
+
+
+def test_the_bench_has_a_name() -> None:
+    assert resolve(FACTORY) is SharesBench
