@@ -15,8 +15,10 @@ from vse_ens.data.annotations import Split
 from vse_ens.errors import TrainingError
 from vse_ens.evaluate.means import mean_metrics
 from vse_ens.memory.learn import learn_memory
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train.judge import Judge
+from vse_ens.train.material import InMemory
 
 _METRICS = ("recall@10", "mrr")
 _ID, _MEMORY = "id", "memory alone"
@@ -104,9 +106,12 @@ def _rank(cell: Cell, split: Split, sizes: Sizes) -> dict[str, float]:
 
 def _rank_by_memory(split: Split) -> dict[str, float]:
     """The memory as the preset learns it, with nothing beside it."""
-    regularization = Judge(configure("context"), split.train, None).regularization
     with Workers() as workers:
-        memory = learn_memory(split.train, regularization, workers)
+        pool = LocalPool(workers)
+        config = configure("context")
+        part, trial = InMemory(split.train).hold_out(config)
+        judge = Judge(config, trial, lambda regularization: part.memory(regularization, pool), None)
+        memory = learn_memory(split.train, judge.regularization, pool)
     found = mean_metrics(memory_scorer(memory, split.train).scores, *split)
     return {name: found[name] for name in _METRICS}
 

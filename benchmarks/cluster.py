@@ -25,7 +25,7 @@ from vse_ens.data.scenes import scenes
 from vse_ens.kernels.tables import DRAWS
 from vse_ens.run.threads import available_cores
 from vse_ens.train.shards.exchanges import exchanges
-from vse_ens.train.shards.trainer import PartitionTrainer
+from vse_ens.train.shards.parted import Parted
 from vse_ens.train.trainer import Trainer
 
 _PARTS = 8
@@ -107,7 +107,7 @@ def cluster(folder: str, preset: str, shards: int, dimensions: int, epochs: int)
     found, shares = [], []
     pairs = Partition.open(Path(folder) / "sorted")
     with RayPool(workers=_WORKERS) as pool, tempfile.TemporaryDirectory() as rows, _Peak() as peak:
-        trainer = PartitionTrainer(config, pairs, pool, Path(rows))
+        trainer = Trainer(config, Parted(pairs, Path(rows)), pool=pool)
         for progress in trainer.rounds():
             if progress.epoch == config.epochs:
                 shares += [[share.computing, share.moving, share.waiting] for share in progress.shares]
@@ -214,7 +214,7 @@ CLUSTER = Benchmark(
     "cluster",
     "A Ray cluster of two workers draws at least 0.75 times as fast as two threads, and its driver's memory does not "
     "follow the number of images.",
-    Sizes(1_000_000, 20_000, context_images=100_000),
+    Sizes(1_260_000, 20_000, context_images=100_000),
     Sizes(2_000, 200, context_images=1_000, dimensions=8, epochs=7, turns=1),
     measure,
     score,

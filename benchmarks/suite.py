@@ -20,6 +20,7 @@ from benchmarks.growing import GROWING
 from benchmarks.labels import LABELS
 from benchmarks.memory import MEMORY
 from benchmarks.serving import SERVING
+from benchmarks.shards import SHARDS
 from benchmarks.speed import SPEED
 from benchmarks.start import START
 from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
@@ -94,5 +95,6 @@ SUITE: dict[str, Benchmark[Any]] = {
         AUDIT,
         CALIBRATION,
         CLUSTER,
+        SHARDS,
     )
 }

@@ -111,3 +111,14 @@ def test_normals_are_normal() -> None:
     assert stats.kstest(drawn, "norm").pvalue > LEAST_CHANCE
     # The two halves are cosine and sine of the same radius: they must still be independent.
     assert abs(np.corrcoef(drawn[:50_000], drawn[50_001:])[0, 1]) < 4 / np.sqrt(50_000)
+
+
+@pytest.mark.parametrize("first", [0, 1, 3, 4, 7, 1_000_001])
+def test_a_stream_can_be_entered_at_any_place(first: int) -> None:
+    stream = Streams(3).child("somewhere")
+    bounds = np.arange(1, 12)
+    assert stream.words(11, first).tolist() == stream.words(first + 11)[first:].tolist()
+    assert (
+        stream.below(bounds, first).tolist()
+        == stream.below(np.append(np.ones(first, np.int64), bounds))[first:].tolist()
+    )

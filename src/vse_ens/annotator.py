@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -17,6 +18,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.evaluate.calibration import Calibration
+from vse_ens.evaluate.opened import ModelPlace
 from vse_ens.model.card import model_card
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.memory import LabelMemory
@@ -24,17 +26,19 @@ from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, save_model
 
 if TYPE_CHECKING:
+    from vse_ens.curate.annotating_bench import DeskElsewhere
     from vse_ens.curate.audit import Audit
     from vse_ens.curate.explain import Explanation
     from vse_ens.curate.finding import Alike, Finder, FoundImage
     from vse_ens.data.partition import Partition
+    from vse_ens.evaluate.model_scores import ModelScores
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
     from vse_ens.export.suggestions import Written
+    from vse_ens.run.pool import Pool
     from vse_ens.train.footprint import Footprint
     from vse_ens.train.report import EpochReport
-    from vse_ens.train.shards.trainer import PartitionTrainer
     from vse_ens.train.trainer import Trainer
 
 
@@ -60,6 +64,8 @@ class Annotator:
     training_: dict[str, Any]
     validation_: dict[str, float] | None
     history_: list[EpochReport]
+    _saved: tuple[ModelPlace, Model]
+    """Where the model was saved or loaded, and which one that was."""
     resumed_: bool
     interrupted_: bool
 
@@ -116,7 +122,6 @@ class Annotator:
         folder of parts, a path or an address that Arrow reads, is always trained by shards, sorted out once beside
         ``checkpoint``; no step holds all pairs.
         """
-        from vse_ens.data.partition import Partition
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.train.checkpoint import Checkpoints
         from vse_ens.train.starting import trainer_for
@@ -136,7 +141,7 @@ class Annotator:
             self.interrupted_ = interrupt.requested and not trainer.finished
             if checkpoints and self.interrupted_:
                 checkpoints.write(trainer)
-            self._take(trainer, pairs.known if isinstance(pairs, Partition) else pairs)
+            self._take(trainer)
         return self
 
     def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
@@ -157,9 +162,7 @@ class Annotator:
         if isinstance(pairs, Annotations):
             unsaid = on_cluster and "shards" not in self.settings
             return self.config(shards=_SHARDS) if unsaid else self.config()
-        config = self.config(shards=pairs.counts.shards)
-        # Labels can only be held out where all pairs are.
-        return config if "validate" in self.settings else config.unjudged()
+        return self.config(shards=pairs.counts.shards)
 
     def partial_fit(self, data: Any, *, progress: Callable[[Any], None] | None = None) -> Annotator:
         """Let new pairs join a trained model: new labels of images it knows, new images, new labels.
@@ -196,12 +199,13 @@ class Annotator:
 
     def _memory_of(self, known: Annotations) -> LabelMemory | None:
         from vse_ens.memory.learn import learn_memory
+        from vse_ens.run.pool import LocalPool
         from vse_ens.run.threads import Workers
 
         if self.model_.memory is None:
             return None
         with Workers(self.workers) as workers:
-            return learn_memory(known, self.training_["memory_regularization"], workers)
+            return learn_memory(known, self.training_["memory_regularization"], LocalPool(workers))
 
     def memory_estimate(self, data: Any) -> Footprint:
         """How many bytes `fit` would need for ``data``, part by part, and how many there are."""
@@ -209,11 +213,11 @@ class Annotator:
 
         return footprint(self.config(), _annotations(data), self.workers)
 
-    def _take(self, trainer: Trainer | PartitionTrainer, known: Annotations) -> None:
+    def _take(self, trainer: Trainer) -> None:
         """Keep what a trainer has learnt."""
         self.config_ = trainer.config
-        self.known_ = known
-        self.model_ = trainer.model.settled(known.features)
+        self.known_ = trainer.known
+        self.model_ = trainer.model.settled(trainer.known.features)
         self.calibration_ = trainer.calibration
         self.history_ = trainer.history
         self.training_ = {
@@ -282,21 +286,27 @@ class Annotator:
         *,
         prefix: str = "",
         progress: Callable[[int], None] | None = None,
+        cluster: Literal["ray"] | None = None,
+        address: str | None = None,
         **how: Unpack[Wanted],
     ) -> Written:
         """Write suggestions for all images to a file, block by block, whole or not at all.
 
         ``form`` is one of `vse_ens.export.suggestions.Format`; the end of the name tells it where it is not given.
-        ``progress`` hears how many images are done; the other arguments are those of `annotate`.
+        ``progress`` hears how many images are done. With ``cluster="ray"`` the suggestions are made by a Ray cluster,
+        as in `fit`, whose workers open the model where it was saved; the file is the same bytes. The other arguments
+        are those of `annotate`.
         """
         from vse_ens.export.suggestions import Block, format_of, write_suggestions
 
         self._check_fitted()
         if how.get("explain"):
             raise ConfigError("explain must be left out: a file of all suggestions has no room for reasons")
+        form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
-        blocks = (Block.of(images, labels, *best) for best in self._desk(**how).images())
-        return write_suggestions(path, blocks, form or format_of(path), prefix=prefix, progress=progress)
+        with self._desk_on(cluster, address, **how) as desk:
+            blocks = (Block.of(images, labels, *best) for best in desk.images())
+            return write_suggestions(path, blocks, form, prefix=prefix, progress=progress)
 
     def known_labels(self, image: str) -> list[str]:
         """The labels that an image had in training."""
@@ -309,6 +319,30 @@ class Annotator:
 
     def _desk(self, **how: Unpack[Wanted]) -> Desk:
         return Desk(self._trained, run=self._run, **how)
+
+    @contextmanager
+    def _desk_on(
+        self, cluster: str | None, address: str | None, **how: Unpack[Wanted]
+    ) -> Iterator[Desk | DeskElsewhere]:
+        """A desk in this process, or one whose answers come from a cluster."""
+        from vse_ens.curate.annotating_bench import DeskElsewhere
+
+        desk = self._desk(**how)  # what cannot be asked for is told before a cluster is started
+        with self._elsewhere(cluster, address) as elsewhere:
+            yield DeskElsewhere(*elsewhere, len(self.known_.images), how) if elsewhere else desk
+
+    @contextmanager
+    def _elsewhere(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelPlace] | None]:
+        """The workers of a cluster and where they find this model; None where the work is to be done here."""
+        from vse_ens.run.clusters import pool_for
+
+        place, saved = getattr(self, "_saved", (None, None))
+        if cluster is not None and saved is not self.model_:
+            raise ConfigError(
+                "workers of a cluster open a model by its path, and this one is not saved as it is now: save it first"
+            )
+        with pool_for(cluster, address, self.workers) as pool:
+            yield (pool, place) if pool and place else None
 
     def _run(self, tasks: Sequence[Callable[[int], Any]]) -> list[Any]:
         from vse_ens.run.threads import Workers
@@ -436,17 +470,24 @@ class Annotator:
         )
 
     def evaluate(
-        self, test: Annotations, *, known: Annotations | None = None, tops: Sequence[int] = (1, 5, 10)
+        self,
+        test: Annotations,
+        *,
+        known: Annotations | None = None,
+        tops: Sequence[int] = (1, 5, 10),
+        cluster: Literal["ray"] | None = None,
+        address: str | None = None,
     ) -> Report:
         """How well held-out labels are found in the full ranking, with the known labels left out.
 
         ``test`` may have ids of its own: images and labels the model has never seen count as misses. With ``known``,
         such as the `revealed` part of the new-images protocol, images are scored by these labels instead of what the
-        model was trained on. ``tops`` are the N of the metrics at N; docs/metrics.md defines them all.
+        model was trained on. ``tops`` are the N of the metrics at N; docs/metrics.md defines them all. With
+        ``cluster="ray"`` images are ranked by a Ray cluster, as in `annotate_all`: the same figures.
         """
         from vse_ens.evaluate.report import summarise
 
-        rankings = self.rankings(test, known=known, top=max(tops, default=1))
+        rankings = self.rankings(test, known=known, top=max(tops, default=1), cluster=cluster, address=address)
         return summarise(rankings, tops=tops, workers=self.workers)
 
     def rankings(
@@ -457,16 +498,28 @@ class Annotator:
         top: int = 10,
         memory: int | None = None,
         progress: Callable[[int], None] | None = None,
+        cluster: Literal["ray"] | None = None,
+        address: str | None = None,
     ) -> Rankings:
-        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.evaluator.evaluate`."""
-        from vse_ens.evaluate.evaluator import DEFAULT_MEMORY, evaluate
+        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.evaluator.ranked_by`."""
+        from vse_ens.evaluate.evaluator import DEFAULT_MEMORY, evaluate, ranked_by
+        from vse_ens.evaluate.ranking_bench import ranker_on
         from vse_ens.evaluate.scorer import FunctionScorer
 
         self._check_fitted()
-        shown = self.known_ if known is None else known.relabelled(self.known_.labels)
+        shown = None if known is None else known.relabelled(self.known_.labels)
+        pairs = self.known_ if shown is None else shown
+        if cluster is not None and shown is not None and not self.embeddings_.has_context:
+            raise ConfigError(
+                "a cluster cannot learn vectors for the images of known, which this model has to: leave cluster out"
+            )
+        with self._elsewhere(cluster, address) as elsewhere:
+            if elsewhere:
+                rank = ranker_on(*elsewhere, top, shown)
+                return ranked_by(rank, pairs, test, top=top, memory=memory or DEFAULT_MEMORY, progress=progress)
         return evaluate(
-            FunctionScorer(shown.images, shown.labels, self._scores if known is None else self._scores_by(shown)),
-            shown,
+            FunctionScorer(pairs.images, pairs.labels, self._scores(shown)),
+            pairs,
             test,
             top=top,
             memory=memory or DEFAULT_MEMORY,
@@ -474,19 +527,27 @@ class Annotator:
             progress=progress,
         )
 
-    def reliability(self, test: Annotations, *, top: int = 5) -> list[Reliability]:
+    def reliability(
+        self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
+    ) -> list[Reliability]:
         """Whether confidences are what they say: the ``top`` suggestions for images with held-out labels, in piles."""
         from vse_ens.curate.trust import trust
 
         self._check_fitted()
-        return trust(self._desk(top=top), self.known_, test)
+        with self._desk_on(cluster, address, top=top) as desk:
+            return trust(desk, self.known_, test)
 
-    def _scores(self, images: NDArray[np.int64]) -> Floats:
-        return self.model_.scores(images, self.known_)
+    def _scores(self, known: Annotations | None) -> ModelScores:
+        """Of the images of the model, or of others by the labels they are known to have."""
+        from vse_ens.evaluate.model_scores import ModelScores
 
-    def _scores_by(self, known: Annotations) -> Callable[[NDArray[np.int64]], Floats]:
-        folded = self._vectors_by_labels(Rows(known.indptr, known.indices))
-        return lambda images: self.model_.scores_of(folded[images], *known.rows(images))
+        if known is None:
+            return ModelScores.of_known(self.model_, self.known_, self._run)
+        rows = Rows(known.indptr, known.indices)
+        if self.embeddings_.has_context:
+            return ModelScores.of_labels(self.model_, rows, self._run)
+        folded = self._vectors_by_labels(rows)
+        return ModelScores(self.model_, lambda images: folded[images], rows, self._run)
 
     # --- keeping ---
 
@@ -502,10 +563,12 @@ class Annotator:
         arrays = self.model_.arrays() | (self.calibration_.arrays() if self.calibration_ else {})
         card = model_card(self.config_.to_dict(), self.known_.summary(), self.training_, self.validation_)
         save_model(path, StoredModel(settings, arrays, self.known_, card))
+        self._saved = ModelPlace.of(path), self.model_
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
         """Load a model directory as a memory map; ``verify=False`` skips reading all contents to check them."""
+        place = ModelPlace.of(path)
         stored = load_model(path, verify=verify)
         try:
             config = Config.from_dict(stored.settings["config"])
@@ -518,6 +581,7 @@ class Annotator:
         except (KeyError, TypeError) as error:
             raise ModelError(f"{path}: model.json lacks or misnames {error}; train the model again") from error
         model.known_ = stored.known
+        model._saved = place, model.model_
         return model
 
     def _check_fitted(self) -> None:

@@ -55,19 +55,21 @@ class Streams:
         words = digest.digest()
         return int.from_bytes(words[:8], "little"), int.from_bytes(words[8:], "little")
 
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """The first ``count`` raw 64-bit words."""
-        generator = np.random.Philox(key=np.array(self.key(), dtype=np.uint64))
-        return np.asarray(generator.random_raw(count), dtype=np.uint64)
+    def words(self, count: int, first: int = 0) -> NDArray[np.uint64]:
+        """``count`` raw 64-bit words from the ``first`` on, counted from 0."""
+        # Every step of the counter gives four.
+        step, skipped = divmod(first, 4)
+        generator = np.random.Philox(key=np.array(self.key(), dtype=np.uint64), counter=step)
+        return np.asarray(generator.random_raw(skipped + count)[skipped:], dtype=np.uint64)
 
-    def uniforms(self, count: int) -> NDArray[np.float64]:
-        """``count`` numbers in [0, 1), 53 bits each."""
-        return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    def uniforms(self, count: int, first: int = 0) -> NDArray[np.float64]:
+        """``count`` numbers in [0, 1), 53 bits each, from the ``first`` on."""
+        return (self.words(count, first) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    def below(self, bounds: NDArray[np.integer]) -> NDArray[np.int64]:
-        """One whole number in [0, bound) for each bound."""
+    def below(self, bounds: NDArray[np.integer], first: int = 0) -> NDArray[np.int64]:
+        """One whole number in [0, bound) for each bound, by the numbers of the stream from the ``first`` on."""
         # u <= 1 - 2**-53 and bound < 2**53, so u * bound could only round up to bound for huge bounds: clip.
-        picks = (self.uniforms(len(bounds)) * bounds).astype(np.int64)
+        picks = (self.uniforms(len(bounds), first) * bounds).astype(np.int64)
         return np.minimum(picks, np.asarray(bounds, dtype=np.int64) - 1)
 
     def normals(self, count: int) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from kernels.problems import annotations
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
+from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.means import mean_metrics
 from vse_ens.evaluate.metrics import per_image
@@ -19,11 +20,15 @@ from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.memory import LabelMemory
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train import judge as judging
+from vse_ens.train import trial as trials
 from vse_ens.train.combinations import common_combinations
-from vse_ens.train.judge import Judge, climb, most_held_out
+from vse_ens.train.judge import Judge, climb
+from vse_ens.train.material import InMemory
 from vse_ens.train.trainer import Trainer
+from vse_ens.train.trial import most_held_out
 
 CHOICES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -87,18 +92,32 @@ def data() -> Annotations:
     return scenes(images=400, labels=60, seed=2)
 
 
+def judge_of(config: Config, data: Annotations, workers: int = 1) -> Judge:
+    part, trial = InMemory(data).hold_out(config)
+    return Judge(config, trial, lambda regularization: learn(part.known, regularization, workers), workers)
+
+
 def keys(data: Annotations) -> set[tuple[int, int]]:
     return set(zip(data.image_numbers().tolist(), data.indices.tolist(), strict=True))
 
 
 def test_held_out_labels_are_not_in_the_part_that_is_trained_on(data: Annotations) -> None:
-    train, held_out = Judge(PLAIN, data, 1).split
-    assert keys(train).isdisjoint(keys(held_out))
-    assert keys(train) | keys(held_out) == keys(data)
-    assert held_out.labels_per_image.max() == 1
-    assert (train.labels_per_image[held_out.labels_per_image > 0] >= 1).all()
-    assert held_out.pairs == 80, "a fifth of the images"
-    assert train.labels == held_out.labels == data.labels
+    part, trial = InMemory(data).hold_out(PLAIN)
+    train, held_out = part.known, trial.split.test
+    hidden = set(zip(trial.images.tolist(), held_out.indices.tolist(), strict=True))
+    assert keys(train).isdisjoint(hidden)
+    assert keys(train) | hidden == keys(data)
+    assert held_out.pairs == len(trial.images) == 80, "a fifth of the images"
+    assert (np.diff(trial.images) > 0).all()
+    assert trial.split.train.images == held_out.images
+    assert [train.labels_of(image) for image in held_out.images] == list(
+        map(trial.split.train.labels_of, held_out.images)
+    )
+    assert (trial.split.train.labels_per_image >= 1).all()
+    assert train.labels == held_out.labels == trial.split.train.labels == data.labels
+    whole = leave_one_out(data, PLAIN.seed, name="validation", most_images=80)
+    assert train == whole.train
+    assert keys(whole.test) == hidden
 
 
 def test_images_with_many_labels_can_spare_more() -> None:
@@ -110,14 +129,14 @@ def test_images_with_many_labels_can_spare_more() -> None:
 
 
 def test_never_more_than_it_takes_to_see_a_difference(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "_MOST_IMAGES", 25)
-    assert Judge(PLAIN, data, 1).split.test.pairs == 25
+    monkeypatch.setattr(trials, "_MOST_IMAGES", 25)
+    assert judge_of(PLAIN, data).trial.split.test.pairs == 25
 
 
 def test_another_seed_holds_out_others(data: Annotations) -> None:
-    first, again, other = (Judge(PLAIN.override(seed=seed), data, 1).split.test for seed in (0, 0, 1))
+    first, again, other = (judge_of(PLAIN.override(seed=seed), data).trial.split.test for seed in (0, 0, 1))
     assert first == again
-    assert keys(first) != keys(other)
+    assert first != other
 
 
 def test_held_out_labels_are_in_no_combination() -> None:
@@ -125,7 +144,7 @@ def test_held_out_labels_are_in_no_combination() -> None:
     data = annotations([[2 * pair, 2 * pair + 1] for pair in range(20) for _ in range(5)], 40)
     trainer = Trainer(PLAIN.override(tower="context", combinations=99), data, 1)
     assert trainer._judge is not None
-    train, held_out = trainer._judge.split
+    train, held_out = trainer._part.known, trainer._judge.trial.split.test
     touched = set((held_out.indices // 2).tolist())
     left = [(2 * pair, 2 * pair + 1) for pair in range(20) if pair not in touched]
     assert left
@@ -135,14 +154,14 @@ def test_held_out_labels_are_in_no_combination() -> None:
 
 
 def test_held_out_labels_are_not_in_the_memory(data: Annotations) -> None:
-    judge = Judge(REMEMBERING, data, 1)
-    assert same(judge._memory, learn(judge.split.train, judge.regularization))
+    judge = judge_of(REMEMBERING, data)
+    assert same(judge._memory, learn(InMemory(data).hold_out(REMEMBERING)[0].known, judge.regularization))
     assert not same(judge._memory, learn(data, judge.regularization))
 
 
-def learn(data: Annotations, regularization: float) -> LabelMemory:
-    with Workers(1) as workers:
-        return learn_memory(data, regularization, workers)
+def learn(data: Annotations, regularization: float, workers: int = 1) -> LabelMemory:
+    with Workers(workers) as team:
+        return learn_memory(data, regularization, LocalPool(team))
 
 
 def same(one: LabelMemory, other: LabelMemory) -> bool:
@@ -175,77 +194,80 @@ def noise(data: Annotations, scale: float) -> NDArray[np.float32]:
 def test_lambda_is_found_by_what_the_memory_does_alone(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     choices = (0.01, 1.0, 5.0, 20.0, 5_000.0)
     monkeypatch.setattr(judging, "_REGULARIZATIONS", choices)
+    everything = InMemory(data).hold_out(REMEMBERING)[0].known
     found = {}
     for first in choices:
         monkeypatch.setattr(judging, "_FIRST_REGULARIZATION", first)
-        judge = Judge(REMEMBERING, data, 1)
-        train, held_out = judge.split
+        judge = judge_of(REMEMBERING, data)
+        train, held_out = judge.trial.split
 
         def worth(one: float, train: Annotations = train, held_out: Annotations = held_out) -> NDArray[np.float64]:
-            scorer = FunctionScorer(train.images, train.labels, by_counts(learn(train, one), 1.0, train))
+            scorer = FunctionScorer(train.images, train.labels, by_counts(learn(everything, one), 1.0, train))
             found = per_image(evaluate(scorer, train, held_out, workers=1))
             return (found["recall@10"] + found["map"]) / 2
 
         found[first] = judge.regularization
         assert found[first] == climb(choices, first, worth)
-        assert same(judge._memory, learn(train, found[first]))
+        assert same(judge._memory, learn(everything, found[first]))
     assert found[5_000.0] < 5_000.0, "so much says nearly nothing"
 
 
 def test_lambda_is_not_searched_where_each_try_is_long(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "DENSE_LABELS", 59)
-    monkeypatch.setattr(judging, "learn_memory", None)
-    assert Judge(REMEMBERING, data, 1).regularization == judging._FIRST_REGULARIZATION
+    judge = Judge(REMEMBERING, InMemory(data).hold_out(REMEMBERING)[1], never, 1)
+    assert judge.regularization == judging._FIRST_REGULARIZATION
+
+
+def never(regularization: float) -> LabelMemory:
+    raise NotImplementedError(f"no memory is to be learnt, least of all with {regularization}")
 
 
 def test_a_judgement_is_what_the_definition_says(data: Annotations) -> None:
-    judge = Judge(REMEMBERING, data, 1)
-    train, held_out = judge.split
-    own = noise(data, 0.5)
+    judge = judge_of(REMEMBERING, data)
+    train, held_out = judge.trial.split
+    own = noise(data, 0.5)[judge.trial.images]
     found = judge.judge(embeddings_of(own))
     assert found.memory_weight > 0.0
-    memory = learn(train, judge.regularization)
+    memory = judge._memory
     twin = mean_metrics(by_counts(memory, found.memory_weight, train, own), train, held_out, 1)
     twin["overall"] = (twin["recall@10"] + twin["map"] + twin["auc"]) / 3
     assert found.metrics == pytest.approx({name: twin[name] for name in METRICS}, abs=1e-6)
 
 
 def test_the_weight_follows_what_the_vectors_know(data: Annotations) -> None:
-    judge = Judge(REMEMBERING, data, 1)
-    train, held_out = judge.split
-    told = np.zeros((len(data.images), len(data.labels)), np.float32)
+    judge = judge_of(REMEMBERING, data)
+    train, held_out = judge.trial.split
+    told = np.zeros((len(train.images), len(data.labels)), np.float32)
     told[held_out.image_numbers(), held_out.indices] = 0.1
     knows = judge.judge(embeddings_of(told))
     assert knows.memory_weight < judging._FIRST_WEIGHT
     assert knows.metrics["map"] > 0.95
     assert judge.weight == knows.memory_weight, "the next search begins there"
-    guesses = judge.judge(embeddings_of(noise(data, 5.0)))
+    guesses = judge.judge(embeddings_of(noise(data, 5.0)[judge.trial.images]))
     assert guesses.memory_weight > judging._FIRST_WEIGHT
-    assert train.pairs == data.pairs - 80
 
 
-def test_without_a_memory_there_is_no_weight(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "learn_memory", None)
-    judge = Judge(PLAIN, data, 1)
-    found = judge.judge(embeddings_of(noise(data, 1.0)))
+def test_without_a_memory_there_is_no_weight(data: Annotations) -> None:
+    judge = Judge(PLAIN, InMemory(data).hold_out(PLAIN)[1], never, 1)
+    train, held_out = judge.trial.split
+    found = judge.judge(embeddings_of(noise(train, 1.0)))
     assert found.memory_weight == 0.0
-    train, held_out = judge.split
-    assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(data, 1.0).__getitem__, train, held_out, 1)["auc"])
+    assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(train, 1.0).__getitem__, train, held_out, 1)["auc"])
 
 
 @pytest.mark.parametrize("tower", ["features", "id+features", "context+features"])
 def test_features_count(tower: str, data: Annotations) -> None:
     """A map of features that knows the held-out labels finds them."""
-    plain = Judge(PLAIN, data, 1).split.test
+    plain = judge_of(PLAIN, data).trial
     told = np.zeros((len(data.images), len(data.labels)), np.float32)
-    told[plain.image_numbers(), plain.indices] = 9.0
-    judge = Judge(PLAIN.override(tower=tower), data.with_features(told), 1)
-    assert judge.split.test == plain
+    told[plain.images, plain.split.test.indices] = 9.0
+    judge = judge_of(PLAIN.override(tower=tower), data.with_features(told))
+    assert judge.trial.split.test == plain.split.test
     labels = len(data.labels)
     knows = Embeddings(
         np.eye(labels, dtype=np.float32),
         np.zeros(labels, np.float32),
-        noise(data, 1.0) if "id" in tower else np.empty((0, labels), np.float32),
+        noise(plain.split.train, 1.0) if "id" in tower else np.empty((0, labels), np.float32),
         np.eye(labels, dtype=np.float32),
         *([noise(data, 1.0)[:labels]] if "context" in tower else []),
     )
@@ -253,8 +275,8 @@ def test_features_count(tower: str, data: Annotations) -> None:
 
 
 def test_workers_do_not_change_a_judgement(data: Annotations) -> None:
-    one, three = (Judge(REMEMBERING, data, workers) for workers in (1, 3))
-    own = embeddings_of(noise(data, 0.5))
+    one, three = (judge_of(REMEMBERING, data, workers) for workers in (1, 3))
+    own = embeddings_of(noise(one.trial.split.train, 0.5))
     assert one.judge(own) == three.judge(own)
     assert one.regularization == three.regularization
     assert same(one._memory, three._memory)

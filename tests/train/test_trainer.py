@@ -16,8 +16,9 @@ from vse_ens.data.scenes import scenes
 from vse_ens.errors import DataError, TrainingError
 from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train import judge as judging
+from vse_ens.train import trial as trials
 from vse_ens.train.judge import Judge, Judgement
 from vse_ens.train.trainer import Trainer
 
@@ -166,7 +167,7 @@ def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> 
     assert trainer.model.memory_weight == 40.0
     assert trainer.memory_regularization is not None
     with Workers(1) as workers:
-        whole = learn_memory(data, trainer.memory_regularization, workers)
+        whole = learn_memory(data, trainer.memory_regularization, LocalPool(workers))
     assert trainer.model.memory is not None
     np.testing.assert_array_equal(trainer.model.memory.values, whole.values)
 
@@ -184,7 +185,7 @@ def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeyp
 def test_it_is_not_trained_anew_where_hardly_a_label_was_held_out_or_nobody_asked(
     held_out: int, refit: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "_MOST_IMAGES", held_out)
+    monkeypatch.setattr(trials, "_MOST_IMAGES", held_out)
     trainer = Trainer(whole_preset(refit=refit), small_data(), 1)
     models = trial_models(trainer)
     assert trainer.finished

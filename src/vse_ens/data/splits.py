@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations, NewImagesSplit, Split
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.streams import Streams
+
+# Images that are looked at at a time.
+_BLOCK = 1 << 18
+
+
+class OneEach(NamedTuple):
+    """One label of each of some images."""
+
+    images: NDArray[np.int64]
+    """Rising."""
+    places: NDArray[np.int64]
+    """Of the labels among all pairs."""
 
 
 def leave_one_out(
@@ -17,17 +31,35 @@ def leave_one_out(
 
     With ``most_images``, of so many images at most, chosen at random; ``name`` names the random stream.
     """
-    streams = Streams(seed).child("split", name)
-    counts = data.labels_per_image
-    several = np.flatnonzero(counts >= 2)
-    if not len(several):
+    chosen = one_label_each(data.indptr, seed, name, most_images)
+    if not len(chosen.images):
         raise DataError("leave-one-out needs images with two or more labels, and no image has that many")
-    picks = streams.below(np.maximum(counts, 1))
-    if most_images is not None and most_images < len(several):
-        several = np.sort(several[np.argsort(streams.child("images").words(len(several)))[:most_images]])
     held = np.zeros(data.pairs, dtype=bool)
-    held[(data.indptr[:-1] + picks)[several]] = True
+    held[chosen.places] = True
     return Split(data.with_pairs(~held), data.with_pairs(held))
+
+
+def one_label_each(indptr: NDArray[np.int64], seed: int, name: str, most_images: int | None = None) -> OneEach:
+    """Which labels `leave_one_out` holds out, by where the labels of every image begin.
+
+    These may be a memory map: they are looked at in blocks, and what is kept follows the images that are chosen.
+    """
+    streams = Streams(seed).child("split", name)
+    lots, images, places = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)
+    several = 0
+    for first in range(0, len(indptr) - 1, _BLOCK):
+        starts = indptr[first : first + _BLOCK + 1]
+        counts = np.diff(starts)
+        own = np.flatnonzero(counts >= 2)
+        picks = streams.below(np.maximum(counts, 1), first)
+        lots = np.append(lots, streams.child("images").words(len(own), several))
+        images, places = np.append(images, first + own), np.append(places, (starts[:-1] + picks)[own])
+        several += len(own)
+        if most_images is not None and several > most_images:
+            drawn = np.argpartition(lots, most_images)[:most_images]
+            lots, images, places = lots[drawn], images[drawn], places[drawn]
+    order = np.argsort(images)
+    return OneEach(images[order], places[order])
 
 
 def random(data: Annotations, share: float = 0.2, seed: int = 0) -> Split:

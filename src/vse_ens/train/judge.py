@@ -6,35 +6,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
-from vse_ens.data.annotations import Annotations, Split
-from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.calibration import Calibration
 from vse_ens.evaluate.calibrator import calibrate
 from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.evaluate.standing import Numbers
-from vse_ens.memory.learn import DENSE_LABELS, learn_memory
+from vse_ens.memory.learn import DENSE_LABELS
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
 from vse_ens.run.blas import one_thread
-from vse_ens.run.threads import Workers
-
-# Of how many images a label is held out: enough to see a difference of one point in recall, but never so many that what
-# is left to learn from is another data set: a share of the images or, where images have many labels, of the pairs.
-_MOST_IMAGES = 4_000
-_MOST_SHARE = 0.2
-_MOST_OF_PAIRS = 0.04
-# With very many labels ranking them all takes its time after every epoch: fewer images do, but not too few.
-_MOST_SCORES = 20_000_000
-_ENOUGH_IMAGES = 1_000
+from vse_ens.run.pool import Pool
+from vse_ens.train.trial import Trial
 
 # What is tried for lambda of the memory, and for its weight; where the search begins.
 _REGULARIZATIONS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
@@ -54,13 +43,18 @@ class Judgement:
 
 
 class Judge:
-    """Measures models on one label of some images, which training does not see."""
+    """Measures models on one label of some images, which training does not see.
 
-    def __init__(self, config: Config, data: Annotations, workers: int | None) -> None:
-        most = most_held_out(len(data.images), len(data.labels), data.pairs)
-        self.split: Split = leave_one_out(data, config.seed, name="validation", most_images=most)
+    The embeddings it is given have the vectors of the trial's images alone. ``learn`` learns a memory of all pairs that
+    training sees, by its lambda.
+    """
+
+    def __init__(
+        self, config: Config, trial: Trial, learn: Callable[[float], LabelMemory], workers: int | None
+    ) -> None:
+        self.trial = trial
         self._config = config
-        self._features: Any = data.features
+        self._learn_memory = learn
         self._workers = workers
         self._learnt: dict[float, LabelMemory] = {}
         self.weight = _FIRST_WEIGHT
@@ -69,7 +63,7 @@ class Judge:
     @cached_property
     def regularization(self) -> float:
         """lambda of the memory, by what the memory alone does; not searched where each try is long."""
-        if len(self.split.train.labels) > DENSE_LABELS:
+        if len(self.trial.split.train.labels) > DENSE_LABELS:
             return _FIRST_REGULARIZATION
         return climb(_REGULARIZATIONS, _FIRST_REGULARIZATION, self._alone)
 
@@ -83,14 +77,13 @@ class Judge:
         if regularization not in self._learnt:
             for oldest in list(self._learnt)[: 1 - _KEPT_MEMORIES]:
                 del self._learnt[oldest]
-            with Workers(self._workers) as workers:
-                self._learnt[regularization] = learn_memory(self.split.train, regularization, workers)
+            self._learnt[regularization] = self._learn_memory(regularization)
         return self._learnt[regularization]
 
     def _alone(self, regularization: float) -> Numbers:
-        labels = len(self.split.train.labels)
+        labels = len(self.trial.split.train.labels)
         nothing = np.zeros((labels, 0), np.float32)
-        own = np.zeros((len(self.split.train.images), 0), np.float32)
+        own = np.zeros((len(self.trial.images), 0), np.float32)
         silent = Embeddings(nothing, np.zeros(labels, np.float32), own, nothing[:0])
         found = self._measure(Model(silent, self._learn(regularization), 1.0))
         # Not by AUC: in the sum that is the vectors' part.
@@ -110,29 +103,23 @@ class Judge:
         self.weight = climb(_WEIGHTS, self.weight, values)
         return Judgement(_means(found[self.weight]), self.weight)
 
-    def calibration(self, embeddings: Embeddings, memory_weight: float) -> Calibration:
+    def calibration(self, embeddings: Embeddings, memory_weight: float, pool: Pool | None = None) -> Calibration:
         """How often suggestions are right, by their score: those of a model that has not seen the held-out labels."""
         memory = self._memory if memory_weight else None
-        return calibrate(Model(embeddings, memory, memory_weight), self.split, self._features)
+        return calibrate(Model(embeddings, memory, memory_weight), self.trial.split, self.trial.features, pool)
 
     def _measure(self, model: Model) -> dict[str, Numbers]:
         """Every metric, a value for each image with a held-out label."""
-        train, held_out = self.split
+        train, held_out = self.trial.split
 
         def scores(images: NDArray[np.int64]) -> NDArray[np.float32]:
-            return model.scores(images, train, self._features)
+            return model.scores(images, train, self.trial.features)
 
         scorer = FunctionScorer(train.images, train.labels, scores)
         with one_thread():
             found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
         found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3
         return {name: found[name] for name in METRICS}
-
-
-def most_held_out(images: int, labels: int, pairs: int) -> int:
-    """Of how many images a label is held out; of fewer where not as many have two."""
-    share = math.ceil(max(_MOST_SHARE * images, _MOST_OF_PAIRS * pairs))
-    return min(share, _MOST_IMAGES, max(_MOST_SCORES // max(labels, 1), _ENOUGH_IMAGES))
 
 
 def _means(values: dict[str, Numbers]) -> dict[str, float]:

@@ -19,10 +19,10 @@ from vse_ens.kernels.rank import RankScratch
 from vse_ens.memory.learn import DENSE_LABELS, held_bytes, memory_bytes
 from vse_ens.model.combinations import combination_table
 from vse_ens.train.combinations import common_combinations
-from vse_ens.train.judge import most_held_out
 from vse_ens.train.rounds import Schedule
 from vse_ens.train.state import BLOCK_ROWS, padded_width
 from vse_ens.train.trainer import WORTH_REFITTING
+from vse_ens.train.trial import most_held_out
 
 Parts = dict[str, int]
 
@@ -135,22 +135,29 @@ class Moments:
 
     @property
     def _split(self) -> int:
-        """Pairs to train on and held-out pairs, where not all of the data's are trained on."""
-        return 4 * self._data.pairs + 16 * self._images if self._config.validate else 0
+        """Pairs to train on, and what is known of the images with a held-out label."""
+        if not self._config.validate:
+            return 0
+        matrix: Any = self._data.features if self._has_features else np.empty((0, 0))
+        row = (matrix.nbytes if isinstance(matrix, np.ndarray) else 8 * matrix.nnz) // max(self._images, 1)
+        own = 4 * self._width if self._config.has_ids else 0
+        return 4 * self._data.pairs + 8 * self._images + self._held_out * (row + own)
 
     @property
     def _refits(self) -> bool:
-        held_out = min(
-            most_held_out(self._images, self._labels, self._data.pairs), int(np.count_nonzero(self._counts >= 2))
-        )
-        return self._config.refit and held_out > WORTH_REFITTING * self._data.pairs
+        return self._config.refit and self._held_out > WORTH_REFITTING * self._data.pairs
+
+    @cached_property
+    def _held_out(self) -> int:
+        """Of how many images a label is held out."""
+        most = most_held_out(self._images, self._labels, self._data.pairs)
+        return min(most, int(np.count_nonzero(self._counts >= 2)))
 
     @property
     def _validation(self) -> int:
         """A block of scores, and how often each label occurs."""
         most = max(DEFAULT_MEMORY, 128 * self._labels)
-        held_out = most_held_out(self._images, self._labels, self._data.pairs)
-        return min(most, 4 * self._labels * held_out) + _PAIR_COUNTED * self._data.pairs
+        return min(most, 4 * self._labels * self._held_out) + _PAIR_COUNTED * self._data.pairs
 
     @cached_property
     def _memory_held(self) -> int:

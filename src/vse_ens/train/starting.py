@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition import Partition
-from vse_ens.errors import ConfigError
-from vse_ens.run.pool import LocalPool, Pool
-from vse_ens.run.threads import Workers
+from vse_ens.run.clusters import pool_for
 from vse_ens.train.footprint import check_footprint
-from vse_ens.train.shards.trainer import PartitionTrainer
+from vse_ens.train.shards.parted import Parted
 from vse_ens.train.trainer import Trainer
 
 
@@ -23,30 +21,14 @@ def trainer_for(
     workers: int | None = None,
     cluster: str | None = None,
     address: str | None = None,
-) -> Iterator[Trainer | PartitionTrainer]:
+) -> Iterator[Trainer]:
     """A trainer whose workers end with the block.
 
-    The vectors of a partition's images are kept beside it, in the folder ``rows``.
+    What is made of a partition on the way is kept beside it, in the folder ``training``.
     """
-    with ExitStack() as stack:
-        pool = _pool(cluster, address, workers, stack)
+    with pool_for(cluster, address, workers) as pool:
         if isinstance(data, Partition):
-            pool = pool or LocalPool(stack.enter_context(Workers(workers)))
-            yield PartitionTrainer(config, data, pool, data.folder.with_name("rows"))
+            yield Trainer(config, Parted(data, data.folder.with_name("training")), workers, pool)
         else:
             check_footprint(config, data, workers)
             yield Trainer(config, data, workers, pool)
-
-
-def _pool(cluster: str | None, address: str | None, workers: int | None, stack: ExitStack) -> Pool | None:
-    if cluster is None:
-        if address is not None:
-            raise ConfigError("address is that of a cluster: say of which kind, cluster='ray'")
-        return None
-    if cluster != "ray":
-        raise ConfigError(f"cluster must be 'ray', got {cluster!r}")
-    from vse_ens.run.ray_pool import RayPool
-
-    pool = RayPool(address, workers)
-    stack.callback(pool.close)
-    return pool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,19 @@ from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.evaluate.calibration import Calibration
-from vse_ens.memory.learn import learn_memory
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
-from vse_ens.train.course import Course, SerialCourse
+from vse_ens.train.course import Course
 from vse_ens.train.engine import Work
 from vse_ens.train.finite import check_finite
 from vse_ens.train.judge import Judge
+from vse_ens.train.material import InMemory, Material
 from vse_ens.train.progress import Progress
 from vse_ens.train.report import EpochReport
 from vse_ens.train.shape import suited
-from vse_ens.train.shards.course import ShardedCourse
-from vse_ens.train.state import initial_embeddings, padded
 from vse_ens.train.stopping import EarlyStopping
 
 # Where more of the pairs than this are held out, what is left is a poorer data set: the final model is trained on all.
@@ -45,36 +44,67 @@ class Trainer:
     A model of several shards is trained in ``pool``, or in this process where none is given.
     """
 
-    def __init__(self, config: Config, data: Annotations, workers: int | None = None, pool: Pool | None = None) -> None:
-        if not data.pairs:
+    def __init__(
+        self, config: Config, data: Annotations | Material, workers: int | None = None, pool: Pool | None = None
+    ) -> None:
+        material = InMemory(data) if isinstance(data, Annotations) else data
+        known = material.known
+        if not known.pairs:
             raise DataError("there is no pair to learn from")
-        if len(data.labels) < 2:
-            raise DataError(f"learning to rank needs two labels or more, got {len(data.labels)}")
-        if config.validate and not (data.labels_per_image > 1).any():
-            raise DataError(
-                "no image has two labels, so that none can be held out and found by the others; bring more labels an "
-                "image, or use --preset opt-auc"
-            )
+        if len(known.labels) < 2:
+            raise DataError(f"learning to rank needs two labels or more, got {len(known.labels)}")
         if pool is not None and config.shards < 2:
             raise ConfigError(
                 "shards must be at least 2 on a cluster, and as many as it has cores to use them all: they are part of "
                 f"the model; got {config.shards}"
             )
-        self.config = config = suited(config, data)
+        material.check(config)
+        self.config = config = suited(config, known)
         self.history: list[EpochReport] = []
-        self._data = data
+        self._material = material
         self._workers = workers
         self._pool = pool
         self._course: Course | None = None
-        self._judge = Judge(config, data, workers) if config.validate else None
-        self._part = self._judge.split.train if self._judge else data
+        self._judge: Judge | None = None
+        self._part = material
+        if config.validate:
+            self._part, trial = material.hold_out(config)
+            self._judge = Judge(config, trial, self._learner(self._part), workers)
         self._stopping = EarlyStopping(config.patience)
-        self._current = padded(initial_embeddings(config, self._part))
+        self._home = material.home(config)
+        self._start()
         self._best: Embeddings | None = None
         self._memory_weight = 0.0
         self._memory: LabelMemory | None = None
         self._refitting = False
         self._epoch, self._round, self._work = 0, 0, Work()
+
+    def _start(self) -> None:
+        """From the beginning, with the pairs of the part."""
+        with self._some_pool() as pool:
+            self._current = self._part.start(self.config, pool)
+        self._home.begin(self._current)
+
+    @contextmanager
+    def _some_pool(self) -> Iterator[Pool]:
+        """For counting: where the shards train, or here."""
+        if self._pool:
+            yield self._pool
+            return
+        with Workers(self._workers) as workers:
+            yield LocalPool(workers)
+
+    def _learner(self, material: Material) -> Callable[[float], LabelMemory]:
+        def learn(regularization: float) -> LabelMemory:
+            with self._some_pool() as pool:
+                return material.memory(regularization, pool)
+
+        return learn
+
+    @property
+    def known(self) -> Annotations:
+        """The pairs that the model knows when it is done."""
+        return self._material.known
 
     @property
     def embeddings(self) -> Embeddings:
@@ -83,8 +113,9 @@ class Trainer:
         """
         self._settle()
         unfinished = self._refitting and not self.finished
-        chosen = self._best if self._best and (unfinished or not self._refitting) else self._current
-        return chosen.widened(self.config.dimensions)
+        if self._best and (unfinished or not self._refitting):
+            return self._home.whole(self._best, self.config.dimensions, best=True)
+        return self._home.whole(self._current, self.config.dimensions)
 
     @property
     def model(self) -> Model:
@@ -96,7 +127,13 @@ class Trainer:
         """What turns scores into confidences, where labels were held out to learn it from."""
         if not self._judge or not self._best:
             return None
-        return self._judge.calibration(self._best, self._memory_weight)
+        return self._judge.calibration(self._tried(self._best, best=True), self._memory_weight, self._pool)
+
+    def _tried(self, embeddings: Embeddings, best: bool = False) -> Embeddings:
+        """The same with the vectors of the judge's images alone."""
+        if not self._judge or not self.config.has_ids:
+            return embeddings
+        return replace(embeddings, image_vectors=self._home.rows(embeddings, self._judge.trial.images, best))
 
     @property
     def memory_regularization(self) -> float | None:
@@ -105,8 +142,7 @@ class Trainer:
 
     def _learn_memory(self) -> LabelMemory | None:
         if self._memory is None and self._memory_weight and self.memory_regularization:
-            with Workers(self._workers) as workers:
-                self._memory = learn_memory(self._data, self.memory_regularization, workers)
+            self._memory = self._learner(self._material)(self.memory_regularization)
         return self._memory
 
     @property
@@ -125,7 +161,7 @@ class Trainer:
     def _worth_refitting(self) -> bool:
         if not self._judge or not self.config.refit:
             return False
-        return self._judge.split.test.pairs > WORTH_REFITTING * self._data.pairs
+        return len(self._judge.trial.images) > WORTH_REFITTING * self.known.pairs
 
     @property
     def best_epoch(self) -> int:
@@ -153,8 +189,8 @@ class Trainer:
 
     def _train_part(self, workers: Workers) -> Iterator[Progress]:
         """Train on what is not held out, or on all pairs, to the end."""
-        course = self._course = self._make_course(workers)
         current = self._current
+        course = self._course = self._part.course(self.config, current, self._home, workers, self._pool)
         final = self._refitting or not self._worth_refitting
 
         def progress(rounds: int, work: Work, report: EpochReport | None) -> Progress:
@@ -180,11 +216,6 @@ class Trainer:
                     self._start_anew()
             yield last
 
-    def _make_course(self, workers: Workers) -> Course:
-        if self.config.shards == 1:
-            return SerialCourse(self.config, self._part, self._current, workers)
-        return ShardedCourse.of(self.config, self._part, self._current, self._pool or LocalPool(workers))
-
     def _settle(self) -> None:
         """See to it that the vectors are whole."""
         if self._course:
@@ -192,8 +223,8 @@ class Trainer:
 
     def _start_anew(self) -> None:
         """From the beginning, with all pairs."""
-        self._refitting, self._part, self._epoch = True, self._data, 0
-        self._current = padded(initial_embeddings(self.config, self._data))
+        self._refitting, self._part, self._epoch = True, self._material, 0
+        self._start()
 
     @property
     def learning_rate(self) -> float:
@@ -204,11 +235,12 @@ class Trainer:
         rate = self.learning_rate
         if self._judge and not self._refitting:
             self._settle()
-        judgement = self._judge.judge(self._current) if self._judge and not self._refitting else None
+        judgement = self._judge.judge(self._tried(self._current)) if self._judge and not self._refitting else None
         validation = judgement.metrics if judgement else None
         self._epoch += 1
         if judgement and self._stopping.update(self._epoch, judgement.metrics[self.config.metric]):
             self._best, self._memory_weight = self._current.copy(), judgement.memory_weight
+            self._home.keep()
         report = EpochReport.of(self._epoch, self._work, rate, validation)
         self.history.append(report)
         self._round, self._work = 0, Work()
@@ -249,6 +281,7 @@ class Trainer:
                 "waited": self._stopping.waited,
             },
             "history": [report.to_dict() for report in self.history],
+            "home": self._home.state(),
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
@@ -261,9 +294,11 @@ class Trainer:
             )
 
         self._current = embeddings("current")
+        self._home.begin(self._current)
+        self._home.restore(state["home"])
         self._epoch, self._round = state["epoch"], state["round"]
         if state["refitting"]:
-            self._refitting, self._part = True, self._data
+            self._refitting, self._part = True, self._material
         if self._judge and state["memory"]:
             self._judge.regularization = state["memory"]["regularization"]
             self._judge.weight = state["memory"]["next_weight"]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from vse_ens.config import Config
-from vse_ens.data.annotations import Annotations
-from vse_ens.data.feature_matrix import plain_features
-from vse_ens.data.shard_pairs import shard_images
-from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.pool import Plain, Pool, Share
 from vse_ens.train.engine import Work
+from vse_ens.train.homes import Home
 from vse_ens.train.shards.changes import apply_changes, merge_changes, shared_tables
 from vse_ens.train.shards.exchanges import exchanges
-from vse_ens.train.shards.homes import Home, TableHome
-from vse_ens.train.shards.workshop import FACTORY, feature_arguments
+from vse_ens.train.shards.workshop import FACTORY
 
 _MERGE = f"{merge_changes.__module__}.{merge_changes.__name__}"
-# A shard that is lost is made again from its last saved state and the tables of the rounds since: no more than so many.
-_UNSAVED_ROUNDS = 8
+# A shard that is lost is made again from its last saved state and the tables of the rounds since, which are repeated.
+# Saving takes at most one part in so many of the time, and no more bytes of tables than these are kept for it.
+_TIMES_SAVING = 20.0
+_MOST_KEPT = 1 << 30
 
 
 class ShardedCourse:
@@ -36,7 +34,7 @@ class ShardedCourse:
         self._home = home
         self._pairs = pairs
         self._epoch, self._stretches = 0, 1
-        self._unsaved = 0
+        self._unsaved_bytes, self._unsaved_seconds, self._saving_seconds = 0, 0.0, 0.0
         self.shares: tuple[Share, ...] = ()
         settings = {
             "config": config.to_dict(),
@@ -46,14 +44,6 @@ class ShardedCourse:
             "combinations": embeddings.combinations,
         }
         pool.open(FACTORY, settings, parts)
-
-    @classmethod
-    def of(cls, config: Config, data: Annotations, embeddings: Embeddings, pool: Pool) -> ShardedCourse:
-        """By shards of pairs that are in memory; the embeddings are whole whenever the course is settled."""
-        if config.shards > len(data.images):
-            raise ConfigError(f"shards must be no more than the {len(data.images)} images, got {config.shards}")
-        home = TableHome(embeddings.image_vectors, config.shards)
-        return cls(config, data.pairs, embeddings, pool, list(_parts(config, data, embeddings)), home)
 
     def begin(self, epoch: int) -> int:
         """Plan an epoch."""
@@ -74,17 +64,19 @@ class ShardedCourse:
         done = self._pool.run(tables, stretch, _MERGE)
         apply_changes(tables, done.merged)
         self.shares = done.shares
-        self._unsaved += 1
-        if self._unsaved >= _UNSAVED_ROUNDS:
+        self._unsaved_bytes += sum(table.nbytes for table in tables.values())
+        self._unsaved_seconds += time.perf_counter() - began
+        if self._unsaved_bytes > _MOST_KEPT or self._unsaved_seconds >= _TIMES_SAVING * self._saving_seconds:
             self.settle()
         return _work(done.reports, time.perf_counter() - began)
 
     def settle(self) -> None:
         """Have the images' own vectors, which are trained in the shards, brought home."""
-        if not self._config.has_ids or not self._unsaved:
+        if not self._config.has_ids or not self._unsaved_bytes:
             return
+        began = time.perf_counter()
         self._home.receive(self._pool.save(self._home.arguments()))
-        self._unsaved = 0
+        self._unsaved_bytes, self._unsaved_seconds, self._saving_seconds = 0, 0.0, time.perf_counter() - began
 
 
 def _work(reports: list[Plain], seconds: float) -> Work:
@@ -95,16 +87,3 @@ def _work(reports: list[Plain], seconds: float) -> Work:
     refreshing = work.refresh_seconds / work.seconds if work.seconds else 0.0
     work.seconds, work.refresh_seconds = seconds, refreshing * seconds
     return work
-
-
-def _parts(config: Config, data: Annotations, embeddings: Embeddings) -> Iterator[Plain]:
-    """What each shard begins with."""
-    for shard in range(config.shards):
-        own = shard_images(len(data.images), shard, config.shards)
-        rows = data.rows(own)
-        part = {
-            "indptr": rows.indptr,
-            "indices": rows.indices,
-            "image_vectors": embeddings.image_vectors[own] if config.has_ids else embeddings.image_vectors,
-        }
-        yield part | (feature_arguments(plain_features(data.features)[own]) if config.has_features else {})

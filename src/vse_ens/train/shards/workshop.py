@@ -18,7 +18,7 @@ from vse_ens.kernels.tables import DRAWS
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.pool import Plain
 from vse_ens.run.threads import Workers
-from vse_ens.train.shards.homes import read_rows, write_rows
+from vse_ens.train.homes import read_rows, write_rows
 from vse_ens.train.shards.shard import Shard
 from vse_ens.train.state import initial_rows
 
