@@ -140,9 +140,9 @@ def test_a_model_that_was_changed_or_replaced_since_is_refused(here: list[Any], 
 def test_a_task_is_a_range_or_some_images(tmp_path: Path) -> None:
     model = saved_annotator("id", tmp_path)
     assert resolve(FACTORY) is AnnotatingBench
-    home, _ = model._saved
+    place, _ = model._saved
     with Workers(1) as workers:
-        bench = AnnotatingBench({"home": list(home), "wanted": {"top": 2}}, workers)
+        bench = AnnotatingBench({"place": list(place), "wanted": {"top": 2}}, workers)
     [some], [ranged] = bench({"images": np.array([7, 5, 6])})["blocks"], bench({"first": 5, "last": 8})["blocks"]
     for name in ("labels", "scores", "confidences"):
         assert np.array_equal(some[name][[1, 2, 0]], ranged[name])

@@ -34,8 +34,8 @@ class ReadOnly(LocalPool):
 
 def by_tasks(model: Annotator, test: Annotations, known: Annotations | None = None, **how: Any) -> Rankings:
     with Workers(how.pop("workers", 2)) as workers:
-        home, _ = model._saved
-        rank = ranker_on(ReadOnly(workers), home, how.get("top", 10), known)
+        place, _ = model._saved
+        rank = ranker_on(ReadOnly(workers), place, how.get("top", 10), known)
         return ranked_by(rank, model.known_ if known is None else known, test, **how)
 
 
@@ -79,10 +79,10 @@ def test_a_label_that_is_known_is_named_wherever_it_is_found(tmp_path: Path) -> 
 
 def test_a_task_has_the_images_of_a_block_and_its_answer_their_ranks(tmp_path: Path) -> None:
     model = saved_annotator("context with memory", tmp_path)
-    home, _ = model._saved
+    place, _ = model._saved
     assert resolve(FACTORY) is RankingBench
     with Workers(1) as workers:
-        bench = RankingBench({"home": list(home), "top": 3}, workers)
+        bench = RankingBench({"place": list(place), "top": 3}, workers)
         answer = bench({"images": np.array([5, 2]), "indptr": np.array([0, 1, 1]), "labels": np.array([-1], np.int32)})
     assert {name: array.shape for name, array in answer.items()} == {"above": (1,), "tied": (1,), "top": (2, 3)}
     assert answer["top"][0].tolist() == [
