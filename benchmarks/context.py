@@ -21,7 +21,7 @@ from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.report import Report, summarise
 from vse_ens.experiments.fitting import warm_up
-from vse_ens.run.blas import one_thread
+from vse_ens.model.blas import one_thread
 
 _METRICS = ("recall@10", "mrr", "auc")
 _FLOORS = {

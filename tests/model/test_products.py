@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
 from vse_ens.model import products
-from vse_ens.model.products import MANY, one_thread, row_products
+from vse_ens.model.blas import one_thread
+from vse_ens.model.products import MANY, row_products
 
 _numbers = np.random.default_rng(4)
 
@@ -35,23 +34,3 @@ def test_where_many_rows_round_in_another_way_few_are_taken(monkeypatch: pytest.
 
 def test_no_vectors_have_no_products() -> None:
     assert row_products(np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)).shape == (0, 3)
-
-
-def test_one_at_a_time_has_the_library_and_gives_it_back() -> None:
-    def threads() -> set[int]:
-        return {library["num_threads"] for library in products._libraries().info()}
-
-    before, came_in = threads(), threading.Event()
-
-    def look() -> None:
-        with one_thread():
-            came_in.set()
-
-    other = threading.Thread(target=look)
-    with one_thread():
-        other.start()
-        assert threads() == {1}
-        assert not came_in.wait(0.05)
-    other.join()
-    assert came_in.is_set()
-    assert threads() == before

@@ -18,7 +18,7 @@ from vse_ens.baselines.checks import check_number, check_whole
 from vse_ens.baselines.contract import Baseline, FittedBaseline
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import MissingPartError
-from vse_ens.run.blas import one_thread
+from vse_ens.model.blas import one_thread
 from vse_ens.streams import Streams
 
 

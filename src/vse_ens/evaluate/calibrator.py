@@ -15,9 +15,9 @@ from vse_ens.evaluate.held_out_shares import FACTORY, bench_settings, without
 from vse_ens.evaluate.isotonic import isotonic
 from vse_ens.evaluate.reliability import piles
 from vse_ens.evaluate.standing import Numbers
+from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.run.blas import one_thread
 from vse_ens.run.pool import LocalPool, Plain, Pool
 from vse_ens.run.threads import Workers
 

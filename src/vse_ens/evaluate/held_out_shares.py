@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from vse_ens.data.rows import Rows
 from vse_ens.evaluate.calibration import Counts, Temperature, log_totals, shares_of
+from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.run.blas import one_thread
 from vse_ens.run.pool import Plain
 from vse_ens.run.threads import Workers
 

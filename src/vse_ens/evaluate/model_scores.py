@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rows import Rows, take_rows
+from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.products import one_thread
 from vse_ens.model.suggesting import Run
 
 Vectors = Callable[[NDArray[np.int64]], Floats]

@@ -8,7 +8,7 @@ from typing import NoReturn
 import numpy as np
 
 from vse_ens.errors import ConfigError
-from vse_ens.run.blas import one_thread
+from vse_ens.model.blas import one_thread
 
 # Matrices of |A|^2 doubles at the peak, measured: the counts, inverted in place, and the float32 weights.
 _MATRICES = 1.6

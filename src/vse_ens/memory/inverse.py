@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
-from vse_ens.run.blas import one_thread
+from vse_ens.model.blas import one_thread
 
 BLOCK = 512
 """Rows and columns that are mirrored at a time: three times a block of doubles is made on the way."""

@@ -7,13 +7,9 @@ are seen to give the same bits.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from vse_ens.model.embeddings import Floats
 from vse_ens.streams import Streams
@@ -23,7 +19,7 @@ FEW, MANY = 16, 256
 
 
 def row_products(vectors: Floats, label_vectors: Floats) -> Floats:
-    """v_i . v_a, a row for each vector; to be called within `one_thread`."""
+    """v_i . v_a, a row for each vector; to be called within `vse_ens.model.blas.one_thread`."""
     products = np.empty((len(vectors), len(label_vectors)), np.float32)
     many = MANY if len(vectors) >= MANY and _round_alike(*label_vectors.shape) else FEW
     whole = len(vectors) - len(vectors) % many
@@ -43,21 +39,3 @@ def _round_alike(labels: int, dimensions: int) -> bool:
     vectors, label_vectors = table[:MANY], table[MANY:]
     few = [vectors[first : first + FEW] @ label_vectors.T for first in range(0, MANY, FEW)]
     return np.array_equal(vectors @ label_vectors.T, np.concatenate(few))
-
-
-_taken = threading.Lock()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold the matrix library to one thread.
-
-    It has one setting for all of ours, which take turns: OpenBLAS 0.3.31 does not let one thread undo what another set.
-    """
-    with _taken, _libraries().limit(limits=1):
-        yield
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")

@@ -14,9 +14,10 @@ from vse_ens.data.rows import Rows, take_rows
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.suggesting import Addends, Best, lead_scores
 from vse_ens.kernels.tables import Pairs
+from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.products import FEW, MANY, one_thread, row_products
+from vse_ens.model.products import FEW, MANY, row_products
 
 Task = Callable[[int], Any]
 Run = Callable[[Sequence[Task]], list[Any]]

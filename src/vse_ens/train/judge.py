@@ -18,10 +18,10 @@ from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.evaluate.standing import Numbers
 from vse_ens.memory.learn import DENSE_LABELS
+from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
-from vse_ens.run.blas import one_thread
 from vse_ens.run.pool import Pool
 from vse_ens.train.trial import Trial
 
