@@ -144,18 +144,33 @@ class Annotator:
             self._take(trainer)
         return self
 
-    def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
-        """What to learn from: pairs in memory, or parts sorted out by shard."""
+    def sort_out(
+        self, parts: Any, checkpoint: str | Path, *, progress: Callable[[int], None] | None = None
+    ) -> Partition:
+        """Sort out a folder of Parquet parts by shard, once, as `fit` does with one, which takes the result too.
+
+        ``progress`` hears how many pairs are done.
+        """
         from vse_ens.data.part_files import PartFiles
         from vse_ens.data.partitioning import partition
         from vse_ens.train.checkpoint import shards_folder
 
-        parts = PartFiles.find(data) if isinstance(data, str | Path) else data
-        if not isinstance(parts, PartFiles):
-            return _annotations(parts)
+        files = parts if isinstance(parts, PartFiles) else PartFiles.find(parts)
+        folder = shards_folder(Path(checkpoint)) / "pairs"
+        return partition(files, folder, self.settings.get("shards", _SHARDS), progress=progress)
+
+    def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
+        """What to learn from: pairs in memory, or parts sorted out by shard."""
+        from vse_ens.data.part_files import PartFiles
+        from vse_ens.data.partition import Partition
+
+        if isinstance(data, Partition):
+            return data
+        if not isinstance(data, PartFiles | str | Path):
+            return _annotations(data)
         if checkpoint is None:
             raise ConfigError("a folder of parts needs checkpoint, a place on storage that all workers share")
-        return partition(parts, shards_folder(Path(checkpoint)) / "pairs", self.settings.get("shards", _SHARDS))
+        return self.sort_out(data, checkpoint)
 
     def _config_for(self, pairs: Annotations | Partition, on_cluster: bool) -> Config:
         """The settings, and what a cluster or a partition decides where they do not."""

@@ -98,3 +98,12 @@ def test_what_is_not_there_is_told(parts: Path, tmp_path: Path) -> None:
     (made.folder / "indices").write_bytes(b"1234")
     with pytest.raises(DataError, match="indices is missing or cut off"):
         Partition.open(made.folder)
+
+
+@pytest.mark.parametrize("bucket_pairs", [100, 10**6])
+def test_it_tells_how_far_it_is(parts: Path, tmp_path: Path, bucket_pairs: int) -> None:
+    told: list[int] = []
+    files = PartFiles.find(parts)
+    partition(files, tmp_path / "sorted", 2, bucket_pairs, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == files.rows

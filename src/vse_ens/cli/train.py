@@ -19,7 +19,7 @@ from vse_ens.cli.wording import duration
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.part_files import PartFiles
+    from vse_ens.data.partition import Partition
 
 
 def train(
@@ -62,20 +62,27 @@ def train(
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # a wrong setting or place is told before the work
     check_place(out)
-    data: Annotations | PartFiles
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    data: Annotations | Partition
     if is_folder(pairs):
         if features is not None or feedback is not None:
             raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
-        data = reading.parts(pairs)
+        parts = reading.parts(pairs)
+        with screen.progress("sorting out", parts.rows, "pairs") as progress:
+            data = model.sort_out(parts, checkpoint, progress=progress)
     else:
         data = _read(pairs, features, feedback, reading, screen)
-    checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.exists() and not resume:
         screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
     began = time.perf_counter()
-    with TrainingProgress(screen.err, config.metric) as progress:
+    with TrainingProgress(screen.err, config.metric) as training_progress:
         model.fit(
-            data, progress=progress, checkpoint=checkpoint, resume=resume, cluster=place.cluster, address=place.address
+            data,
+            progress=training_progress,
+            checkpoint=checkpoint,
+            resume=resume,
+            cluster=place.cluster,
+            address=place.address,
         )
     seconds = time.perf_counter() - began
     if resume and not model.resumed_:

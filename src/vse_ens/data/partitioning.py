@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -34,10 +34,17 @@ _SAMPLED = 16_384
 _BUCKET = pa.schema([("image", pa.large_string()), ("label", pa.int64())])
 
 
-def partition(parts: PartFiles, folder: str | Path, shards: int, bucket_pairs: int = BUCKET_PAIRS) -> Partition:
+def partition(
+    parts: PartFiles,
+    folder: str | Path,
+    shards: int,
+    bucket_pairs: int = BUCKET_PAIRS,
+    progress: Callable[[int], None] | None = None,
+) -> Partition:
     """Sort out the pairs of all parts for so many shards, or take what was made of the same parts before.
 
-    The folder appears under its name when it is complete.
+    The folder appears under its name when it is complete. ``progress`` hears how many of the parts' rows are done; a
+    row that was only looked at counts for a third of one.
     """
     folder = Path(folder)
     if (folder / MANIFEST).exists():
@@ -48,7 +55,7 @@ def partition(parts: PartFiles, folder: str | Path, shards: int, bucket_pairs: i
     shutil.rmtree(draft, ignore_errors=True)
     try:
         draft.mkdir(parents=True)
-        made = _Sorting(parts, draft, shards, bucket_pairs).run()
+        made = _Sorting(parts, draft, shards, bucket_pairs, progress).run()
         shutil.rmtree(folder, ignore_errors=True)
         draft.replace(folder)
     except OSError as error:
@@ -61,12 +68,22 @@ def partition(parts: PartFiles, folder: str | Path, shards: int, bucket_pairs: i
 class _Sorting:
     """One run of it."""
 
-    def __init__(self, parts: PartFiles, folder: Path, shards: int, bucket_pairs: int) -> None:
+    def __init__(
+        self,
+        parts: PartFiles,
+        folder: Path,
+        shards: int,
+        bucket_pairs: int,
+        progress: Callable[[int], None] | None,
+    ) -> None:
         self._parts = parts
         self._folder = folder
         self._shards = shards
         self._buckets = -(-parts.rows // bucket_pairs)
         self._labels = Numbering("label")
+        self._progress = progress
+        # Rows are looked at, shared out and sorted; those of a single bucket need not be looked at before.
+        self._looked_at = 0 if self._buckets > 1 else parts.rows
 
     def run(self) -> Partition:
         bounds = self._bounds()
@@ -75,9 +92,10 @@ class _Sorting:
         with _Files(self._folder, self._shards) as files:
             files.ids("labels", labels.arrow)
             for bucket in range(self._buckets):
-                ids, rows = self._sorted(bucket, places)
+                read, ids, rows = self._sorted(bucket, places)
                 files.bucket(ids, rows)
                 self._spill(bucket).unlink()
+                self._look_at(read)
             counts = Counts(files.images, len(labels), files.pairs, self._shards)
             made = Partition(self._folder, counts, files.digest, self._parts.fingerprint)
         if not made.counts.pairs:
@@ -95,6 +113,7 @@ class _Sorting:
                 ids = pl.Series("id", batch.images, dtype=pl.String).unique()
                 kept = pl.concat([kept, pl.DataFrame([ids, ids.hash().alias("hash")])]).unique("id")
                 kept = kept.bottom_k(_SAMPLED, by="hash")
+                self._look_at(len(batch.images))
         sample = kept["id"].sort()
         places = np.arange(1, self._buckets) * len(sample) // self._buckets
         return sample.gather(places).unique().sort()
@@ -116,9 +135,15 @@ class _Sorting:
                     spills[bucket].write_batch(
                         pa.record_batch([batch.images.take(rows), labels.take(rows)], schema=_BUCKET)
                     )
+                self._look_at(len(batch.images))
 
-    def _sorted(self, bucket: int, places: NDArray[np.uint32]) -> tuple[pa.LargeStringArray, Rows]:
-        """The distinct image ids of a bucket in order, and the labels of each, sorted and distinct."""
+    def _look_at(self, rows: int) -> None:
+        self._looked_at += rows
+        if self._progress:
+            self._progress(self._looked_at // 3)
+
+    def _sorted(self, bucket: int, places: NDArray[np.uint32]) -> tuple[int, pa.LargeStringArray, Rows]:
+        """How many rows a bucket has, its distinct image ids in order, and the labels of each, sorted and distinct."""
         with self._spill(bucket).open("rb") as file, pa.ipc.open_stream(file) as stream:
             pairs = stream.read_all()
         ids = pairs["image"].unique()
@@ -127,7 +152,7 @@ class _Sorting:
         labels = places[as_numpy(pairs["label"].combine_chunks())]
         keys = np.unique((images << np.uint64(32)) | labels)
         starts = np.searchsorted(keys, np.arange(len(ids) + 1, dtype=np.uint64) << np.uint64(32))
-        return ids, Rows(starts.astype(np.int64), keys.astype(np.uint32).view(np.int32))
+        return len(pairs), ids, Rows(starts.astype(np.int64), keys.astype(np.uint32).view(np.int32))
 
     def _spill(self, bucket: int) -> Path:
         return self._folder / f"bucket-{bucket:05d}"
