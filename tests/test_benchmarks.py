@@ -11,7 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import ablation, context, growing, labels, memory, speed, using, variations, vocabularies, workers
+from benchmarks import (
+    ablation,
+    context,
+    growing,
+    labels,
+    memory,
+    shards,
+    speed,
+    using,
+    variations,
+    vocabularies,
+    workers,
+)
 from benchmarks.benchmark import Benchmark, Check, Score
 from benchmarks.contest import Training, Turn, best, cost, hold
 from benchmarks.data_sets import REAL, real, zipf
@@ -145,6 +157,16 @@ def test_speed_workers_and_labels_measure_and_judge() -> None:
 def test_memory_measures_and_judges() -> None:
     raw = memory.measure(memory.Sizes(words=(60, 80), images=300, real=(), supports=(4, 8)))
     assert [check.limit for check in memory.score(_stored(raw)).checks] == [0.012, 20.0, 0.012]
+
+
+def test_shards_measure_and_judge() -> None:
+    case = shards.Case("vse-ens", 60, 30, 4, 1, 1.0, seeds=2)
+    raw = _stored(shards.measure(shards.Sizes((case,), held_out=10)))
+    assert [len(found) for found in raw["cases"][0]["found"].values()] == [2, 2, 2]
+    raw["cases"][0]["found"] = {"1": [0.5, 0.7], "4": [0.5, 0.8], "16": [0.3, 0.6]}
+    score = shards.score(raw)
+    assert [round(check.value, 3) for check in score.checks] == [1.083, 0.75]
+    assert score.tables[0].rows[0][-2:] == ("0.5000 / 0.8000 (+8.3%)", "0.3000 / 0.6000 (-25.0%)")
 
 
 def test_using_measures_and_judges() -> None:
