@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.partition import MANIFEST, Counts, Partition, shard_file
+from vse_ens.data.partition import MANIFEST, Partition, shard_file
 from vse_ens.data.splits import OneEach
-from vse_ens.errors import DataError
+from vse_ens.data.whole_folder import made_whole
 
 # Pairs, or images, that are copied at a time.
 _BLOCK = 1 << 20
@@ -24,26 +25,15 @@ def leave_out(whole: Partition, left_out: OneEach, folder: Path) -> Partition:
     The folder appears under its name when it is complete.
     """
     digest = hashlib.blake2b(whole.digest.encode() + left_out.places.tobytes(), digest_size=16).hexdigest()
-    counts = Counts(
-        whole.counts.images, whole.counts.labels, whole.counts.pairs - len(left_out.places), whole.counts.shards
-    )
+    counts = replace(whole.counts, pairs=whole.counts.pairs - len(left_out.places))
     if (folder / MANIFEST).exists() and Partition.open(folder).digest == digest:
         return Partition.open(folder)
-    draft = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(draft, ignore_errors=True)
-    try:
-        draft.mkdir(parents=True)
+    with made_whole(folder) as draft:
         _link_ids(whole, draft)
         _copy_pairs(whole, left_out, draft)
         for shard in range(counts.shards):
             _copy_shard(whole, left_out, shard, draft)
         Partition(draft, counts, digest, whole.made_from).write_manifest(draft)
-        shutil.rmtree(folder, ignore_errors=True)
-        draft.replace(folder)
-    except OSError as error:
-        raise DataError(f"{folder} could not be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return Partition.open(folder)
 
 

@@ -7,7 +7,6 @@ neighbouring ids; then each bucket, which fits into memory, is sorted. One after
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import pairwise
@@ -26,6 +25,7 @@ from vse_ens.data.part_files import PartFiles
 from vse_ens.data.partition import MANIFEST, Counts, Partition, shard_file
 from vse_ens.data.rows import Rows, take_rows
 from vse_ens.data.shard_pairs import shard_images
+from vse_ens.data.whole_folder import made_whole
 from vse_ens.errors import DataError
 
 BUCKET_PAIRS = 2_000_000
@@ -51,17 +51,8 @@ def partition(
         made = Partition.open(folder)
         if made.made_from == parts.fingerprint and made.counts.shards == shards:
             return made
-    draft = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(draft, ignore_errors=True)
-    try:
-        draft.mkdir(parents=True)
+    with made_whole(folder) as draft:
         made = _Sorting(parts, draft, shards, bucket_pairs, progress).run()
-        shutil.rmtree(folder, ignore_errors=True)
-        draft.replace(folder)
-    except OSError as error:
-        raise DataError(f"{folder} could not be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return Partition(folder, made.counts, made.digest, made.made_from)
 
 
