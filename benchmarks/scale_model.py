@@ -2,25 +2,36 @@
 
     python -m benchmarks.scale_model
 
-The formula adds up what comes one after another: every worker trains its shards, the slowest is waited for, changes go
-up the tree, the tables come down again. The simulation plays the same round event by event, with shards of unequal
-speed and links that carry one thing at a time.
+The formula adds up what comes one after another: the driver's node hands the tables to every other node, every worker
+trains its shards, the slowest is waited for, changes go up the tree and home to the driver. The simulation plays the
+same round event by event, with shards of unequal speed, the pool's own tree, tables that travel in chunks, and links
+that carry one thing at a time.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import dataclass, replace
 
 from benchmarks.benchmark import Table
+from vse_ens.run.tree import merge_in_tree
 from vse_ens.streams import Streams
 
-# Measured on this machine (docs/scale.md): what copying, comparing and handing over tables takes, and merging two.
+# Measured on this machine (docs/scale.md): what copying, comparing and handing over tables takes, merging two results
+# of one node, and a call to a worker, there and back.
 _SECONDS_A_BYTE = 1.3e-9
 _SECONDS_A_BYTE_MERGED = 0.8e-9
-# What a call to a worker takes, there and back.
 _CALL = 0.003
+# Fitted by `python -m benchmarks.network` to rounds of 2 and 4 nodes on emulated links of 200 Mbit/s and 1 Gbit/s: what
+# of a link's bandwidth arrives as tables, what fetching a result from another node and merging it takes beside that,
+# and every step from node to node, however small.
+SHARE_OF_LINK = 0.95
+SECONDS_A_BYTE_ACROSS = 1.4e-9
+STEP = 0.017
+# Changes are tables with the number of every row and the squares of its changes: 16 bytes beside 420, or 40 beside 1036.
+CHANGES = 1.04
+# Ray sends what it sends in pieces of this size, one for each of those who wait for it in turn.
+_CHUNK = 5 * 2**20
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class Case:
     exchanges: int = 1
     uneven: float = 0.05
     """The standard deviation of a shard's speed."""
+    apart: bool = True
+    """Whether the worker who has the last result is on another node than the driver: by chance, and mostly so."""
 
     @property
     def shards(self) -> int:
@@ -51,6 +64,21 @@ class Case:
     def table(self) -> float:
         """Bytes that all shards share, and that each of them changes."""
         return float(self.labels * self.bytes_a_label)
+
+    @property
+    def journey(self) -> float:
+        """Seconds that the tables take from node to node."""
+        return self.table / (SHARE_OF_LINK * self.bytes_a_second)
+
+    @property
+    def levels(self) -> int:
+        """Of the tree, where results come from another node."""
+        return math.ceil(math.log2(self.nodes))
+
+    @property
+    def homeward(self) -> int:
+        """Journeys of the last result to the driver."""
+        return int(self.apart and self.nodes > 1)
 
 
 @dataclass(frozen=True)
@@ -73,46 +101,60 @@ def predict(case: Case) -> RoundTime:
     computing = draws / case.draws + case.table * _SECONDS_A_BYTE
     # The largest of n normal numbers is about sqrt(2 ln n) standard deviations out.
     waiting = computing * case.uneven * math.sqrt(2 * math.log(max(case.shards, 2)))
-    inside, across = math.log2(case.cores), math.ceil(math.log2(max(case.nodes, 1)))
-    merging = case.table * _SECONDS_A_BYTE_MERGED + _CALL
-    travelling = case.table / case.bytes_a_second
-    return RoundTime(computing, waiting, (inside + across) * merging + 2 * across * travelling + _CALL)
+    # All nodes ask for the tables at once, and nobody but the driver's node has them.
+    handing_out = (case.nodes - 1) * case.journey + STEP
+    inside = math.log2(case.cores) * (case.table * _SECONDS_A_BYTE_MERGED + _CALL)
+    across = case.levels * (CHANGES * case.journey + case.table * SECONDS_A_BYTE_ACROSS + STEP)
+    coming_home = case.homeward * (CHANGES * case.journey + STEP)
+    return RoundTime(computing, waiting, handing_out + inside + across + coming_home)
 
 
 def simulate(case: Case) -> RoundTime:
-    """One round, event by event: up the tree as results come, down again from node to node."""
+    """One round, event by event."""
     mean = predict(case).computing
+    driver = case.homeward  # the number of its node; the last result is on the first
+    arrived = _handed_out(case, driver)
     speeds = Streams(0).child("simulation", case.nodes).normals(case.shards)
-    ready = [mean * (1 + case.uneven * float(speed)) for speed in speeds]
+    ready = [
+        arrived[shard // case.cores] + mean * (1 + case.uneven * float(speed)) for shard, speed in enumerate(speeds)
+    ]
+    # The pool merges when all have reported.
     slowest = max(ready)
-    free = [0.0] * case.nodes  # when each node's link is
-    level = [(moment, shard // case.cores) for shard, moment in enumerate(ready)]
-    while len(level) > 1:
-        above = []
-        for left, right in zip(level[::2], level[1::2], strict=True):
-            moment = max(left[0], right[0])
-            if left[1] != right[1]:
-                start = max(right[0], free[left[1]], free[right[1]])
-                arrived = start + case.table / case.bytes_a_second
-                free[left[1]] = free[right[1]] = arrived
-                moment = max(left[0], arrived)
-            above.append((moment + case.table * _SECONDS_A_BYTE_MERGED + _CALL, left[1]))
-        level = above
-    merged = level[0][0] + _CALL
-    # Whoever has the tables hands them on, each to one node at a time.
-    holders, missing, last = [merged], case.nodes - 1, merged
-    while missing:
-        last = heapq.heappop(holders) + case.table / case.bytes_a_second
-        heapq.heappush(holders, last)
-        heapq.heappush(holders, last)
-        missing -= 1
-    return RoundTime(mean, slowest - mean, max(holders) - slowest if case.nodes > 1 else merged - slowest)
+    sending, receiving = [slowest] * case.nodes, [slowest] * case.nodes  # until when each node's link is
+
+    def travel(begin: float, source: int, goal: int) -> float:
+        begin = max(begin, sending[source], receiving[goal])
+        sending[source] = receiving[goal] = begin + CHANGES * case.journey
+        return sending[source] + STEP
+
+    def merge(left: tuple[float, int], right: tuple[float, int]) -> tuple[float, int]:
+        if left[1] == right[1]:
+            return max(left[0], right[0]) + case.table * _SECONDS_A_BYTE_MERGED + _CALL, left[1]
+        here = travel(right[0], right[1], left[1])
+        return max(left[0], here) + case.table * SECONDS_A_BYTE_ACROSS, left[1]
+
+    merged, place = merge_in_tree([(slowest, shard // case.cores) for shard in range(case.shards)], merge)
+    home = merged if place == driver else travel(merged, place, driver)
+    last = max(arrived)
+    return RoundTime(mean, slowest - last - mean, home - slowest + last)
+
+
+def _handed_out(case: Case, driver: int) -> list[float]:
+    """When each node has the tables: the driver's sends all others a chunk in turn, until each has the last."""
+    arrived, clock = [STEP] * case.nodes, STEP
+    chunks = math.ceil(case.table / _CHUNK)
+    for _ in range(chunks):
+        for node in range(case.nodes):
+            if node != driver:
+                clock += case.journey / chunks
+                arrived[node] = clock
+    return arrived
 
 
 LARGE = Case(100_000_000, 1_000_000, 1_000_000_000, bytes_a_label=2 * 128 * 4 + 12, draws=130_000, nodes=16)
 """The context tower, k = 128, on nodes of 16 cores and 10 Gbit/s."""
-QUICK = replace(LARGE, bytes_a_label=100 * 4 + 4, draws=3_800_000)
-"""The `vse-ens` preset, k = 100, on the same."""
+QUICK = replace(LARGE, bytes_a_label=104 * 4 + 4, draws=3_800_000)
+"""The `vse-ens` preset, k = 100, on the same; vectors are padded to 104."""
 
 
 def table(nodes: tuple[int, ...] = (16, 64, 256)) -> Table:

@@ -24,9 +24,11 @@ def trainer_for(
 ) -> Iterator[Trainer]:
     """A trainer whose workers end with the block.
 
-    What is made of a partition on the way is kept beside it, in the folder ``training``.
+    ``workers`` are those of the cluster, where there is one: what is done here then takes all cores. What is made of a
+    partition on the way is kept beside it, in the folder ``training``.
     """
     with pool_for(cluster, address, workers) as pool:
+        workers = None if pool else workers
         if isinstance(data, Partition):
             yield Trainer(config, Parted(data, data.folder.with_name("training")), workers, pool)
         else:
