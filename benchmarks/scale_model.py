@@ -28,7 +28,7 @@ _CALL = 0.003
 SHARE_OF_LINK = 0.95
 SECONDS_A_BYTE_ACROSS = 1.4e-9
 STEP = 0.017
-# Changes are tables with the number of every row and the squares of its changes: 16 bytes beside 420, or 40 beside 1036.
+# Changes are tables with the number and the square of every row: 16 bytes more than 420 a label, or 40 more than 1036.
 CHANGES = 1.04
 # Ray sends what it sends in pieces of this size, one for each of those who wait for it in turn.
 _CHUNK = 5 * 2**20

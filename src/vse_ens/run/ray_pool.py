@@ -304,7 +304,9 @@ class RayPool:
         room = sum(cores // self._threads for cores in self._cores()) - len(self._workers)
         self._add_workers(max(0, min(len(lost), room)))
         if not self._workers:
-            raise ClusterError("all workers of the cluster are gone; start it again and go on with --resume")
+            raise ClusterError(
+                "all workers of the cluster are gone; start it again (a training then goes on with --resume)"
+            )
         numbers = sorted(number for worker in lost for number in worker.parts)
         for number in numbers:
             self._place(number, min(self._workers, key=lambda worker: len(worker.parts)))
