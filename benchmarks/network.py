@@ -38,7 +38,7 @@ from benchmarks.scale_model import CHANGES, Case, predict
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.run.pool import Plain, Share
+from vse_ens.run.pool import Merging, Plain, Share
 from vse_ens.run.threads import Workers
 from vse_ens.train.trainer import Trainer
 
@@ -209,7 +209,7 @@ class Parcels:
     keeps_state = False
 
     def __init__(self, settings: Plain, workers: Workers) -> None:  # noqa: ARG002
-        self._changes = np.ones(settings["floats"], np.float32)
+        self._floats = settings["floats"]
 
     def add(self, part: int, arguments: Plain) -> None:
         """Parts are alike."""
@@ -221,14 +221,29 @@ class Parcels:
         """There is none."""
         return {}
 
-    def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, Plain]:  # noqa: ARG002
+    def run(
+        self,
+        part: int,  # noqa: ARG002
+        shared: Sequence[Plain],
+        arguments: Plain,  # noqa: ARG002
+    ) -> tuple[Sequence[Plain], Plain]:
         """Once what is shared is there, it is done."""
-        return {"changes": self._changes}, {}
+        return [{"changes": np.ones(self._floats // len(shared), np.float32)} for _ in shared], {}
 
 
 def add_up(left: Plain, right: Plain) -> Plain:
     """Merge two results."""
     return {"changes": left["changes"] + right["changes"]}
+
+
+def cut(shared: Plain, pieces: int) -> list[Plain]:
+    """What is shared, in pieces."""
+    return [{"tables": part} for part in np.array_split(shared["tables"], pieces)]
+
+
+def put_together(results: Sequence[Plain]) -> Plain:
+    """The results of all pieces."""
+    return {"changes": np.concatenate([one["changes"] for one in results])}
 
 
 def drive(nodes: int, labels: Sequence[int], rounds: int) -> list[Raw]:
@@ -261,7 +276,8 @@ def drive(nodes: int, labels: Sequence[int], rounds: int) -> list[Raw]:
 def _parcels(pool: Any, nodes: int, rounds: int, down: int, up: int) -> list[Raw]:
     pool.open(f"{__name__}.Parcels", {"floats": up}, [{}] * nodes)
     shared = {"tables": np.ones(down, np.float32)}
-    return _spent([pool.run(shared, {}, f"{__name__}.add_up").shares for _ in range(rounds + 1)])
+    merging = Merging(*(f"{__name__}.{name}" for name in ("add_up", "cut", "put_together")))
+    return _spent([pool.run(shared, {}, merging).shares for _ in range(rounds + 1)])
 
 
 def _spent(rounds: list[tuple[Share, ...]]) -> list[Raw]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vse_ens.errors import DataError
-from vse_ens.run.pool import Bench, Plain
+from vse_ens.run.pool import Bench, Merging, Plain
 from vse_ens.run.threads import Workers
 
 FACTORY = f"{__name__}.ToyWorkshop"
-MERGE = f"{__name__}.joined"
+MERGE = Merging(f"{__name__}.joined")
 BENCH = f"{__name__}.toy_bench"
 
 
@@ -35,12 +36,12 @@ class ToyWorkshop:
             raise DataError("there is nothing to start from")
         self._numbers[part] = np.array(arguments["start"])
 
-    def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, Plain]:
+    def run(self, part: int, shared: Sequence[Plain], arguments: Plain) -> tuple[Sequence[Plain], Plain]:
         harm = arguments.get("harm", {})
         if part in harm.get("parts", ()):
             _harm(harm)
-        self._numbers[part] = self._numbers[part] * (2.0 if self.keeps_state else 0.0) + shared["number"] + part
-        return {"text": f"({part}:{self._numbers[part][0]:g})"}, {
+        self._numbers[part] = self._numbers[part] * (2.0 if self.keeps_state else 0.0) + shared[0]["number"] + part
+        return [{"text": f"({part}:{self._numbers[part][0]:g})"}], {
             "process": os.getpid(),
             "parent": os.getppid(),
             "amount": 2,

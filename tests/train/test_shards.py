@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.shards.changes import apply_changes, changes_between, merge_changes
+from vse_ens.train.shards.changes import apply_changes, changes_between, cut_tables, fill, join_changes, merge_changes
 from vse_ens.train.shards.exchanges import exchanges
 from vse_ens.train.trainer import Trainer
 
@@ -185,3 +186,27 @@ def test_how_often_shards_exchange_comes_from_the_data_unless_it_is_said() -> No
     assert [exchanges(quick, 1_000, 10**6, epoch) for epoch in (0, 4, 5, 99)] == [8, 8, 1, 1]
     assert [exchanges(quick.override(shards=shards), 1_000, 10**6, 9) for shards in (2, 8, 16, 99)] == [1, 2, 4, 4]
     assert [exchanges(slow, 1_000, pairs, epoch=9) for pairs in (1_000, 28_000, 10**6)] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3, 7])
+def test_pieces_are_merged_to_the_bytes_of_the_whole(pieces: int) -> None:
+    rng = np.random.default_rng(5)
+    tables = {name: rng.normal(size=shape).astype(np.float32) for name, shape in {"x": (10, 4), "y": (5,)}.items()}
+    shards = []
+    for _ in range(3):
+        after = {name: table.copy() for name, table in tables.items()}
+        for table in after.values():
+            table[rng.integers(0, len(table), 4)] += 1.0
+        shards.append(after)
+    cut = cut_tables(tables, pieces)
+    copy = {name: np.zeros_like(table) for name, table in tables.items()}
+    for piece in cut:
+        fill(copy, piece)
+    assert all(np.array_equal(copy[name], table) for name, table in tables.items())
+
+    whole = reduce(merge_changes, [changes_between(tables, after) for after in shards])
+    apart = [reduce(merge_changes, [changes_between(piece, after) for after in shards]) for piece in cut]
+    joined = join_changes(apart)
+    assert {name: array.tobytes() for name, array in joined.items()} == {
+        name: array.tobytes() for name, array in whole.items()
+    }

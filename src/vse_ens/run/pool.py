@@ -36,8 +36,10 @@ class Workshop(Protocol):
     def add(self, part: int, arguments: Plain) -> None:
         """Take in a part."""
 
-    def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, Plain]:
-        """Work on a part from what all parts share: what is to be merged with that of the others, and a report."""
+    def run(self, part: int, shared: Sequence[Plain], arguments: Plain) -> tuple[Sequence[Plain], Plain]:
+        """Work on a part from what all parts share, in pieces: of every piece what is to be merged with that of the
+        other parts, and a report.
+        """
 
     def save(self, part: int, arguments: Plain) -> Plain:
         """The state of a part, or where it was put: what `load` takes. Nothing where it has none."""
@@ -67,6 +69,33 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Merging:
+    """How what is shared is handed out and how results are merged, by dotted names of functions.
+
+    Where there are nodes, each hands on and merges a piece: then what moves over a link does not grow with their
+    number. Every piece must be merged as it is in the whole.
+    """
+
+    merge: str
+    """merge(left, right): of two results, or of one piece of both."""
+    cut: str | None = None
+    """cut(shared, pieces): what is shared, in so many pieces; without it there is one."""
+    join: str | None = None
+    """join(results): the results of all pieces as one."""
+
+    def pieces(self, shared: Plain, count: int) -> list[Plain]:
+        """What is shared, in ``count`` pieces where it can be cut."""
+        return [shared] if count == 1 or self.cut is None else list(resolve(self.cut)(shared, count))
+
+    def joined(self, merged: Sequence[Plain]) -> Plain:
+        """The results of all pieces as one."""
+        if len(merged) == 1 or self.join is None:
+            return merged[0]
+        joined: Plain = resolve(self.join)(merged)
+        return joined
+
+
+@dataclass(frozen=True)
 class Round:
     """What a round of all parts gave."""
 
@@ -88,8 +117,8 @@ class Pool(Protocol):
     def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
         """Make workshops and share out the parts; what was open before is closed."""
 
-    def run(self, shared: Plain, arguments: Plain, merge: str) -> Round:
-        """Run every part once and merge the results two at a time, by the function of that dotted name."""
+    def run(self, shared: Plain, arguments: Plain, merging: Merging) -> Round:
+        """Run every part once and merge the results two at a time."""
 
     def save(self, arguments: Plain) -> Iterator[Plain]:
         """The states of all parts, in order; a part that is lost later goes on from here."""
@@ -125,7 +154,7 @@ class LocalPool:
             workshop.add(part, arguments)
         self._workshop, self._parts = workshop, len(parts)
 
-    def run(self, shared: Plain, arguments: Plain, merge: str) -> Round:
+    def run(self, shared: Plain, arguments: Plain, merging: Merging) -> Round:
         """Run the parts in turn, each merged as soon as it is done."""
         began = time.perf_counter()
         workshop = self._open
@@ -133,11 +162,11 @@ class LocalPool:
 
         def results() -> Iterator[Plain]:
             for part in range(self._parts):
-                result, report = workshop.run(part, shared, arguments)
+                (result,), report = workshop.run(part, merging.pieces(shared, 1), arguments)
                 reports.append(report)
                 yield result
 
-        merged = merge_in_tree(results(), resolve(merge))
+        merged = merge_in_tree(results(), resolve(merging.merge))
         seconds = time.perf_counter() - began
         everything = Share("this process", tuple(range(self._parts)), amount(reports), seconds, 0.0, 0.0)
         return Round(merged, reports, (everything,))

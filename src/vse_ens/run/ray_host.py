@@ -49,21 +49,38 @@ class Host:
         self._workshop.add(part, arguments)
         self._workshop.load(part, state)
 
-    def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, dict[str, Any]]:
-        """Run a part: what is to be merged, and a report with the time it took."""
+    def run(self, part: int, shared: list[Any], turn: int, arguments: Plain) -> tuple[Any, ...]:
+        """Run a part: what is to be merged of every piece, and a report with the time it took."""
+        pieces = _fetched(shared, turn)
         began = time.perf_counter()
-        result, report = self._workshop.run(part, shared, arguments)
-        return result, {"report": report, "seconds": time.perf_counter() - began}
+        results, report = self._workshop.run(part, pieces, arguments)
+        return *results, {"report": report, "seconds": time.perf_counter() - began}
 
-    def repeat(self, part: int, shared: Plain, arguments: Plain) -> None:
+    def repeat(self, part: int, shared: list[Any], turn: int, arguments: Plain) -> None:
         """Run a part as it was run before it was lost."""
-        self._workshop.run(part, shared, arguments)
+        self._workshop.run(part, _fetched(shared, turn), arguments)
 
-    def merge(self, function: str, left: Plain, right: Plain) -> Plain:
-        """Merge two results."""
-        merged: Plain = resolve(function)(left, right)
-        return merged
+    def merge(self, function: str, *results: Plain) -> Plain | tuple[Plain, ...]:
+        """Merge two results, the first half of these being the pieces of the one."""
+        half = len(results) // 2
+        merged = tuple(map(resolve(function), results[:half], results[half:]))
+        return merged if half > 1 else merged[0]
 
     def save(self, part: int, arguments: Plain) -> Plain:
         """The state of a part."""
         return self._workshop.save(part, arguments)
+
+
+def _fetched(shared: list[Any], turn: int) -> list[Plain]:
+    """What the references stand for, fetched one after another from the one whose turn it is on this node.
+
+    Other nodes begin with others: so they come to have pieces for each other, and the one they all come from need not
+    send everything to everybody.
+    """
+    import ray
+
+    found: list[Plain] = [{}] * len(shared)
+    for step in range(len(shared)):
+        place = (turn + step) % len(shared)
+        found[place] = ray.get(shared[place])
+    return found

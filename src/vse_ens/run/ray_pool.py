@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vse_ens.errors import ClusterError
-from vse_ens.run.pool import Plain, Round, Share, amount
+from vse_ens.run.pool import Merging, Plain, Round, Share, amount
 from vse_ens.run.ray_calls import LEAST_SECONDS, MOST_LOSSES, TIMES_LONGEST, Lost, Worker, answer
 from vse_ens.run.ray_host import Host
 from vse_ens.run.ray_start import start
@@ -38,14 +38,19 @@ class _Part:
 
 @dataclass
 class _Flight:
-    """A run under way: what will be its result and its report."""
+    """A run under way: what will be its results and its report."""
 
-    result: Any
+    results: list[Any]
+    """Of every piece."""
     report: Any
     landed: dict[str, Any] | None = None
     """The report, once it is there."""
     seen: float = 0.0
     """When that was."""
+
+
+_Placed = tuple[Worker | None, list[Any]]
+"""The pieces of a result, and the worker that has them; none where they are on several nodes."""
 
 
 class RayPool:
@@ -155,10 +160,10 @@ class RayPool:
 
     # --- running ---
 
-    def run(self, shared: Plain, arguments: Plain, merge: str) -> Round:
+    def run(self, shared: Plain, arguments: Plain, merging: Merging) -> Round:
         """Run every part on its worker and merge the results on the workers."""
         began = time.perf_counter()
-        stored = self._ray.put(shared)
+        stored = [self._ray.put(piece) for piece in merging.pieces(shared, len(self._nodes))]
         for part in self._parts:
             part.runs.append((stored, arguments))
         flights = [self._start(number) for number in range(len(self._parts))]
@@ -166,7 +171,7 @@ class RayPool:
         for _ in range(MOST_LOSSES):
             try:
                 self._wait(flights, repeated)
-                merged = self._merge([flight.result for flight in flights], merge)
+                merged = self._merge([flight.results for flight in flights], merging)
                 break
             except Lost as lost:
                 for number in self._bring_back(lost.workers or self._silent()):
@@ -255,21 +260,40 @@ class RayPool:
     def _start(self, number: int) -> _Flight:
         part = self._parts[number]
         stored, arguments = part.runs[-1]
-        return _Flight(*part.worker.actor.run.options(num_returns=2).remote(number, stored, arguments))
+        run = part.worker.actor.run.options(num_returns=len(stored) + 1)
+        *results, report = run.remote(number, stored, self._turn(part.worker), arguments)
+        return _Flight(results, report)
 
     def _repeat(self, number: int, runs: Iterable[tuple[Any, Plain]]) -> None:
+        worker = self._parts[number].worker
         for stored, arguments in runs:
-            self._parts[number].worker.actor.repeat.remote(number, stored, arguments)
+            worker.actor.repeat.remote(number, stored, self._turn(worker), arguments)
 
-    def _merge(self, results: list[Any], function: str) -> Plain:
-        """Two at a time, each on the worker that has the left one."""
+    def _merge(self, results: list[list[Any]], merging: Merging) -> Plain:
+        """Two at a time: on their worker where they are of one node, else every piece on the node whose turn it is."""
+        nodes = self._nodes
+        owners = [next(worker for worker in self._workers if worker.node == node) for node in nodes]
+        pieces = len(results[0])
 
-        def merge(left: tuple[Worker, Any], right: tuple[Worker, Any]) -> tuple[Worker, Any]:
-            return left[0], left[0].actor.merge.remote(function, left[1], right[1])
+        def merge(left: _Placed, right: _Placed) -> _Placed:
+            one, other = left[0], right[0]
+            if one and other and one.node == other.node:
+                together = one.actor.merge.options(num_returns=pieces).remote(merging.merge, *left[1], *right[1])
+                return one, together if pieces > 1 else [together]
+            pairs = zip(owners, left[1], right[1], strict=False)  # without a cut there is one piece
+            return None, [owner.actor.merge.remote(merging.merge, *pair) for owner, *pair in pairs]
 
-        _, merged = merge_in_tree(zip((part.worker for part in self._parts), results, strict=True), merge)
-        found: Plain = self._get(merged, self._patience())
-        return found
+        placed: list[_Placed] = list(zip((part.worker for part in self._parts), results, strict=True))
+        _, merged = merge_in_tree(placed, merge)
+        return merging.joined(self._get(merged, self._patience()))
+
+    @property
+    def _nodes(self) -> list[str]:
+        """Where there are workers, in an order that does not change."""
+        return sorted({worker.node for worker in self._workers})
+
+    def _turn(self, worker: Worker) -> int:
+        return self._nodes.index(worker.node)
 
     # --- tasks ---
 

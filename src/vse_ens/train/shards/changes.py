@@ -8,7 +8,8 @@ the same way, moves as the mean of them. docs/scale.md has what other rules gave
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from vse_ens.model.embeddings import Embeddings, Floats
 
 Tables = dict[str, Floats]
 """The tables that all images train, by their names in `Embeddings`."""
+
+Piece = Mapping[str, Any]
+"""Tables by name, or of every table some rows, with the number of the first (``name.first``)."""
 
 Changes = Mapping[str, NDArray[Any]]
 """Of every table: which rows were changed (``name.rows``), the sum of the changes (``name.sums``), and the sum of their
@@ -31,16 +35,45 @@ def shared_tables(embeddings: Embeddings) -> Tables:
     return {name: array for name, array in embeddings.arrays().items() if name in _SHARED and len(array)}
 
 
-def changes_between(before: Mapping[str, Floats], after: Tables) -> Changes:
-    """What one shard changed; rows it left alone are left out."""
+def cut_tables(tables: Mapping[str, Floats], pieces: int) -> list[Piece]:
+    """The tables in ranges of rows; not copies."""
+    cut: list[Piece] = []
+    for piece in range(pieces):
+        ends = {name: [len(table) * place // pieces for place in (piece, piece + 1)] for name, table in tables.items()}
+        rows = {name: tables[name][first:last] for name, (first, last) in ends.items()}
+        cut.append(rows | {f"{name}.first": first for name, (first, _) in ends.items()})
+    return cut
+
+
+def fill(tables: Tables, piece: Piece) -> None:
+    """Copy a piece to its place in the tables."""
+    for name, table in tables.items():
+        np.copyto(_rows(table, piece, name), piece[name])
+
+
+def changes_between(before: Piece, after: Tables) -> Changes:
+    """What one shard changed in a piece; rows it left alone are left out."""
     changes: dict[str, NDArray[Any]] = {}
-    for name, start in before.items():
+    for name, table in after.items():
+        start = before[name]
         # A bias is a table of one column.
-        difference = (after[name] - start).reshape(len(start), -1)
+        difference = (_rows(table, before, name) - start).reshape(len(start), math.prod(start.shape[1:]))
         rows = np.flatnonzero(difference.any(axis=1)).astype(np.int32)
         sums = difference if len(rows) == len(start) else difference[rows]
-        changes |= {f"{name}.rows": rows, f"{name}.sums": sums, f"{name}.squares": np.einsum("rf,rf->r", sums, sums)}
+        squares = np.einsum("rf,rf->r", sums, sums)
+        rows += np.int32(before.get(f"{name}.first", 0))
+        changes |= {f"{name}.rows": rows, f"{name}.sums": sums, f"{name}.squares": squares}
     return changes
+
+
+def _rows(table: Floats, piece: Piece, name: str) -> Floats:
+    first = piece.get(f"{name}.first", 0)
+    return table[first : first + len(piece[name])]
+
+
+def join_changes(pieces: Sequence[Changes]) -> Changes:
+    """Those of all pieces, in order."""
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def merge_changes(left: Changes, right: Changes) -> Changes:

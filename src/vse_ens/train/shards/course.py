@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from vse_ens.config import Config
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.run.pool import Plain, Pool, Share
+from vse_ens.run.pool import Merging, Plain, Pool, Share
 from vse_ens.train.engine import Work
 from vse_ens.train.homes import Home
-from vse_ens.train.shards.changes import apply_changes, merge_changes, shared_tables
+from vse_ens.train.shards.changes import apply_changes, cut_tables, join_changes, merge_changes, shared_tables
 from vse_ens.train.shards.exchanges import exchanges
 from vse_ens.train.shards.workshop import FACTORY
 
-_MERGE = f"{merge_changes.__module__}.{merge_changes.__name__}"
+_MERGING = Merging(
+    *(f"{function.__module__}.{function.__name__}" for function in (merge_changes, cut_tables, join_changes))
+)
 # A shard that is lost is made again from its last saved state and the tables of the rounds since, which are repeated.
 # Saving takes at most one part in so many of the time, and no more bytes of tables than these are kept for it.
 _TIMES_SAVING = 20.0
@@ -61,7 +63,7 @@ class ShardedCourse:
             "learning_rate": learning_rate,
         }
         began = time.perf_counter()
-        done = self._pool.run(tables, stretch, _MERGE)
+        done = self._pool.run(tables, stretch, _MERGING)
         apply_changes(tables, done.merged)
         self.shares = done.shares
         self._unsaved_bytes += sum(table.nbytes for table in tables.values())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
@@ -15,7 +13,7 @@ from vse_ens.streams import Streams
 from vse_ens.train.engine import Work
 from vse_ens.train.engines import make_engine
 from vse_ens.train.rounds import EpochPlan
-from vse_ens.train.shards.changes import Changes, changes_between, shared_tables
+from vse_ens.train.shards.changes import Changes, Piece, changes_between, fill, shared_tables
 
 
 class Shard:
@@ -36,18 +34,20 @@ class Shard:
         self._planned: tuple[int, int, EpochPlan] | None = None
 
     def run(
-        self, tables: Mapping[str, Floats], epoch: int, stretch: int, stretches: int, learning_rate: float
-    ) -> tuple[Changes, Work]:
-        """Train one of the equal stretches of an epoch: what it did to the shared tables, and what it took."""
+        self, pieces: Sequence[Piece], epoch: int, stretch: int, stretches: int, learning_rate: float
+    ) -> tuple[list[Changes], Work]:
+        """Train one of the equal stretches of an epoch: what it did to each piece of the shared tables, and what it
+        took.
+        """
         working = shared_tables(self._embeddings)
-        for name, table in tables.items():
-            np.copyto(working[name], table)
+        for piece in pieces:
+            fill(working, piece)
         self._engine.tables_changed()
         plan = self._plan(epoch, stretches)
         work = Work()
         for place in range(plan.rounds * stretch // stretches, plan.rounds * (stretch + 1) // stretches):
             work.add(self._engine.run_round(plan, place, learning_rate))
-        return changes_between(tables, working), work
+        return [changes_between(piece, working) for piece in pieces], work
 
     def _plan(self, epoch: int, stretches: int) -> EpochPlan:
         """Every stretch has one of the engine's rounds at least."""

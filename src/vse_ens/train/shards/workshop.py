@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -65,7 +66,7 @@ class ShardWorkshop:
         vectors[:, : self._config.dimensions] = initial_rows(self._config, part, images)
         return vectors
 
-    def run(self, part: int, shared: Plain, arguments: Plain) -> tuple[Plain, Plain]:
+    def run(self, part: int, shared: Sequence[Plain], arguments: Plain) -> tuple[Sequence[Plain], Plain]:
         """Train a stretch of an epoch."""
         changes, work = self._shards[part].run(shared, **arguments)
         report = {
