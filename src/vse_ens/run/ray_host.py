@@ -8,6 +8,9 @@ from typing import Any
 from vse_ens.run.pool import Bench, Plain, Workshop, resolve
 from vse_ens.run.threads import Workers
 
+Tree = int | tuple["Tree", "Tree"]
+"""The number of a leaf, or two branches."""
+
 
 class Host:
     """A workshop and a bench in a process of their own. Calls are worked off one after another, as they were made."""
@@ -65,6 +68,16 @@ class Host:
         half = len(results) // 2
         merged = tuple(map(resolve(function), results[:half], results[half:]))
         return merged if half > 1 else merged[0]
+
+    def merge_tree(self, function: str, tree: Tree, *results: Plain) -> Plain:
+        """Merge many results in the order of a tree, of which they are the leaves."""
+        merge = resolve(function)
+
+        def merged(branch: Tree) -> Plain:
+            found: Plain = results[branch] if isinstance(branch, int) else merge(*map(merged, branch))
+            return found
+
+        return merged(tree)
 
     def save(self, part: int, arguments: Plain) -> Plain:
         """The state of a part."""

@@ -15,7 +15,7 @@ from typing import Any
 from vse_ens.errors import ClusterError
 from vse_ens.run.pool import Merging, Plain, Round, Share, amount
 from vse_ens.run.ray_calls import LEAST_SECONDS, MOST_LOSSES, TIMES_LONGEST, Lost, Worker, answer
-from vse_ens.run.ray_host import Host
+from vse_ens.run.ray_host import Host, Tree
 from vse_ens.run.ray_start import start
 from vse_ens.run.ray_tasks import Errand
 from vse_ens.run.tree import merge_in_tree
@@ -49,8 +49,15 @@ class _Flight:
     """When that was."""
 
 
-_Placed = tuple[Worker | None, list[Any]]
-"""The pieces of a result, and the worker that has them; none where they are on several nodes."""
+@dataclass(frozen=True)
+class _Spread:
+    """What is to be merged from several nodes."""
+
+    tree: Tree
+
+
+_Placed = tuple[Worker, list[Any]] | _Spread
+"""A worker with the pieces of a result, or results of several nodes."""
 
 
 class RayPool:
@@ -270,21 +277,32 @@ class RayPool:
             worker.actor.repeat.remote(number, stored, self._turn(worker), arguments)
 
     def _merge(self, results: list[list[Any]], merging: Merging) -> Plain:
-        """Two at a time: on their worker where they are of one node, else every piece on the node whose turn it is."""
-        nodes = self._nodes
-        owners = [next(worker for worker in self._workers if worker.node == node) for node in nodes]
+        """First those of one node, by their workers; then every piece by another node, which fetches it from all."""
         pieces = len(results[0])
+        leaves: list[list[Any]] = []
+
+        def leaf(placed: _Placed) -> Tree:
+            if isinstance(placed, tuple):
+                leaves.append(placed[1])
+                return len(leaves) - 1
+            return placed.tree
 
         def merge(left: _Placed, right: _Placed) -> _Placed:
-            one, other = left[0], right[0]
-            if one and other and one.node == other.node:
-                together = one.actor.merge.options(num_returns=pieces).remote(merging.merge, *left[1], *right[1])
-                return one, together if pieces > 1 else [together]
-            pairs = zip(owners, left[1], right[1], strict=False)  # without a cut there is one piece
-            return None, [owner.actor.merge.remote(merging.merge, *pair) for owner, *pair in pairs]
+            if isinstance(left, tuple) and isinstance(right, tuple) and left[0].node == right[0].node:
+                together = left[0].actor.merge.options(num_returns=pieces).remote(merging.merge, *left[1], *right[1])
+                return left[0], together if pieces > 1 else [together]
+            return _Spread((leaf(left), leaf(right)))
 
-        placed: list[_Placed] = list(zip((part.worker for part in self._parts), results, strict=True))
-        _, merged = merge_in_tree(placed, merge)
+        placed: list[_Placed] = [(part.worker, own) for part, own in zip(self._parts, results, strict=True)]
+        root = merge_in_tree(placed, merge)
+        if isinstance(root, tuple):
+            merged = root[1]
+        else:
+            owners = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
+            merged = [
+                owner.actor.merge_tree.remote(merging.merge, root.tree, *own)
+                for owner, *own in zip(owners, *leaves, strict=False)  # what is not cut has one owner
+            ]
         return merging.joined(self._get(merged, self._patience()))
 
     @property
