@@ -185,7 +185,7 @@ def test_how_often_shards_exchange_comes_from_the_data_unless_it_is_said() -> No
     assert exchanges(quick.override(exchanges=7), 100, 1_000, epoch=9) == 7
     assert [exchanges(quick, 1_000, 10**6, epoch) for epoch in (0, 4, 5, 99)] == [8, 8, 1, 1]
     assert [exchanges(quick.override(shards=shards), 1_000, 10**6, 9) for shards in (2, 8, 16, 99)] == [1, 2, 4, 4]
-    assert [exchanges(slow, 1_000, pairs, epoch=9) for pairs in (1_000, 28_000, 10**6)] == [1, 2, 4]
+    assert [exchanges(slow, 1_000, pairs, epoch=9) for pairs in (1_000, 28_000, 10**6)] == [1, 4, 8]
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 3, 7])

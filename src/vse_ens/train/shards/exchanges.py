@@ -6,15 +6,14 @@ import math
 
 from vse_ens.config import Config
 
-_MOST = 4
-"""In an epoch, once the first few are over."""
 # A softmax draw does the work of dozens, so that an exchange costs little beside it: after so many times |A| ln |A|
-# draws in every shard.
-_SOFTMAX_DRAWS = 0.5
+# draws in every shard, and at most so often in an epoch.
+_SOFTMAX_DRAWS = 0.25
+_MOST_SOFTMAX = 8
 # Draws with one negative are so quick that an exchange costs as much as tens of draws a label. Early on it pays, while
 # all vectors are on their way from nothing; later once an epoch does, and somewhat more often with many shards.
 _EARLY_EPOCHS, _EARLY = 5, 8
-_SHARDS_AN_EXCHANGE = 4
+_SHARDS_AN_EXCHANGE, _MOST = 4, 4
 
 
 def exchanges(config: Config, labels: int, pairs: int, epoch: int) -> int:
@@ -24,4 +23,4 @@ def exchanges(config: Config, labels: int, pairs: int, epoch: int) -> int:
     if config.loss != "softmax":
         return _EARLY if epoch < _EARLY_EPOCHS else max(1, min(_MOST, config.shards // _SHARDS_AN_EXCHANGE))
     draws = _SOFTMAX_DRAWS * labels * math.log(max(labels, 2))
-    return max(1, min(_MOST, round(pairs / config.shards / draws)))
+    return max(1, min(_MOST_SOFTMAX, round(pairs / config.shards / draws)))
