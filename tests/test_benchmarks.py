@@ -160,7 +160,7 @@ def test_memory_measures_and_judges() -> None:
 
 
 def test_shards_measure_and_judge() -> None:
-    case = shards.Case("vse-ens", 60, 60, 4, 1, 1.0, seeds=2)
+    case = shards.Case("vse-ens", {"dimensions": 4, "epochs": 1}, images=60, labels=60)
     raw = _stored(shards.measure(shards.Sizes((case,), held_out=10)))
     assert [len(found) for found in raw["cases"][0]["found"].values()] == [2, 2, 2]
     raw["cases"][0]["found"] = {"1": [0.5, 0.7], "4": [0.5, 0.8], "16": [0.3, 0.6]}
