@@ -34,7 +34,7 @@ import numpy as np
 
 from benchmarks.benchmark import Raw, Score, Table, say
 from benchmarks.report import markdown
-from benchmarks.scale_model import CHANGES, Case, predict
+from benchmarks.scale_model import OBJECT, Case, predict
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
@@ -281,15 +281,9 @@ def _parcels(pool: Any, nodes: int, rounds: int, down: int, up: int) -> list[Raw
 
 
 def _spent(rounds: list[tuple[Share, ...]]) -> list[Raw]:
-    """How long every round took but for the first, which may compile; and whether its result had to travel home."""
+    """How long every round took but for the first, which may compile."""
     return [
-        {
-            "seconds": shares[0].seconds,
-            "computing": max(share.computing for share in shares),
-            "first": max(share.waiting for share in shares if not share.name.startswith(f"{_address(0)},")),
-            "apart": not next(share for share in shares if 0 in share.parts).name.startswith(f"{_address(0)},"),
-        }
-        for shares in rounds[1:]
+        {"seconds": shares[0].seconds, "computing": max(share.computing for share in shares)} for shares in rounds[1:]
     ]
 
 
@@ -370,7 +364,6 @@ def case_of(found: Raw) -> Case:
         cores=1,
         bytes_a_second=found["megabits"] * 125_000,
         uneven=0.0,
-        apart=found["round"][0]["apart"],
     )
 
 
@@ -391,15 +384,18 @@ class Constants:
 def fit(cases: Sequence[Raw]) -> Constants:
     """The constants with which the formula is nearest to what was measured, in parts of it."""
     measured = np.array([moving(found["round"]) for found in cases])
-    terms = np.array([_terms(case_of(found)) for found in cases]) / measured[:, None]
-    (link, byte, step), *_ = np.linalg.lstsq(terms, np.ones(len(cases)))
+    sized = [case_of(found) for found in cases]
+    # What does not depend on the network is taken as known.
+    others = np.array([case.objects * OBJECT for case in sized])
+    terms = np.array([_terms(case) for case in sized]) / measured[:, None]
+    (link, byte, step), *_ = np.linalg.lstsq(terms, 1 - others / measured)
     return Constants(1 / float(link), float(byte), float(step))
 
 
 def _terms(case: Case) -> tuple[float, float, float]:
     """What each constant is multiplied with in `predict`."""
-    journeys = case.nodes - 1 + CHANGES * (case.levels + case.homeward)
-    return journeys * case.table / case.bytes_a_second, case.levels * case.table, 1 + case.levels + case.homeward
+    journeys = case.handed_out + 2 * case.gathered
+    return journeys * case.table / case.bytes_a_second, case.gathered * case.table, case.steps
 
 
 def score(raw: Raw) -> Score:
@@ -414,17 +410,13 @@ def score(raw: Raw) -> Score:
                 f"{found['megabits']:g} Mbit/s",
                 str(case.nodes),
                 f"{case.table / 1e6:.1f} MB",
-                "yes" if case.homeward else "no",
                 " / ".join(f"{part:.2f}" for part in parts),
                 f"{measured:.2f} s",
                 f"{formula:.2f} s",
                 f"{measured / formula:.2f}",
             )
         )
-    columns = (
-        "links", "nodes", "tables", "result travels home", "handing out / merging alone, s", "measured", "formula",
-        "ratio",
-    )  # fmt: skip
+    columns = ("links", "nodes", "tables", "handing out / merging alone, s", "measured", "formula", "ratio")
     plain = ", ".join(f"{found:,.0f} of {speed} Mbit/s" for speed, found in raw["links"].items())
     notes = [f"One plain connection carried {plain}."]
     honest = [found for found in raw["cases"] if found["megabits"] <= _MOST_MEGABITS and found["nodes"] <= _MOST_NODES]
@@ -440,7 +432,7 @@ def score(raw: Raw) -> Score:
 
 def _main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.network", description="Rounds on links of known bandwidth.")
-    parser.add_argument("--nodes", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--megabits", type=float, nargs="+", default=[200, 1000, 10_000])
     parser.add_argument("--labels", type=int, nargs="+", default=[20_000, 80_000])
     parser.add_argument("--rounds", type=int, default=5)

@@ -2,14 +2,16 @@
 
     python -m benchmarks.scale_model
 
-The formula adds up what comes one after another: the driver's node hands the tables to every other node, every worker
-trains its shards, the slowest is waited for, changes go up the tree and home to the driver. The simulation plays the
-same round event by event, with shards of unequal speed, the pool's own tree, tables that travel in chunks, and links
-that carry one thing at a time.
+Tables are cut into as many pieces as there are nodes. The formula adds up what comes one after another: every node
+fetches the pieces in turn, from the driver's node or from others that have them; every worker trains its shards, and
+the slowest is waited for; changes are merged inside the nodes, then every piece by the node that owns it; merged pieces
+go home to the driver, who keeps track of every piece of every result. The simulation plays the same round event by
+event, with shards of unequal speed, a random one of those who have a piece, and links that carry one thing at a time.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass, replace
 
@@ -22,17 +24,19 @@ from vse_ens.streams import Streams
 _SECONDS_A_BYTE = 1.3e-9
 _SECONDS_A_BYTE_MERGED = 0.8e-9
 _CALL = 0.003
+# What one more object in the store, such as a piece of a result, costs the process that drives the training: the time
+# of its busiest thread, 8 workers giving 256 pieces each and merging them. All its threads took 0.25 ms together.
+OBJECT = 0.00006
 # From `python -m benchmarks.network`, fitted to rounds of 2 and 4 nodes on emulated links of 200 Mbit/s and 1 Gbit/s:
-# what of a link arrives as tables (fitted 0.966 and 0.972 in two runs, 0.95 and 0.96 for a plain connection), what
-# fetching a result from another node and merging it takes beside that (1.2 and 1.6 ns), and what every step from node
-# to node does, however small (21 and 16 ms).
+# what of a link arrives as tables (0.95 for a plain connection), what fetching changes from other nodes, merging and
+# joining them takes beside that, and what every step from node to node does, however small. (A second run, not as
+# quiet: 0.976, 6.7 ns, 16 ms.) All nodes shared two cores: the time a byte is rather too long. Rounds of 8 nodes, left
+# out of the fit, took 0.97 to 1.04 times what the formula says, and 1.25 times with small tables at 1 Gbit/s.
 SHARE_OF_LINK = 0.96
-SECONDS_A_BYTE_ACROSS = 1.4e-9
-STEP = 0.018
+SECONDS_A_BYTE_ACROSS = 4.6e-9
+STEP = 0.014
 # Changes are tables with the number and the square of every row: 16 bytes more than 420 a label, or 40 more than 1036.
 CHANGES = 1.04
-# Ray sends what it sends in pieces of this size, one for each of those who wait for it in turn.
-_CHUNK = 5 * 2**20
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,6 @@ class Case:
     exchanges: int = 1
     uneven: float = 0.05
     """The standard deviation of a shard's speed."""
-    apart: bool = True
-    """Whether the worker who has the last result is on another node than the driver: by chance, and mostly so."""
 
     @property
     def shards(self) -> int:
@@ -72,14 +74,29 @@ class Case:
         return self.table / (SHARE_OF_LINK * self.bytes_a_second)
 
     @property
-    def levels(self) -> int:
-        """Of the tree, where results come from another node."""
-        return math.ceil(math.log2(self.nodes))
+    def handed_out(self) -> float:
+        """Journeys of the tables over the link of the driver's node, which everybody waits for."""
+        # Whoever fetches a piece takes it from a random one of those who have it. The driver's node serves the first
+        # who does so, one in two of the second, one in three of the third ...
+        served = sum(1 / count for count in range(1, self.nodes))
+        # ... and more at first, as all begin together and ask for what is still on its way to others: the simulation
+        # has one and a half journeys of that.
+        return served + 1.5 * max(0, self.nodes - 2) / self.nodes
 
     @property
-    def homeward(self) -> int:
-        """Journeys of the last result to the driver."""
-        return int(self.apart and self.nodes > 1)
+    def gathered(self) -> float:
+        """Journeys over a link until the changes of every piece are with its owner; then as many to the driver."""
+        return CHANGES * (self.nodes - 1) / self.nodes
+
+    @property
+    def steps(self) -> int:
+        """From node to node, one after another: every piece of the tables, changes to their owners, and home."""
+        return self.nodes + 2 if self.nodes > 1 else 0
+
+    @property
+    def objects(self) -> int:
+        """That the driver keeps track of in a round: pieces of what each shard changed, and of what is merged."""
+        return self.nodes * (2 * self.shards - self.nodes)
 
 
 @dataclass(frozen=True)
@@ -102,54 +119,73 @@ def predict(case: Case) -> RoundTime:
     computing = draws / case.draws + case.table * _SECONDS_A_BYTE
     # The largest of n normal numbers is about sqrt(2 ln n) standard deviations out.
     waiting = computing * case.uneven * math.sqrt(2 * math.log(max(case.shards, 2)))
-    # All nodes ask for the tables at once, and nobody but the driver's node has them.
-    handing_out = (case.nodes - 1) * case.journey + STEP
+    handing_out = case.handed_out * case.journey
+    keeping_track = case.objects * OBJECT
     inside = math.log2(case.cores) * (case.table * _SECONDS_A_BYTE_MERGED + _CALL)
-    across = case.levels * (CHANGES * case.journey + case.table * SECONDS_A_BYTE_ACROSS + STEP)
-    coming_home = case.homeward * (CHANGES * case.journey + STEP)
-    return RoundTime(computing, waiting, handing_out + inside + across + coming_home)
+    across = case.gathered * (2 * case.journey + case.table * SECONDS_A_BYTE_ACROSS)
+    return RoundTime(computing, waiting, handing_out + keeping_track + inside + across + case.steps * STEP)
 
 
 def simulate(case: Case) -> RoundTime:
-    """One round, event by event."""
+    """One round, event by event; the driver is on the first node."""
     mean = predict(case).computing
-    driver = case.homeward  # the number of its node; the last result is on the first
-    arrived = _handed_out(case, driver)
+    arrived = _hand_out(case)
     speeds = Streams(0).child("simulation", case.nodes).normals(case.shards)
     ready = [
         arrived[shard // case.cores] + mean * (1 + case.uneven * float(speed)) for shard, speed in enumerate(speeds)
     ]
     # The pool merges when all have reported.
     slowest = max(ready)
-    sending, receiving = [slowest] * case.nodes, [slowest] * case.nodes  # until when each node's link is
-
-    def travel(begin: float, source: int, goal: int) -> float:
-        begin = max(begin, sending[source], receiving[goal])
-        sending[source] = receiving[goal] = begin + CHANGES * case.journey
-        return sending[source] + STEP
-
-    def merge(left: tuple[float, int], right: tuple[float, int]) -> tuple[float, int]:
-        if left[1] == right[1]:
-            return max(left[0], right[0]) + case.table * _SECONDS_A_BYTE_MERGED + _CALL, left[1]
-        here = travel(right[0], right[1], left[1])
-        return max(left[0], here) + case.table * SECONDS_A_BYTE_ACROSS, left[1]
-
-    merged, place = merge_in_tree([(slowest, shard // case.cores) for shard in range(case.shards)], merge)
-    home = merged if place == driver else travel(merged, place, driver)
+    home = _bring_home(case, slowest)
     last = max(arrived)
     return RoundTime(mean, slowest - last - mean, home - slowest + last)
 
 
-def _handed_out(case: Case, driver: int) -> list[float]:
-    """When each node has the tables: the driver's sends all others a chunk in turn, until each has the last."""
-    arrived, clock = [STEP] * case.nodes, STEP
-    chunks = math.ceil(case.table / _CHUNK)
-    for _ in range(chunks):
-        for node in range(case.nodes):
-            if node != driver:
-                clock += case.journey / chunks
-                arrived[node] = clock
+def _hand_out(case: Case) -> list[float]:
+    """When each node has the tables."""
+    chances = iter(Streams(0).child("holders", case.nodes).uniforms(case.nodes**2).tolist())
+    holders = [[0] for _ in range(case.nodes)]  # of every piece
+    sending = [0.0] * case.nodes  # until when each node's link is
+    arrived = [0.0] * case.nodes
+    asking = [(0.0, node, 0) for node in range(1, case.nodes)]  # when, who, and how many pieces it has
+    while asking:
+        now, node, got = heapq.heappop(asking)
+        if got:
+            holders[(node + got - 1) % case.nodes].append(node)
+        if got == case.nodes:
+            arrived[node] = now
+            continue
+        able = holders[(node + got) % case.nodes]
+        source = able[int(next(chances) * len(able))]
+        sending[source] = max(now + STEP, sending[source]) + case.journey / case.nodes
+        heapq.heappush(asking, (sending[source], node, got + 1))
     return arrived
+
+
+def _bring_home(case: Case, begin: float) -> float:
+    """When the driver has all changes, if merging begins then."""
+    inside = merge_in_tree(
+        [begin + case.objects * OBJECT] * case.cores,
+        lambda left, right: max(left, right) + case.table * _SECONDS_A_BYTE_MERGED + _CALL,
+    )
+    if case.nodes == 1:
+        return inside
+    each = CHANGES * case.journey / case.nodes
+    # Every node sends every other a piece, in any order; those that one node receives come one after another.
+    order = Streams(0).child("owners", case.nodes).uniforms(case.nodes**2).reshape(case.nodes, case.nodes)
+    sent = sorted(
+        (inside + STEP + place * each, owner)
+        for source in range(case.nodes)
+        for place, owner in enumerate([owner for owner in order[source].argsort().tolist() if owner != source], 1)
+    )
+    received = [inside] * case.nodes
+    for when, owner in sent:
+        received[owner] = max(when, received[owner] + each)
+    merged = [when + case.gathered * case.table * SECONDS_A_BYTE_ACROSS for when in received]
+    home = min(merged)
+    for when in sorted(merged[1:]):
+        home = max(when + STEP, home) + each
+    return max(home, merged[0])
 
 
 LARGE = Case(100_000_000, 1_000_000, 1_000_000_000, bytes_a_label=2 * 128 * 4 + 12, draws=130_000, nodes=16)

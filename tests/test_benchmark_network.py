@@ -8,24 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import network
-from benchmarks.scale_model import SECONDS_A_BYTE_ACROSS, SHARE_OF_LINK, STEP, predict
+from benchmarks.scale_model import SECONDS_A_BYTE_ACROSS, SHARE_OF_LINK, STEP, predict, simulate
 
 from vse_ens.config import Config
-from vse_ens.run.pool import LocalPool
+from vse_ens.run.pool import LocalPool, Merging
 from vse_ens.run.threads import Workers
 from vse_ens.train.shards.changes import shared_tables
 from vse_ens.train.trainer import Trainer
 
 
-def found(nodes: int, labels: int, megabits: float, apart: bool = True) -> dict[str, Any]:
+def found(nodes: int, labels: int, megabits: float) -> dict[str, Any]:
     """What would be measured if the formula were true to the last digit."""
     case: dict[str, Any] = {"nodes": nodes, "labels": labels, "bytes": labels * 420, "megabits": megabits}
-    one = {"seconds": 0.0, "computing": 0.5, "first": 0.0, "apart": apart}
-    moving = predict(network.case_of(case | {"round": [one]})).moving
-    return case | {way: [one | {"seconds": 0.5 + moving}] for way in ("round", "down", "up")}
+    one = {"seconds": 0.5 + predict(network.case_of(case)).moving, "computing": 0.5}
+    return case | {way: [one] for way in ("round", "down", "up")}
 
 
-CASES = [found(nodes, labels, 1000, nodes > 2) for nodes in (2, 4) for labels in (20_000, 80_000)]
+CASES = [found(nodes, labels, 1000) for nodes in (2, 4) for labels in (20_000, 80_000)]
 
 
 def test_the_formula_is_found_again() -> None:
@@ -37,17 +36,16 @@ def test_the_formula_is_found_again() -> None:
 
 def test_a_case_is_told_beside_its_formula() -> None:
     score = network.score({"links": {"1000": 955.0}, "cases": CASES})
-    assert [row[1:4] for row in score.tables[0].rows][::3] == [("2", "8.4 MB", "no"), ("4", "33.6 MB", "yes")]
+    assert [row[1:3] for row in score.tables[0].rows][::3] == [("2", "8.4 MB"), ("4", "33.6 MB")]
     assert {row[-1] for row in score.tables[0].rows} == {"1.00"}
     assert "955 of 1000" in score.notes[0]
     assert f"{SHARE_OF_LINK:.3f} of the link" in score.notes[1]
 
 
-def test_a_result_that_is_at_home_does_not_travel() -> None:
-    case = network.case_of(CASES[-1])
-    assert predict(replace(case, apart=False)).moving < predict(case).moving
-    alone = replace(case, nodes=1)
-    assert predict(replace(alone, apart=False)) == predict(alone)
+def test_one_node_needs_no_network() -> None:
+    alone = replace(network.case_of(CASES[-1]), nodes=1)
+    assert predict(alone).moving == pytest.approx(0.0, abs=1e-3)
+    assert simulate(alone).moving == pytest.approx(0.0, abs=1e-3)
 
 
 def test_every_shard_changes_every_label() -> None:
@@ -64,11 +62,23 @@ def test_every_shard_changes_every_label() -> None:
         assert (table != before.arrays()[name]).reshape(250, -1).any(axis=1).all()
 
 
+MERGING = Merging(*(f"benchmarks.network.{name}" for name in ("add_up", "cut", "put_together")))
+
+
 def test_parcels_are_as_large_as_they_should_be() -> None:
     with Workers(1) as workers:
         pool = LocalPool(workers)
         pool.open("benchmarks.network.Parcels", {"floats": 5}, [{}] * 3)
-        np.testing.assert_array_equal(pool.run({}, {}, "benchmarks.network.add_up").merged["changes"], np.full(5, 3.0))
+        np.testing.assert_array_equal(pool.run({}, {}, MERGING).merged["changes"], np.full(5, 3.0))
+
+
+def test_parcels_in_pieces_are_as_large_as_whole_ones() -> None:
+    with Workers(1) as workers:
+        parcels = network.Parcels({"floats": 6}, workers)
+    pieces = MERGING.pieces({"tables": np.arange(7)}, 3)
+    np.testing.assert_array_equal(np.concatenate([piece["tables"] for piece in pieces]), np.arange(7))
+    results, _ = parcels.run(0, pieces, {})
+    np.testing.assert_array_equal(MERGING.joined(results)["changes"], np.ones(6))
 
 
 def test_what_it_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,12 +22,19 @@ def test_more_nodes_compute_less_and_move_more() -> None:
     assert many.moving > few.moving
 
 
-def test_the_driver_s_node_hands_the_tables_to_every_other() -> None:
-    # 200 Mbit/s, 33.6 MB, 4 nodes of one core: handing out alone took 4.24 s, a round that hardly computes 8.66 s.
-    case = Case(0, 80_000, 0, bytes_a_label=420, draws=1.0, nodes=4, cores=1, bytes_a_second=25e6, uneven=0.0)
-    assert 3 * case.journey == pytest.approx(4.24, rel=0.02)
-    assert predict(case).moving == pytest.approx(8.66, rel=0.05)
-    assert simulate(case).moving == pytest.approx(8.66, rel=0.05)
+# 200 Mbit/s, 33.6 MB, nodes of one core, rounds that hardly compute: what handing out alone took, and the round.
+@pytest.mark.parametrize(("nodes", "handing_out", "moving"), [(2, 1.43, 3.13), (4, 3.61, 6.04), (8, 5.01, 7.83)])
+def test_formula_and_simulation_are_near_what_was_measured(nodes: int, handing_out: float, moving: float) -> None:
+    case = Case(0, 80_000, 0, bytes_a_label=420, draws=1.0, nodes=nodes, cores=1, bytes_a_second=25e6, uneven=0.0)
+    assert case.handed_out * case.journey == pytest.approx(handing_out, rel=0.1)
+    assert predict(case).moving == pytest.approx(moving, rel=0.1)
+    assert simulate(case).moving == pytest.approx(moving, rel=0.1)
+
+
+def test_no_link_carries_the_tables_once_for_every_node() -> None:
+    few, many = (replace(LARGE, nodes=nodes) for nodes in (16, 256))
+    assert many.handed_out < 2 * few.handed_out
+    assert many.gathered < 1.1 * few.gathered
 
 
 def test_the_table_has_a_row_for_every_preset_and_size() -> None:
