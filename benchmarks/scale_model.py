@@ -95,8 +95,8 @@ class Case:
 
     @property
     def objects(self) -> int:
-        """That the driver keeps track of in a round: pieces of what each shard changed, and of what is merged."""
-        return self.nodes * (2 * self.shards - self.nodes)
+        """That the driver keeps track of: what each shard changed, merged inside its node, and the pieces of that."""
+        return 2 * self.shards + self.nodes**2
 
 
 @dataclass(frozen=True)

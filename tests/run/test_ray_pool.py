@@ -183,10 +183,10 @@ def test_what_is_wrong_with_a_task_or_with_all_is_told(pool: Any, tmp_path: Path
     assert added(cluster_pool, TASKS) == list(range(100, 140))
 
 
-@pytest.mark.parametrize("kind", CONFIGS)
-def test_a_model_is_the_same_bytes_as_in_one_process(pool: Any, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "workers"), [("id", 2), ("whole preset", 3)])
+def test_a_model_is_the_same_bytes_as_in_one_process(pool: Any, kind: str, workers: int) -> None:
     config, data = CONFIGS[kind], small_data()
-    trainer = Trainer(config, data, 1, pool())
+    trainer = Trainer(config, data, 1, pool(workers=workers))
     for _ in trainer.rounds():
         pass
     whole = finished(config, data)

@@ -8,6 +8,7 @@ from typing import Any
 from vse_ens.run.pool import Bench, Plain, Workshop, resolve
 from vse_ens.run.threads import Workers
 
+Pieces = list[Plain]
 Tree = int | tuple["Tree", "Tree"]
 """The number of a leaf, or two branches."""
 
@@ -52,25 +53,31 @@ class Host:
         self._workshop.add(part, arguments)
         self._workshop.load(part, state)
 
-    def run(self, part: int, shared: list[Any], turn: int, arguments: Plain) -> tuple[Any, ...]:
+    def run(self, part: int, shared: list[Any], turn: int, arguments: Plain) -> tuple[Pieces, dict[str, Any]]:
         """Run a part: what is to be merged of every piece, and a report with the time it took."""
         pieces = _fetched(shared, turn)
         began = time.perf_counter()
         results, report = self._workshop.run(part, pieces, arguments)
-        return *results, {"report": report, "seconds": time.perf_counter() - began}
+        return list(results), {"report": report, "seconds": time.perf_counter() - began}
 
     def repeat(self, part: int, shared: list[Any], turn: int, arguments: Plain) -> None:
         """Run a part as it was run before it was lost."""
         self._workshop.run(part, _fetched(shared, turn), arguments)
 
-    def merge(self, function: str, *results: Plain) -> Plain | tuple[Plain, ...]:
-        """Merge two results, the first half of these being the pieces of the one."""
-        half = len(results) // 2
-        merged = tuple(map(resolve(function), results[:half], results[half:]))
-        return merged if half > 1 else merged[0]
+    def merge(self, function: str, left: Pieces, right: Pieces) -> Pieces:
+        """Merge two results, piece by piece."""
+        return list(map(resolve(function), left, right))
+
+    def merge_apart(self, function: str, left: Pieces, right: Pieces) -> Any:
+        """The same, every piece as an object of its own."""
+        return self.apart(self.merge(function, left, right))
+
+    def apart(self, results: Pieces) -> Any:
+        """Every piece as an object of its own."""
+        return results if len(results) > 1 else results[0]
 
     def merge_tree(self, function: str, tree: Tree, *results: Plain) -> Plain:
-        """Merge many results in the order of a tree, of which they are the leaves."""
+        """Merge one piece of many results in the order of a tree, of which they are the leaves."""
         merge = resolve(function)
 
         def merged(branch: Tree) -> Plain:

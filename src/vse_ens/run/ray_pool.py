@@ -38,15 +38,23 @@ class _Part:
 
 @dataclass
 class _Flight:
-    """A run under way: what will be its results and its report."""
+    """A run under way: what will be its result, all pieces of it, and its report."""
 
-    results: list[Any]
-    """Of every piece."""
+    result: Any
     report: Any
     landed: dict[str, Any] | None = None
     """The report, once it is there."""
     seen: float = 0.0
     """When that was."""
+
+
+@dataclass(frozen=True)
+class _Here:
+    """A result that a worker has, or two of its node that it is to merge."""
+
+    worker: Worker
+    result: Any = None
+    halves: tuple[_Here, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,7 @@ class _Spread:
     tree: Tree
 
 
-_Placed = tuple[Worker, list[Any]] | _Spread
-"""A worker with the pieces of a result, or results of several nodes."""
+_Placed = _Here | _Spread
 
 
 class RayPool:
@@ -178,7 +185,7 @@ class RayPool:
         for _ in range(MOST_LOSSES):
             try:
                 self._wait(flights, repeated)
-                merged = self._merge([flight.results for flight in flights], merging)
+                merged = self._merge([flight.result for flight in flights], len(stored), merging)
                 break
             except Lost as lost:
                 for number in self._bring_back(lost.workers or self._silent()):
@@ -267,42 +274,47 @@ class RayPool:
     def _start(self, number: int) -> _Flight:
         part = self._parts[number]
         stored, arguments = part.runs[-1]
-        run = part.worker.actor.run.options(num_returns=len(stored) + 1)
-        *results, report = run.remote(number, stored, self._turn(part.worker), arguments)
-        return _Flight(results, report)
+        run = part.worker.actor.run.options(num_returns=2)
+        return _Flight(*run.remote(number, stored, self._turn(part.worker), arguments))
 
     def _repeat(self, number: int, runs: Iterable[tuple[Any, Plain]]) -> None:
         worker = self._parts[number].worker
         for stored, arguments in runs:
             worker.actor.repeat.remote(number, stored, self._turn(worker), arguments)
 
-    def _merge(self, results: list[list[Any]], merging: Merging) -> Plain:
+    def _merge(self, results: list[Any], pieces: int, merging: Merging) -> Plain:
         """First those of one node, by their workers; then every piece by another node, which fetches it from all."""
-        pieces = len(results[0])
         leaves: list[list[Any]] = []
 
+        def whole(here: _Here) -> Any:
+            return here.result or here.worker.actor.merge.remote(merging.merge, *map(whole, here.halves))
+
         def leaf(placed: _Placed) -> Tree:
-            if isinstance(placed, tuple):
-                leaves.append(placed[1])
-                return len(leaves) - 1
-            return placed.tree
+            if isinstance(placed, _Spread):
+                return placed.tree
+            actor = placed.worker.actor
+            if placed.result:
+                apart = actor.apart.options(num_returns=pieces).remote(placed.result)
+            else:
+                halves = map(whole, placed.halves)
+                apart = actor.merge_apart.options(num_returns=pieces).remote(merging.merge, *halves)
+            leaves.append(apart if pieces > 1 else [apart])
+            return len(leaves) - 1
 
         def merge(left: _Placed, right: _Placed) -> _Placed:
-            if isinstance(left, tuple) and isinstance(right, tuple) and left[0].node == right[0].node:
-                together = left[0].actor.merge.options(num_returns=pieces).remote(merging.merge, *left[1], *right[1])
-                return left[0], together if pieces > 1 else [together]
+            if isinstance(left, _Here) and isinstance(right, _Here) and left.worker.node == right.worker.node:
+                return _Here(left.worker, halves=(left, right))
             return _Spread((leaf(left), leaf(right)))
 
-        placed: list[_Placed] = [(part.worker, own) for part, own in zip(self._parts, results, strict=True)]
+        placed: list[_Placed] = [_Here(part.worker, one) for part, one in zip(self._parts, results, strict=True)]
         root = merge_in_tree(placed, merge)
-        if isinstance(root, tuple):
-            merged = root[1]
-        else:
-            owners = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
-            merged = [
-                owner.actor.merge_tree.remote(merging.merge, root.tree, *own)
-                for owner, *own in zip(owners, *leaves, strict=False)  # what is not cut has one owner
-            ]
+        if isinstance(root, _Here):
+            return merging.joined(self._get(whole(root), self._patience()))
+        owners = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
+        merged = [
+            owner.actor.merge_tree.remote(merging.merge, root.tree, *own)
+            for owner, *own in zip(owners, *leaves, strict=False)  # what is not cut has one owner
+        ]
         return merging.joined(self._get(merged, self._patience()))
 
     @property
