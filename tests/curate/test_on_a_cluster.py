@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from evaluate.saved_models import held_out, one_held_out, random_annotator, saved_annotator
 from evaluate.test_evaluator import same
 from model.random_models import random_case
+from run.ray_environment import ray_environment
 from vse_ens.curate import annotating_bench
 from vse_ens.errors import ModelError
 from vse_ens.evaluate import calibrator
@@ -28,16 +28,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 
-TESTS = Path(__file__).parents[1]
-
 
 @pytest.fixture(scope="module", autouse=True)
 def ray() -> Iterator[None]:
     """One cluster of this machine for all: its cores go to whoever works at the moment."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYTHONPATH", f"{TESTS}:{os.environ.get('PYTHONPATH', '')}")
-        with pool_for("ray", None, 2):
-            yield
+    with ray_environment(), pool_for("ray", None, 2):
+        yield
 
 
 def test_a_file_of_all_suggestions_is_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memory.cut import cut_labels, in_folder
+from run.ray_environment import ray_environment
 from vse_ens.data.scenes import scenes
 from vse_ens.memory.both_ways import Known
 from vse_ens.memory.learn import learn_memory
@@ -34,7 +35,7 @@ def cluster() -> Iterator[Pool]:
     """Two workers, each in a process of its own."""
     from vse_ens.run.ray_pool import RayPool
 
-    with RayPool(workers=2) as pool:
+    with ray_environment(), RayPool(workers=2) as pool:
         yield pool
 
 

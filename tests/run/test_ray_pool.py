@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from run.ray_environment import TESTS, ray_environment
 from run.toy_workshop import BENCH, FACTORY, MERGE
 from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import Config
@@ -36,7 +37,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 
-TESTS = Path(__file__).parents[1]
 PARTS = [{"start": np.full(1, float(part))} for part in range(5)]
 CONFIGS = {
     "id": small_config(sampler="vse-ens", loss="hinge", shards=3, exchanges=2, epochs=3),
@@ -49,12 +49,7 @@ QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "hea
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Three nodes of one core each, on loopback, with a token."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYTHONPATH", f"{TESTS}:{os.environ.get('PYTHONPATH', '')}")
-        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        environment.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        environment.setenv("RAY_AUTH_MODE", "token")
-        environment.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
+    with ray_environment():
         # Only now: Ray reads these when it is imported.
         import ray
         from ray.cluster_utils import Cluster
