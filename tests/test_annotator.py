@@ -16,6 +16,7 @@ from evaluate.brute_force import on_order
 from vse_ens.annotator import Annotator, Suggestion
 from vse_ens.config import PRESETS
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.scenes import scenes
 from vse_ens.errors import ConfigError, DataError, ModelError, UnknownIdError
 
 SMALL: dict[str, Any] = {"sampler": "uniform", "dimensions": 8, "epochs": 3, "workers": 1}
@@ -388,3 +389,20 @@ def test_progress_is_told_after_every_round(data: Annotations) -> None:
     model = Annotator("opt-auc", **SMALL).fit(data, progress=steps.append)
     assert [step.report.epoch for step in steps if step.report] == [1, 2, 3]
     assert [report.epoch for report in model.history_] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"shards": 1}, "shards must be at least 2 for a folder of parts, got 1"),
+        ({"tower": "features"}, "tower features needs"),
+    ],
+)
+def test_what_parts_cannot_do_is_told_before_they_are_sorted_out(
+    settings: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "parts").mkdir()
+    scenes(50, 60).to_frame().write_parquet(tmp_path / "parts" / "all.parquet")
+    with pytest.raises(ConfigError, match=told):
+        Annotator("vse-ens", **settings).fit(tmp_path / "parts", checkpoint=tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["parts"]

@@ -154,10 +154,12 @@ class Annotator:
         from vse_ens.data.part_files import PartFiles
         from vse_ens.data.partitioning import partition
         from vse_ens.train.checkpoint import shards_folder
+        from vse_ens.train.shards.parted import check_parts
 
+        shards = self.settings.get("shards", _SHARDS)
+        check_parts(self.config(shards=shards))
         files = parts if isinstance(parts, PartFiles) else PartFiles.find(parts)
-        folder = shards_folder(Path(checkpoint)) / "pairs"
-        return partition(files, folder, self.settings.get("shards", _SHARDS), progress=progress)
+        return partition(files, shards_folder(Path(checkpoint)) / "pairs", shards, progress=progress)
 
     def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
         """What to learn from: pairs in memory, or parts sorted out by shard."""

@@ -17,7 +17,7 @@ def pool_for(cluster: str | None, address: str | None, workers: int | None) -> I
     """
     if cluster is None:
         if address is not None:
-            raise ConfigError("address is that of a cluster: say of which kind, cluster='ray'")
+            raise ConfigError("address is that of a cluster: say --cluster ray too (cluster='ray' in Python)")
         yield None
         return
     if cluster != "ray":

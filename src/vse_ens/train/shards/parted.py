@@ -21,6 +21,17 @@ from vse_ens.train.state import initial_tables, padded
 from vse_ens.train.trial import Trial, choose_held_out, make_trial
 
 
+def check_parts(config: Config) -> None:
+    """Refuse what no folder of parts can be trained with: to be told before its pairs are sorted out."""
+    if config.shards < 2:
+        raise ConfigError(f"shards must be at least 2 for a folder of parts, got {config.shards}")
+    if config.has_features:
+        raise ConfigError(
+            f"tower {config.tower} needs features of all images in one place, and a folder of parts is trained "
+            "shard by shard; use another tower, or give one file of pairs"
+        )
+
+
 class Parted:
     """The pairs of a partition, as `vse_ens.train.material.Material`.
 
@@ -40,15 +51,9 @@ class Parted:
             raise ConfigError(
                 f"shards must be {counts.shards}, as {self._partition.folder} was made for, got {config.shards}"
             )
-        if not 2 <= config.shards <= counts.images:
-            raise ConfigError(
-                f"shards must lie between 2 and the {counts.images} images of a folder of parts, got {config.shards}"
-            )
-        if config.has_features:
-            raise ConfigError(
-                f"tower {config.tower} needs features of all images in one place, and a folder of parts is trained "
-                "shard by shard; use another tower, or give one file of pairs"
-            )
+        if config.shards > counts.images:
+            raise ConfigError(f"shards must be no more than the {counts.images} images, got {config.shards}")
+        check_parts(config)
 
     def hold_out(self, config: Config) -> tuple[Parted, Trial]:
         """Files of what is left, and what is held out."""
