@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from benchmarks.machine import machine
-from benchmarks.report import DOCUMENT, markdown, rewritten, section
-from benchmarks.results import Result, load, store
+from benchmarks.core.machine import machine
+from benchmarks.core.report import DOCUMENT, markdown, rewritten, section
+from benchmarks.core.results import Result, load, store
 from benchmarks.suite import SUITE
 
 

@@ -6,28 +6,28 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import reading
-from benchmarks.ablation import ABLATION
-from benchmarks.accuracy import ACCURACY
-from benchmarks.audit import AUDIT
-from benchmarks.benchmark import Benchmark, Check, Raw, Score, Table
-from benchmarks.calibration import CALIBRATION
-from benchmarks.cluster import CLUSTER
-from benchmarks.context import CONTEXT
-from benchmarks.evaluation import EVALUATION
-from benchmarks.fold_in import FOLD_IN
-from benchmarks.growing import GROWING
-from benchmarks.labels import LABELS
-from benchmarks.memory import MEMORY
-from benchmarks.serving import SERVING
-from benchmarks.shards import SHARDS
-from benchmarks.speed import SPEED
-from benchmarks.start import START
-from benchmarks.time_to_accuracy import TIME_TO_ACCURACY
-from benchmarks.tries import TRIES
-from benchmarks.using import USING
-from benchmarks.vocabularies import VOCABULARIES
-from benchmarks.workers import WORKERS
+from benchmarks.accuracy.ablation import ABLATION
+from benchmarks.accuracy.audit import AUDIT
+from benchmarks.accuracy.calibration import CALIBRATION
+from benchmarks.accuracy.context import CONTEXT
+from benchmarks.accuracy.fold_in import FOLD_IN
+from benchmarks.accuracy.label_weights import MEMORY
+from benchmarks.accuracy.partial_fit import GROWING
+from benchmarks.accuracy.presets import ACCURACY
+from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
+from benchmarks.accuracy.vocabularies import VOCABULARIES
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table
+from benchmarks.scale.cluster import CLUSTER
+from benchmarks.scale.shards import SHARDS
+from benchmarks.service.inference import USING
+from benchmarks.service.serving import SERVING
+from benchmarks.speed import reading
+from benchmarks.speed.evaluation import EVALUATION
+from benchmarks.speed.labels import LABELS
+from benchmarks.speed.samplers import SPEED
+from benchmarks.speed.start import START
+from benchmarks.speed.warp_tries import TRIES
+from benchmarks.speed.workers import WORKERS
 
 
 def _measure_reading(pairs: int) -> Raw:

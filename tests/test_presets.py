@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.presets import DOCUMENT, filled
+from benchmarks.core.preset_table import DOCUMENT, filled
 
 from vse_ens.config import CONTEXT_STEPS, PRESETS, STEPS, Config, configure, preset
 from vse_ens.errors import ConfigError
@@ -11,7 +11,7 @@ from vse_ens.errors import ConfigError
 
 def test_the_table_of_presets_is_true() -> None:
     text = DOCUMENT.read_text()
-    assert filled(text) == text, "run: python -m benchmarks.presets"
+    assert filled(text) == text, "run: python -m benchmarks.core.preset_table"
 
 
 def test_the_papers_settings_are_the_papers() -> None:

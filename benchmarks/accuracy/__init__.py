@@ -1,0 +1,1 @@
+"""Accuracy on held-out labels, and how settings were chosen."""

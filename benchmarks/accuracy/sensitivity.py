@@ -1,0 +1,130 @@
+"""The defaults of the preset `context`, varied one at a time on validation splits of the training part.
+
+Test labels are never looked at: the leave-one-out split of seed 0 is made as everywhere, and of its *training* part one
+label of every image is held out again. A row is one variation, trained on one data set with one seed. Rows are kept in
+benchmarks/results/tuning_context.jsonl as they are made, and one whose complete settings are there already is not made
+again: with other defaults, only what differs from before is trained. Of a change in the code the rows know nothing;
+remove the file after one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.accuracy.fitting import attempt, overall
+from benchmarks.core.benchmark import Table, say
+from benchmarks.core.data_sets import REAL, real
+from benchmarks.core.report import table_text
+from benchmarks.core.results import FOLDER
+from vse_ens.config import Config, configure
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.splits import leave_one_out
+from vse_ens.train.shape import suited
+
+RESULTS = FOLDER / "tuning_context.jsonl"
+SEEDS = (0, 1)
+_BASE = "as it is"
+_FIGURES = ("recall@10", "map", "auc", "seconds", "epochs")
+
+# By what a setting is multiplied, where its value may be one that is chosen from the data; and values in its place.
+_FACTORS: dict[str, tuple[float, ...]] = {
+    "learning_rate": (0.5, 2.0),
+    "regularization": (1 / 3, 3.0),
+    "bias_regularization": (1 / 3, 3.0),
+    "init_scale": (1 / 3, 3.0),
+    "rank_scale": (0.5, 2.0),
+}
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "learning_rate_decay": (0.9, 0.96, 1.0),
+    "negatives": (16, 64),
+    "dimensions": (64, 192, 256),
+    "patience": (3, 9),
+    "combinations": (0,),
+    "label_memory": (False,),
+    "sampler": ("uniform",),
+}
+
+Figures = dict[str, float]
+Found = dict[str, dict[str, list[Figures]]]
+"""By variation and data set, for each seed."""
+
+
+def variations(data: Annotations) -> dict[str, Config]:
+    """The preset as it suits the data, and with one setting changed, by name."""
+    base = suited(configure("context"), data)
+    found = {_BASE: base}
+    for name, factors in _FACTORS.items():
+        for factor in factors:
+            found[f"{name} x {factor:.2g}"] = base.override(**{name: float(f"{getattr(base, name) * factor:.4g}")})
+    for name, values in _VALUES.items():
+        for value in values:
+            found[f"{name} {value}"] = base.override(**{name: value})
+    return found
+
+
+def compare(results: Path = RESULTS, names: tuple[str, ...] = REAL, seeds: tuple[int, ...] = SEEDS) -> str:
+    """Train what is not in ``results`` yet, and show how each variation differs from the preset as it is."""
+    data, skipped = real(names)
+    for sentence in skipped:
+        say(sentence)
+    rows = _read(results)
+    found: Found = {}
+    for name, pairs in data.items():
+        train = pairs.leave_one_out(seed=0).train
+        for seed in seeds:
+            split = leave_one_out(train, seed, name="tuning")
+            for title, config in variations(split.train).items():
+                settings = config.override(seed=seed)
+                key = _key(name, settings.to_dict())
+                if key not in rows:
+                    say(f"{title}, seed {seed}, on {name}")
+                    figures = attempt(settings, split)
+                    rows[key] = {one: figures[one] for one in _FIGURES}
+                    _append(results, {"data": name, "config": settings.to_dict(), "figures": rows[key]})
+                found.setdefault(title, {}).setdefault(name, []).append(rows[key])
+    return table_text(differences(found))
+
+
+def differences(found: Found) -> Table:
+    """What each variation adds to `overall`: on each data set the mean of the seeds, and on all, with the standard
+    error of that; and how long it trains, the preset being 1.
+    """
+    base, base_seconds = _values(found[_BASE])
+    means = [f"{value:.4f}" for value in base.mean(axis=1)]
+    lines = [(_BASE, f"{base.mean():.4f}", *means, "1.00")]
+    for title in [title for title in found if title != _BASE]:
+        values, seconds = _values(found[title])
+        gains = values - base
+        error = gains.std() / np.sqrt(gains.size)
+        time = (seconds.mean(axis=1) / base_seconds.mean(axis=1)).mean()
+        means = [f"{gain:+.4f}" for gain in gains.mean(axis=1)]
+        lines.append((title, f"{gains.mean():+.4f} ± {error:.4f}", *means, f"{time:.2f}"))
+    return Table(("variation", "mean", *found[_BASE], "time"), lines)
+
+
+def _values(sets: dict[str, list[Figures]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`overall` and seconds, a row for each data set and a column for each seed."""
+    rows = list(sets.values())
+    return np.array([[overall(one) for one in row] for row in rows]), np.array(
+        [[one["seconds"] for one in row] for row in rows]
+    )
+
+
+def _key(name: str, config: Mapping[str, Any]) -> str:
+    return json.dumps([name, config], sort_keys=True)
+
+
+def _read(path: Path) -> dict[str, Figures]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {_key(row["data"], row["config"]): row["figures"] for row in map(json.loads, lines)}
+
+
+def _append(path: Path, row: Mapping[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")

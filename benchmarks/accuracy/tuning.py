@@ -1,0 +1,138 @@
+"""How the settings of a preset are chosen, on validation splits of the training part.
+
+    python -m benchmarks.accuracy.tuning vse-ens --trials 40     random search
+    python -m benchmarks.accuracy.tuning context                 one setting at a time: see `benchmarks.accuracy.sensitivity`
+
+The random search never looks at test labels: the leave-one-out split of seed 0 is made as everywhere, and of its
+*training* part one label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every
+data set; its score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there.
+Trials are kept in benchmarks/results/tuning.jsonl, so that a search can go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.fitting import attempt
+from benchmarks.accuracy.sensitivity import compare
+from benchmarks.core.data_sets import real
+from benchmarks.core.results import FOLDER
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations, Split
+from vse_ens.data.splits import leave_one_out
+from vse_ens.streams import Streams
+
+RESULTS = FOLDER / "tuning.jsonl"
+DATA_SETS = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k")
+
+# What is searched, as (lowest, highest) on a logarithmic scale, or a list of choices.
+Space = dict[str, tuple[float, float] | list[Any]]
+SPACES: dict[str, tuple[dict[str, Any], Space]] = {
+    "vse-ens": (
+        {"sampler": "vse-ens", "loss": "hinge", "epochs": 160},
+        {
+            "learning_rate": (0.03, 0.1),
+            "learning_rate_decay": [0.98, 0.985, 0.99],
+            "regularization": (0.015, 0.06),
+            "bias_regularization": (0.02, 0.3),
+            "rank_scale": (0.03, 0.3),
+        },
+    ),
+    "vse-ens-logistic": (
+        {"sampler": "vse-ens", "loss": "logistic", "epochs": 160},
+        {
+            "learning_rate": (0.06, 0.3),
+            "learning_rate_decay": [0.98, 0.99, 1.0],
+            "regularization": (0.002, 0.01),
+            "bias_regularization": (0.001, 0.03),
+            "rank_scale": (0.05, 0.6),
+        },
+    ),
+    "opt-auc": (
+        {"sampler": "uniform", "loss": "logistic", "epochs": 160},
+        {
+            "learning_rate": (0.06, 0.4),
+            "learning_rate_decay": [0.98, 0.99, 1.0],
+            "regularization": (0.001, 0.01),
+            "bias_regularization": (0.0003, 0.01),
+        },
+    ),
+    "warp": (
+        {"sampler": "warp", "loss": "warp", "epochs": 60},
+        {
+            "learning_rate": (0.008, 0.03),
+            "learning_rate_decay": [0.94, 0.96, 0.97],
+            "regularization": (0.2, 0.8),
+            "bias_regularization": (0.2, 1.5),
+        },
+    ),
+}
+
+
+def validation_split(data: Annotations) -> Split:
+    """Training and validation pairs of a data set, without its test labels."""
+    return leave_one_out(data.leave_one_out(seed=0).train, seed=1, most_images=4_000)
+
+
+def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:
+    """One draw of settings: log-uniform in a range, uniform among choices."""
+    settings: dict[str, Any] = {}
+    for (name, values), u in zip(space.items(), stream.uniforms(len(space)), strict=True):
+        if isinstance(values, list):
+            settings[name] = values[int(u * len(values))]
+        else:
+            low, high = values
+            settings[name] = float(f"{low * (high / low) ** u:.3g}")
+    return settings
+
+
+def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
+    """Trials by falling score, each data set's figures relative to the best reached there."""
+
+    def value(trial: dict[str, Any], name: str) -> float:
+        return float(trial["figures"][name]["recall@10"] + trial["figures"][name]["map"])
+
+    best = {name: max(value(trial, name) for trial in trials) for name in DATA_SETS}
+    scored = [(float(np.mean([value(trial, name) / best[name] for name in DATA_SETS])), trial) for trial in trials]
+    return sorted(scored, key=lambda pair: -pair[0])
+
+
+def search(preset: str, trials: int) -> None:
+    """Draw and train what is not kept yet, and show the best trials."""
+    fixed, space = SPACES[preset]
+    data, missing = real(DATA_SETS)
+    if missing:
+        raise SystemExit(missing[0])
+    splits = {name: validation_split(pairs) for name, pairs in data.items()}
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    kept = [trial for trial in map(json.loads, lines) if trial["preset"] == preset]
+    for number in range(len(kept), trials):
+        settings = draw_settings(Streams(0).child("tuning", preset, number), space)
+        figures = {name: attempt(Config(**fixed, **settings), split) for name, split in splits.items()}
+        kept.append({"preset": preset, "trial": number, "settings": settings, "figures": figures})
+        with RESULTS.open("a") as file:
+            file.write(json.dumps(kept[-1]) + "\n")
+        print(number, settings, {name: round(one["recall@10"] + one["map"], 4) for name, one in figures.items()})
+    for score, trial in rank_trials(kept)[:8]:
+        shown = {name: f"{one['recall@10']:.4f} {one['map']:.4f}" for name, one in trial["figures"].items()}
+        print(f"{score:.4f}", trial["settings"], shown)
+
+
+def main() -> None:
+    """Search, or vary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset", choices=(*SPACES, "context"))
+    parser.add_argument("--trials", type=int, default=40, help="of a random search")
+    arguments = parser.parse_args()
+    if arguments.preset == "context":
+        print(compare())
+    else:
+        search(arguments.preset, arguments.trials)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Shared by all benchmarks: protocol, results, report and data."""

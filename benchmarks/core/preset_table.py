@@ -1,0 +1,35 @@
+"""Write the table of presets into docs/training.md.
+
+python -m benchmarks.core.preset_table
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vse_ens.config import PRESETS, Config
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "training.md"
+START = "<!-- presets: written by `python -m benchmarks.core.preset_table`, kept true by a test -->\n"
+END = "<!-- end of presets -->\n"
+
+
+def table() -> str:
+    """Every setting of every preset."""
+    names = [name for name in Config().to_dict() if name != "seed"]
+    lines = [f"| setting | {' | '.join(f'`{name}`' for name in PRESETS)} |", "|---" * (len(PRESETS) + 1) + "|"]
+    for name in names:
+        values = [f"{getattr(config, name)}" for config in PRESETS.values()]
+        lines.append(f"| `{name}` | {' | '.join(values)} |")
+    return "\n".join(lines) + "\n"
+
+
+def filled(text: str) -> str:
+    """The document with its table made anew."""
+    before, rest = text.split(START)
+    _, after = rest.split(END)
+    return before + START + "\n" + table() + "\n" + END + after
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(filled(DOCUMENT.read_text()))

@@ -1,0 +1,1 @@
+"""Training by shards and on a cluster, and data at full size."""

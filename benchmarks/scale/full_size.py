@@ -1,0 +1,51 @@
+"""One epoch at the size of the full Open Images: 9 million images, 20,000 labels, some 60 million pairs, by threads.
+
+    python -m benchmarks.scale.full_size vse-ens
+    python -m benchmarks.scale.full_size context
+
+Takes minutes and up to 16 GB; not one of the benchmarks that run by themselves. docs/scale.md has what it gave.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+
+from vse_ens.config import configure
+from vse_ens.data.scenes import scenes
+from vse_ens.train.footprint import footprint
+from vse_ens.train.trainer import Trainer
+
+
+def run(preset: str, images: int, labels: int) -> dict[str, object]:
+    """Make the pairs, train an epoch, tell what it took."""
+    began = time.perf_counter()
+    data = scenes(images, labels)
+    made = time.perf_counter() - began
+    config = configure(preset, validate=False, epochs=1)
+    foretold = footprint(config, data).total
+    trainer = Trainer(config, data)
+    (report,) = trainer.epochs()
+    return {
+        "preset": preset,
+        "images": len(data.images),
+        "labels": len(data.labels),
+        "pairs": data.pairs,
+        "seconds_to_make": round(made, 1),
+        "seconds": round(report.seconds, 1),
+        "draws_per_second": round(report.draws_per_second),
+        "foretold_bytes": foretold,
+        "data_bytes": data.nbytes,
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser("python -m benchmarks.scale.full_size", description="One epoch at full size.")
+    parser.add_argument("preset", help="vse-ens or context")
+    parser.add_argument("--images", type=int, default=9_000_000)
+    parser.add_argument("--labels", type=int, default=20_000)
+    given = parser.parse_args()
+    print(json.dumps(run(given.preset, given.images, given.labels)))

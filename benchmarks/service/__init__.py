@@ -1,0 +1,1 @@
+"""A trained model in use: suggestions, search and the HTTP service."""

@@ -1,0 +1,166 @@
+"""A client that loads a service: HTTP/1.1 by hand over kept connections, on one event loop (uvloop where it is there).
+
+It runs in a process of its own, on the same cores as the service:
+
+    python -m benchmarks.service.load_client URL BODIES.jsonl '{"connections": 16, "seconds": 10}'   as fast as answers come
+    python -m benchmarks.service.load_client URL BODIES.jsonl '{"rate": 200, "seconds": 10}'         so many a second, whatever comes
+
+At a rate, requests arrive at random moments (exponential gaps), whether or not earlier ones are answered, and a time
+counts from the moment a request was due: a service that stalls is not spared the requests that a waiting client would
+have held back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport
+        self._received = b""
+        self._answer: asyncio.Future[int] | None = None
+        self.open = True
+
+    async def ask(self, request: bytes) -> int:
+        """The status of the answer, when all of it is there."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._answer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ready."""
+        self._transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        """A piece of an answer."""
+        self._received += data
+        head, end, body = self._received.partition(b"\r\n\r\n")
+        if not end:
+            return
+        lines = head.lower().split(b"\r\n")
+        size = next(int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:"))
+        if len(body) >= size and self._answer is not None:
+            self._received = b""
+            answer, self._answer = self._answer, None
+            answer.set_result(int(head[9:12]))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """A request without an answer is lost."""
+        self.open = False
+        if self._answer is not None:
+            self._answer.set_exception(error or ConnectionError("closed before the answer"))
+
+    def close(self) -> None:
+        """No more requests."""
+        self._transport.close()
+
+
+@dataclass
+class Load:
+    """Requests to one URL, in turn with each of some bodies; what became of them is counted."""
+
+    url: str
+    bodies: list[str]
+
+    def __post_init__(self) -> None:
+        where = urlsplit(self.url)
+        self._host, self._port = where.hostname or "", where.port or 80
+        head = f"POST {where.path} HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Type: application/json\r\n"
+        encoded = [body.encode() for body in self.bodies]
+        requests = [f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in encoded]
+        self._requests: Iterator[bytes] = cycle(requests)
+        self._idle: deque[Connection] = deque()
+        self.statuses: dict[str, int] = {}
+        self.seconds: list[float] = []
+        self.due: list[float] = []
+
+    async def saturate(self, connections: int, seconds: float) -> None:
+        """Each connection asks again as soon as it is answered."""
+        start = perf_counter()
+
+        async def ask_on() -> None:
+            while perf_counter() - start < seconds:
+                await self._ask(perf_counter(), start)
+
+        await asyncio.gather(*(ask_on() for _ in range(connections)))
+
+    async def at_rate(self, rate: float, seconds: float) -> None:
+        """Requests arrive at random, ``rate`` a second on average."""
+        gaps = np.random.default_rng(0).exponential(1.0 / rate, int(rate * seconds))
+        start = perf_counter()
+        tasks = []
+        for due in start + np.cumsum(gaps):
+            await asyncio.sleep(due - perf_counter())
+            tasks.append(asyncio.create_task(self._ask(due, start)))
+        await asyncio.gather(*tasks)
+
+    async def _ask(self, due: float, start: float) -> None:
+        try:
+            connection = await self._connection()
+            status = str(await connection.ask(next(self._requests)))
+            self._idle.append(connection)
+        except OSError as error:
+            status = type(error).__name__
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.seconds.append(perf_counter() - due)
+        self.due.append(due - start)
+
+    async def _connection(self) -> Connection:
+        while self._idle:
+            connection = self._idle.popleft()
+            if connection.open:
+                return connection
+        _, fresh = await asyncio.get_running_loop().create_connection(Connection, self._host, self._port)
+        return fresh
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._idle:
+            connection.close()
+
+
+async def _load(url: str, bodies: list[str], how: dict[str, Any]) -> dict[str, Any]:
+    load = Load(url, bodies)
+    work = load.at_rate if "rate" in how else load.saturate
+    start = perf_counter()
+    await work(**how)
+    elapsed = perf_counter() - start
+    load.close()
+    return {
+        "elapsed": elapsed,
+        "statuses": load.statuses,
+        "milliseconds": [round(1e3 * one, 2) for one in load.seconds],
+        "due": [round(one, 3) for one in load.due],
+    }
+
+
+def _run(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    try:
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    except ImportError:
+        pass
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)
+
+
+if __name__ == "__main__":
+    lines = Path(sys.argv[2]).read_text(encoding="utf-8").splitlines()
+    print(json.dumps(_run(_load(sys.argv[1], lines, json.loads(sys.argv[3])))))

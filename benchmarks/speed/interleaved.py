@@ -1,0 +1,127 @@
+"""Contestants that take turns in one run, so that a slow moment of the machine meets them all.
+
+The best turn of each counts: what disturbs a turn can only make it slower.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.core.benchmark import Raw, say
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.tables import DRAWS, TRIES
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+from vse_ens.train.engine import Work
+from vse_ens.train.engines import make_engine
+from vse_ens.train.rounds import EpochPlan
+from vse_ens.train.shape import suited
+from vse_ens.train.state import padded
+from vse_ens.train.trainer import Trainer
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one contestant did in one turn."""
+
+    draws: int
+    seconds: float
+    plan_seconds: float = 0.0
+    """What shuffling and cutting the epoch took, of which a turn of some rounds owes its share."""
+    epoch_draws: int = 1
+    refresh_seconds: float = 0.0
+    tries: int = 0
+    loss: float = 0.0
+    """Mean over draws."""
+
+
+Contestant = Callable[[], Turn]
+
+CONTEXT_START = 2
+"""Epochs that the context tower is trained for before a contest: it learns fast, and an epoch is long."""
+
+
+class Training:
+    """A configuration in training, a turn at a time: rounds of the real engine, one after another, epoch by epoch."""
+
+    def __init__(
+        self, config: Config, data: Annotations, start: Embeddings, workers: Workers, rounds: int | None = None
+    ) -> None:
+        """Start from a copy of ``start``; a turn has so many ``rounds``, or a whole epoch."""
+        self._config = suited(config, data)
+        self._data = data
+        self._engine = make_engine(self._config, data, padded(start), workers)
+        self._rounds = rounds
+        self._epoch, self._round, self._plan_seconds = -1, 0, 0.0
+        self._next_epoch()
+
+    def __call__(self) -> Turn:
+        """Take one turn."""
+        if self._round >= self._plan.rounds:
+            self._next_epoch()
+        last = self._plan.rounds if self._rounds is None else min(self._round + self._rounds, self._plan.rounds)
+        work = Work()
+        started = time.perf_counter()
+        for number in range(self._round, last):
+            work.add(self._engine.run_round(self._plan, number, self._config.learning_rate))
+        seconds = time.perf_counter() - started
+        self._round = last
+        draws = int(work.counts[DRAWS])
+        return Turn(
+            draws,
+            seconds,
+            self._plan_seconds,
+            self._data.pairs,
+            work.refresh_seconds,
+            int(work.counts[TRIES]),
+            work.loss / draws,
+        )
+
+    def _next_epoch(self) -> None:
+        self._epoch += 1
+        started = time.perf_counter()
+        stream = Streams(self._config.seed).child("train", self._epoch)
+        self._plan = EpochPlan.of(self._data, self._engine.schedule, stream)
+        self._plan_seconds = time.perf_counter() - started
+        self._round = 0
+
+
+def trained(data: Annotations, config: Config, epochs: int) -> Embeddings:
+    """Vectors to start a contest from: of a model, not of its random start."""
+    trainer = Trainer(config.override(epochs=epochs), data)
+    for _ in trainer.epochs():
+        pass
+    return trainer.embeddings
+
+
+def hold(contestants: Mapping[str, Contestant], repeats: int) -> dict[str, list[dict[str, Any]]]:
+    """A turn to warm up (kernels compile) that does not count, then ``repeats`` turns of each, one after the other."""
+    for name, take_turn in contestants.items():
+        say(f"warming up {name}")
+        take_turn()
+    turns: dict[str, list[dict[str, Any]]] = {name: [] for name in contestants}
+    for number in range(repeats):
+        say(f"turn {number + 1} of {repeats}")
+        for name, take_turn in contestants.items():
+            turns[name].append(asdict(take_turn()))
+    return turns
+
+
+def cost(turn: Raw) -> float:
+    """Seconds a draw, with its share of the plan of the epoch."""
+    return float(turn["seconds"] / turn["draws"] + turn["plan_seconds"] / turn["epoch_draws"])
+
+
+def best(turns: list[Raw]) -> Raw:
+    """The turn that counts."""
+    return min(turns, key=cost)
+
+
+def thousands(turns: list[Raw]) -> str:
+    """The best rate, in thousands of draws a second."""
+    return f"{1e-3 / cost(best(turns)):,.0f}"

@@ -1,0 +1,76 @@
+"""How long a person waits: for the import, and for the first training call with its compiling."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, say
+
+_IMPORT = "import time; start = time.perf_counter(); import vse_ens; print(time.perf_counter() - start)"
+# Whatever `fit` imports on first use is part of the wait.
+_TRAIN = """
+import sys, time
+from vse_ens.data.scenes import scenes
+data = scenes(images=int(sys.argv[1]))
+start = time.perf_counter()
+from vse_ens.annotator import Annotator
+Annotator(preset="vse-ens", epochs=1).fit(data)
+print(time.perf_counter() - start)
+"""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    imports: int = 5
+    trainings: int = 3
+    images: int = 2_000
+
+
+def measure(sizes: Sizes) -> Raw:
+    """Seconds of every process."""
+    raw: Raw = {"images": sizes.images, "import": [], "cold": [], "warm": [], "skipped": []}
+    say(f"import, {sizes.imports} times")
+    for _ in range(sizes.imports):
+        raw["import"].append(_seconds(_IMPORT))
+    for number in range(sizes.trainings):
+        say(f"first training call, {number + 1} of {sizes.trainings}")
+        with tempfile.TemporaryDirectory() as cache:
+            for state in ("cold", "warm"):
+                raw[state].append(_seconds(_TRAIN, str(sizes.images), NUMBA_CACHE_DIR=cache))
+    return raw
+
+
+def _seconds(code: str, *arguments: str, **environment: str) -> float:
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
+    return float(done.stdout)
+
+
+def score(raw: Raw) -> Score:
+    """The best of each."""
+    checks = [
+        Check("`import vse_ens`", min(raw["import"]), "at most", 0.3, unit=" s"),
+        Check("first training call, nothing compiled before", min(raw["cold"]), "at most", 15.0, unit=" s"),
+        Check("first training call of a process, compiled before", min(raw["warm"]), "at most", 2.0, unit=" s"),
+    ]
+    note = (
+        f"The best of {len(raw['import'])} and of {len(raw['cold'])} processes; one epoch of the `vse-ens` preset on "
+        f"`scenes` with {raw['images']:,} images."
+    )
+    return Score(checks, notes=[note])
+
+
+START = Benchmark(
+    "start",
+    "Nobody waits long for the first result.",
+    Sizes(),
+    Sizes(imports=1, trainings=1, images=200),
+    measure,
+    score,
+)

@@ -1,0 +1,80 @@
+"""WARP's tries for one step as training goes on: the paper's figure 1, and its reason to draw otherwise."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, say
+from benchmarks.core.data_sets import real
+from vse_ens.config import Config, preset
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.scenes import scenes
+from vse_ens.train.trainer import Trainer
+
+# Epochs shown in the table; all are stored.
+_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 100)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: so many epochs of each preset, or as many as fit into the time."""
+
+    real: tuple[str, ...]
+    scenes_images: int
+    scenes_labels: int
+    epochs: int
+    seconds: float
+    presets: tuple[str, ...] = ("warp", "paper-warp")
+
+
+def measure(sizes: Sizes) -> Raw:
+    """The epochs' counts on every data set."""
+    found, skipped = real(sizes.real)
+    sets = {name: data.leave_one_out(seed=0).train for name, data in found.items()}
+    sets["scenes"] = scenes(sizes.scenes_images, sizes.scenes_labels)
+    curves = {}
+    for name, data in sets.items():
+        for method in sizes.presets:
+            say(f"{method} on {name}: {data!r}")
+            curves[f"{name}, {method}"] = _curve(preset(method), data, sizes)
+    return {"curves": curves, "skipped": skipped}
+
+
+def _curve(config: Config, data: Annotations, sizes: Sizes) -> Raw:
+    deadline = time.monotonic() + sizes.seconds
+    epochs = []
+    for report in Trainer(config.override(epochs=sizes.epochs), data).epochs():
+        epochs.append({key: getattr(report, key) for key in ("draws", "tries", "violations", "given_up", "seconds")})
+        if time.monotonic() > deadline:
+            break
+    return {"images": len(data.images), "labels": len(data.labels), "pairs": data.pairs, "epochs": epochs}
+
+
+def score(raw: Raw) -> Score:
+    """Tries a draw, by epoch."""
+    curves = raw["curves"]
+    longest = max(len(curve["epochs"]) for curve in curves.values())
+    shown = [epoch for epoch in _SHOWN if epoch <= longest]
+    rows = [
+        (f"{name} ({curve['labels']:,} labels)", *(_tries(curve["epochs"], epoch) for epoch in shown))
+        for name, curve in curves.items()
+    ]
+    notes = ["Labels looked at for one step, mean of an epoch; `-` where the time given was over before."]
+    return Score(tables=[Table(("data", *(f"epoch {epoch}" for epoch in shown)), rows)], notes=notes)
+
+
+def _tries(epochs: list[Raw], number: int) -> str:
+    if number > len(epochs):
+        return "-"
+    return f"{epochs[number - 1]['tries'] / epochs[number - 1]['draws']:.1f}"
+
+
+TRIES = Benchmark(
+    "tries",
+    "The better a WARP model is, the more labels it must look at to find one that teaches it anything.",
+    Sizes(("iaprtc12", "openimages_v1val_sample"), 20_000, 6_000, epochs=100, seconds=25.0),
+    Sizes(("iaprtc12",), 500, 300, epochs=2, seconds=5.0),
+    measure,
+    score,
+)

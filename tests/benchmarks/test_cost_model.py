@@ -1,0 +1,47 @@
+"""The formula for what a round costs agrees with a simulation of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from benchmarks.scale.cost_model import LARGE, QUICK, Case, predict, simulate, table
+from benchmarks.scale.full_size import run
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 4, 6, 16, 64, 100, 256])
+@pytest.mark.parametrize("case", [LARGE, QUICK], ids=["context", "vse-ens"])
+def test_the_formula_is_near_the_simulation(case: Case, nodes: int) -> None:
+    sized = replace(case, nodes=nodes)
+    assert predict(sized).total == pytest.approx(simulate(sized).total, rel=0.2)
+
+
+def test_more_nodes_compute_less_and_move_more() -> None:
+    few, many = (predict(replace(LARGE, nodes=nodes)) for nodes in (16, 64))
+    assert many.computing < few.computing
+    assert many.moving > few.moving
+
+
+# 200 Mbit/s, 33.6 MB, nodes of one core, rounds that hardly compute: what handing out alone took, and the round.
+@pytest.mark.parametrize(("nodes", "handing_out", "moving"), [(2, 1.43, 3.13), (4, 3.61, 6.04), (8, 5.01, 7.83)])
+def test_formula_and_simulation_are_near_what_was_measured(nodes: int, handing_out: float, moving: float) -> None:
+    case = Case(0, 80_000, 0, bytes_a_label=420, draws=1.0, nodes=nodes, cores=1, bytes_a_second=25e6, uneven=0.0)
+    assert case.handed_out * case.journey == pytest.approx(handing_out, rel=0.1)
+    assert predict(case).moving == pytest.approx(moving, rel=0.1)
+    assert simulate(case).moving == pytest.approx(moving, rel=0.1)
+
+
+def test_no_link_carries_the_tables_once_for_every_node() -> None:
+    few, many = (replace(LARGE, nodes=nodes) for nodes in (16, 256))
+    assert many.handed_out < 2 * few.handed_out
+    assert many.gathered < 1.1 * few.gathered
+
+
+def test_the_table_has_a_row_for_every_preset_and_size() -> None:
+    assert len(table((2, 4)).rows) == 4
+
+
+def test_the_run_at_full_size_tells_what_it_took() -> None:
+    told = run("vse-ens", images=60, labels=50)
+    assert told["images"] == 60
+    assert told["peak_bytes"] > told["data_bytes"] > 0  # type: ignore[operator]

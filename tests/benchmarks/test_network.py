@@ -1,0 +1,86 @@
+"""The benchmark of the network: what can be seen of it without root."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.scale import network
+from benchmarks.scale.cost_model import SECONDS_A_BYTE_ACROSS, SHARE_OF_LINK, STEP, predict, simulate
+
+from vse_ens.config import Config
+from vse_ens.run.pool import LocalPool, Merging
+from vse_ens.run.threads import Workers
+from vse_ens.train.shards.changes import shared_tables
+from vse_ens.train.trainer import Trainer
+
+
+def found(nodes: int, labels: int, megabits: float) -> dict[str, Any]:
+    """What would be measured if the formula were true to the last digit."""
+    case: dict[str, Any] = {"nodes": nodes, "labels": labels, "bytes": labels * 420, "megabits": megabits}
+    one = {"seconds": 0.5 + predict(network.case_of(case)).moving, "computing": 0.5}
+    return case | {way: [one] for way in ("round", "down", "up")}
+
+
+CASES = [found(nodes, labels, 1000) for nodes in (2, 4) for labels in (20_000, 80_000)]
+
+
+def test_the_formula_is_found_again() -> None:
+    best = network.fit([*CASES, found(4, 20_000, 200)])
+    assert best.share_of_link == pytest.approx(SHARE_OF_LINK)
+    assert best.seconds_a_byte_across == pytest.approx(SECONDS_A_BYTE_ACROSS)
+    assert best.step == pytest.approx(STEP)
+
+
+def test_a_case_is_told_beside_its_formula() -> None:
+    score = network.score({"links": {"1000": 955.0}, "cases": CASES})
+    assert [row[1:3] for row in score.tables[0].rows][::3] == [("2", "8.4 MB"), ("4", "33.6 MB")]
+    assert {row[-1] for row in score.tables[0].rows} == {"1.00"}
+    assert "955 of 1000" in score.notes[0]
+    assert f"{SHARE_OF_LINK:.3f} of the link" in score.notes[1]
+
+
+def test_one_node_needs_no_network() -> None:
+    alone = replace(network.case_of(CASES[-1]), nodes=1)
+    assert predict(alone).moving == pytest.approx(0.0, abs=1e-3)
+    assert simulate(alone).moving == pytest.approx(0.0, abs=1e-3)
+
+
+def test_every_shard_changes_every_label() -> None:
+    data = network.every_label(250, shards=3)
+    for shard in range(3):
+        rows = [data.indices[data.indptr[image] : data.indptr[image + 1]] for image in range(shard, 9, 3)]
+        np.testing.assert_array_equal(np.concatenate(rows), np.arange(250))
+    config = Config(sampler="uniform", loss="logistic", dimensions=8, shards=3, exchanges=1, slices=1, epochs=1)
+    with Workers(1) as workers:
+        trainer = Trainer(config, data, pool=LocalPool(workers))
+        before = trainer.embeddings
+        list(trainer.epochs())
+    for name, table in shared_tables(trainer.embeddings).items():
+        assert (table != before.arrays()[name]).reshape(250, -1).any(axis=1).all()
+
+
+MERGING = Merging(*(f"benchmarks.scale.network.{name}" for name in ("add_up", "cut", "put_together")))
+
+
+def test_parcels_are_as_large_as_they_should_be() -> None:
+    with Workers(1) as workers:
+        pool = LocalPool(workers)
+        pool.open("benchmarks.scale.network.Parcels", {"floats": 5}, [{}] * 3)
+        np.testing.assert_array_equal(pool.run({}, {}, MERGING).merged["changes"], np.full(5, 3.0))
+
+
+def test_parcels_in_pieces_are_as_large_as_whole_ones() -> None:
+    with Workers(1) as workers:
+        parcels = network.Parcels({"floats": 6}, workers)
+    pieces = MERGING.pieces({"tables": np.arange(7)}, 3)
+    np.testing.assert_array_equal(np.concatenate([piece["tables"] for piece in pieces]), np.arange(7))
+    results, _ = parcels.run(0, pieces, {})
+    np.testing.assert_array_equal(MERGING.joined(results)["changes"], np.ones(6))
+
+
+def test_what_it_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network.os, "geteuid", lambda: 1000)
+    assert "root and iproute2" in (network.lacking() or "")

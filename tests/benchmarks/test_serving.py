@@ -1,0 +1,75 @@
+"""The benchmark of the service loads it as it says, and counts what is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from benchmarks.service import serving
+from benchmarks.service.load_client import Load
+
+
+async def answer_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answers in two pieces; leaves in the middle of the answer to a body of 9 bytes, refuses one of 7."""
+    while head := await reader.readuntil(b"\r\n\r\n"):
+        size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        await reader.readexactly(size)
+        if size == 9:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-")
+            writer.close()
+            return
+        status = b"503 Service Unavailable" if size == 7 else b"200 OK"
+        writer.write(b"HTTP/1.1 " + status + b"\r\nContent-")
+        await asyncio.sleep(0.001)
+        writer.write(b"Length: 2\r\n\r\n{}")
+
+
+def loaded(bodies: list[str], **how: float) -> Load:
+    async def ask() -> Load:
+        server = await asyncio.start_server(answer_some, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        load = Load(f"http://127.0.0.1:{port}/api/annotate", bodies)
+        await (load.at_rate if "rate" in how else load.saturate)(**how)  # type: ignore[arg-type]
+        load.close()
+        server.close()
+        return load
+
+    return asyncio.run(ask())
+
+
+def test_every_request_is_answered_or_lost_and_is_counted_once() -> None:
+    load = loaded(["{}", '{"abcd":1}'.ljust(9)[:9], '{"a":1}'], rate=300, seconds=0.5)
+    assert load.statuses == {"200": 50, "ConnectionError": 50, "503": 50}
+    assert len(load.seconds) == len(load.due) == 150
+    assert min(load.seconds) > 0
+
+
+def test_as_many_connections_ask_as_were_wanted() -> None:
+    load = loaded(["{}"], connections=3, seconds=0.2)
+    assert set(load.statuses) == {"200"}
+    assert sum(load.seconds) == pytest.approx(3 * 0.2, rel=0.3)
+
+
+def test_a_lost_request_and_a_slow_one_are_told() -> None:
+    quick: dict[str, Any] = {"elapsed": 1.0, "statuses": {"200": 100}, "milliseconds": [2.0] * 100}
+    slow = {**quick, "milliseconds": [2.0] * 98 + [40.0] * 2}
+    losing = {**quick, "statuses": {"200": 98, "503": 1, "ConnectionError": 1}}
+    raw = {"images": 9, "labels": 9, "connections": 2, "swaps": 2.0, "saturated": quick, "steady": slow}
+    score = serving.score({**raw, "swapped": losing})
+    assert [check.verdict for check in score.checks] == ["**over limit**", "**over limit**", "met"]
+    score = serving.score({**raw, "steady": quick, "swapped": quick})
+    assert [check.verdict for check in score.checks] == ["met"] * 3
+    assert score.tables[0].rows[0][1] == "100 a second"
+
+
+@pytest.mark.slow
+def test_measures_and_judges() -> None:
+    sizes = serving.Sizes(500, 100, 2, 0.2, 0.5, 1.5)
+    raw = json.loads(json.dumps(serving.measure(sizes), allow_nan=False))
+    assert raw["swaps"] == 2
+    for name in ("saturated", "steady", "swapped"):
+        assert set(raw[name]["statuses"]) == {"200"}
+    assert raw["rate"] == pytest.approx(raw["saturated"]["statuses"]["200"] / raw["saturated"]["elapsed"] / 2)
+    assert len(serving.score(raw).tables[0].rows) == 3
