@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+READY_DOCS := $(VENV)/.ready-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check kernels bench format clean
+.PHONY: help demo test check docs kernels bench format clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +31,16 @@ check: $(READY) ## lint, formatting, types, architecture
 	@echo "== ruff format"; $(BIN)/ruff format --check .
 	@echo "== mypy --strict"; $(BIN)/mypy
 	@echo "== architecture"; $(BIN)/pytest tests/test_architecture.py
+
+$(READY_DOCS): pyproject.toml constraints.txt | $(READY)
+	@echo "== setting up the documentation tools (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[docs]"
+	@touch $@
+
+docs: $(READY_DOCS) ## the documentation site, in build/docs
+	@echo "== sphinx"
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 kernels: $(READY) ## the tests of kernels once more: as plain Python, and with bounds checks
 	@echo "== kernels without the compiler"

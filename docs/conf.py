@@ -1,0 +1,59 @@
+"""The configuration of the documentation site: `make docs` builds it into build/docs."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import vse_ens
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "vse-ens"
+author = "The vse-ens maintainers"
+project_copyright = "The vse-ens maintainers"
+version = release = vse_ens.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+
+# Pages are Markdown that GitHub shows as well: plain links, tables and fences, and nothing else of MyST.
+myst_heading_anchors = 4
+smartquotes = False  # "--option" must stay as it is typed
+highlight_language = "none"
+
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+default_role = "py:obj"  # docstrings write names in single backticks
+
+html_theme = "furo"
+html_title = f"vse-ens {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def _adapt_docstring(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Mark indented examples as code, link `docs/metrics.md` to that page, and escape bars, as in |A|."""
+    adapted: list[str] = []
+    for line in lines:
+        if line.startswith("    ") and adapted[-2:] and not adapted[-1] and not adapted[-2].startswith((" ", "..")):
+            adapted += [".. code-block:: python", ""]
+        elif not line.startswith(" "):
+            line = re.sub(r"\bdocs/([\w-]+)\.md\b", r":doc:`/\1`", line)
+            line = re.sub(r"``.*?``|\|", lambda found: r"\|" if found[0] == "|" else found[0], line)
+        adapted.append(line)
+    lines[:] = adapted
+
+
+def setup(app: "Sphinx") -> None:
+    """Register the hooks."""
+    app.connect("autodoc-process-docstring", _adapt_docstring)
