@@ -1,7 +1,8 @@
 """What the documents show is what happens.
 
-Every ```console block is run, line by line after ``$``, and what it prints compared; ``...`` stands for anything. Every
-```python block is run, and what its ``>>>`` lines print compared. A document's blocks run in order in one new folder.
+Every ```console block is run, line by line after ``$``, and what it prints compared; ``...`` stands for anything. A
+command must succeed, or fail where the shown output begins with ``error: ``. Every ```python block is run, and what its
+``>>>`` lines print compared. A document's blocks run in order in one new folder.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
+HANGS = 900  # seconds after which a command counts as hung: a busy machine is slow, and no failure
 
 RUN = (
     "README.md",
@@ -63,6 +65,11 @@ def looks_like(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, f"\n{lines}\n") is not None
 
 
+def ends_as_shown(shown: str, code: int) -> bool:
+    """Whether a command fails where an error is shown, and only there: ``...`` may not hide a traceback."""
+    return (code != 0) is shown.startswith("error: ")
+
+
 def run_console(block: Block, folder: Path, environment: dict[str, str]) -> None:
     found = commands(block.text)
     assert found, f"the console block in line {block.line} has no command"
@@ -75,9 +82,11 @@ def run_console(block: Block, folder: Path, environment: dict[str, str]) -> None
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=120,
+            timeout=HANGS,
         )
-        assert looks_like(shown, done.stdout), f"line {block.line}: {command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+        what = f"line {block.line}: {command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+        assert ends_as_shown(shown, done.returncode), f"exit code {done.returncode}, {what}"
+        assert looks_like(shown, done.stdout), what
 
 
 def run_python(block: Block, names: dict[str, object]) -> None:
@@ -131,6 +140,26 @@ def test_links_between_documents_lead_somewhere(document: str) -> None:
 )
 def test_output_is_compared_with_what_is_shown(shown: str, printed: str, same: bool) -> None:
     assert looks_like(shown, printed) is same
+
+
+@pytest.mark.parametrize(
+    ("shown", "code", "same"),
+    [
+        ("a\n", 0, True),
+        ("", 0, True),
+        ("error: no file\n", 1, True),
+        ("...\n", 1, False),
+        ("a\nerror: no file\n", 1, False),
+        ("error: no file\n", 0, False),
+    ],
+)
+def test_a_command_fails_only_where_an_error_is_shown(shown: str, code: int, same: bool) -> None:
+    assert ends_as_shown(shown, code) is same
+
+
+def test_a_failure_behind_dots_is_found(tmp_path: Path, plain_environment: dict[str, str]) -> None:
+    with pytest.raises(AssertionError, match="exit code 3, line 7: echo Traceback; exit 3"):
+        run_console(Block("console", 7, "$ echo Traceback; exit 3\n...\n"), tmp_path, plain_environment)
 
 
 def test_blocks_and_commands_are_found() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,12 +12,16 @@ from vse_ens.run.interrupt import Interrupt
 
 
 def press() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+    """Handled before it returns: a signal to the whole process could arrive in another thread, and later."""
+    signal.raise_signal(signal.SIGINT)
 
 
 @pytest.fixture(autouse=True)
-def _usual_handler() -> None:
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def _usual_handler() -> Iterator[None]:
+    """Python's own handler, which is not there where the tests are a shell's background job: those ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_the_first_only_asks() -> None:
