@@ -1,1 +1,1 @@
-"""Every claim about speed, memory and accuracy, as code that measures it."""
+"""Benchmarks for every claim about speed, RAM and accuracy. Run them with ``python -m benchmarks``."""

@@ -1,9 +1,9 @@
-"""Run benchmarks and report on them.
+"""Run benchmarks, store their results and update docs/benchmarks.md.
 
-python -m benchmarks                    all, in full: results are stored, docs/benchmarks.md is rewritten
-python -m benchmarks speed labels       some
-python -m benchmarks speed --quick      small sizes, to see that it works: nothing is stored
-python -m benchmarks report             docs/benchmarks.md from the stored results, without a new run
+python -m benchmarks                    run all at full size, store the results and rewrite docs/benchmarks.md
+python -m benchmarks speed labels       run some
+python -m benchmarks speed --quick      run at small sizes as a smoke test; nothing is stored
+python -m benchmarks report             rewrite docs/benchmarks.md from the stored results without running anything
 """
 
 from __future__ import annotations
@@ -11,23 +11,22 @@ from __future__ import annotations
 import argparse
 import time
 
-from benchmarks.core.machine import machine
-from benchmarks.core.report import DOCUMENT, markdown, rewritten, section
-from benchmarks.core.results import Result, load, store
+from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
+from benchmarks.core.results import Result, load, machine, store
 from benchmarks.suite import SUITE
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, store, judge; a promise that does not hold is shown, and is no failure of the run."""
+    """Run the named benchmarks. A missed promise appears in the output but does not fail the run."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SUITE)}, or report")
-    parser.add_argument("--quick", action="store_true", help="small sizes; nothing is stored")
+    parser.add_argument("--quick", action="store_true", help="use small sizes; nothing is stored")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.names if name not in (*SUITE, "report")]
     if unknown:
-        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(SUITE)}, and report")
+        parser.error(f"no benchmark {unknown[0]!r}; choose from {', '.join(SUITE)}, or report")
     if given.names == ["report"]:
         report()
         return
@@ -38,28 +37,28 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(name: str, quick: bool) -> None:
-    """Measure one benchmark and show what came out."""
+    """Run one benchmark, print its scores and, unless ``quick``, store its result."""
     benchmark = SUITE[name]
     print(f"== {name}: {benchmark.claim}", flush=True)
-    facts = machine()  # before the run: its load must not be our own
+    facts = machine()  # before the run, so that the load average does not include this benchmark
     started = time.perf_counter()
     raw = benchmark.measure(benchmark.quick if quick else benchmark.full)
     seconds = time.perf_counter() - started
     print()
-    for block in (*markdown(benchmark.score(raw)), *(f"Skipped: {sentence}" for sentence in raw["skipped"])):
+    for block in (*markdown(benchmark.score(raw)), *(f"Skipped: {reason}" for reason in raw["skipped"])):
         print(f"{block}\n")
     if quick:
-        print(f"{seconds:.1f} s; sizes are small, nothing is stored\n", flush=True)
+        print(f"{seconds:.1f} s at small sizes; nothing was stored\n", flush=True)
     else:
         print(f"{seconds:.1f} s; stored in {store(name, Result(facts, seconds, raw))}\n", flush=True)
 
 
 def report() -> None:
-    """Write what is stored into the document."""
+    """Rewrite the generated sections of docs/benchmarks.md."""
     text = DOCUMENT.read_text(encoding="utf-8")
     sections = {name: section(benchmark, load(name)) for name, benchmark in SUITE.items()}
-    DOCUMENT.write_text(rewritten(text, sections), encoding="utf-8")
-    print(f"{DOCUMENT} is made from the stored results")
+    DOCUMENT.write_text(fill_sections(text, sections), encoding="utf-8")
+    print(f"updated {DOCUMENT} from the stored results")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Accuracy on held-out labels, and how settings were chosen."""
+"""Accuracy on held-out labels, and the choice of settings."""

@@ -1,4 +1,4 @@
-"""Tower x sampler x loss: what each part of the default is worth, all else the same."""
+"""Ablation of tower, sampler, loss and label weights, with all other settings equal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from benchmarks.accuracy.fitting import attempt
-from benchmarks.accuracy.label_weights import memory_scorer
-from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, say
+from benchmarks.accuracy.fitting import fit_and_rank
+from benchmarks.accuracy.label_weights import weights_scorer
+from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import REAL, real
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Split
@@ -21,15 +21,15 @@ from vse_ens.train.judge import Judge
 from vse_ens.train.material import InMemory
 
 _METRICS = ("recall@10", "mrr")
-_ID, _MEMORY = "id", "memory alone"
-# The context towers, and what makes them of the preset, which is the last.
+_ID, _WEIGHTS = "id", "label weights alone"
+# The context towers as changes to the preset, which is the last.
 _CONTEXT: dict[str, dict[str, Any]] = {
     "context": {"combinations": 0, "label_memory": False},
-    "context + combinations": {"label_memory": False},
-    "context + combinations + memory": {},
+    "context + label pairs": {"label_memory": False},
+    "context + label pairs + label weights": {},
 }
 _TOWERS = (_ID, *_CONTEXT)
-# The warp loss takes no other sampler, and popularity no softmax that is worth it: it unlearns what is common.
+# The warp loss requires its own sampler. Softmax with popularity is left out: it unlearns common labels.
 _PAIRS = (
     ("warp", "warp"),
     ("uniform", "hinge"),
@@ -42,8 +42,8 @@ _PAIRS = (
     ("dns", "softmax"),
     ("vse-ens", "softmax"),
 )
-# How the preset finds its number of epochs. Without AdaGrad's steps a start is slow: more patience.
-_JUDGED: dict[str, Any] = {"validate": True, "refit": True, "metric": "overall", "patience": 10}
+# Early stopping as in the preset, with more patience: without AdaGrad training starts slowly.
+_EARLY_STOPPING: dict[str, Any] = {"validate": True, "refit": True, "metric": "overall", "patience": 10}
 
 
 @dataclass(frozen=True)
@@ -55,24 +55,24 @@ class Cell:
     loss: str = ""
 
     def config(self) -> Config:
-        """Its settings: the steps that suit tower and loss, the dimensions of the preset `context`."""
+        """Return the default settings for tower and loss, with the dimensions of the preset `context`."""
         parts = {"sampler": self.sampler, "loss": self.loss}
         if self.tower in _CONTEXT:
             return configure("context", **parts, **_CONTEXT[self.tower])
-        return configure("vse-ens", **parts, **_JUDGED, dimensions=configure("context").dimensions)
+        return configure("vse-ens", **parts, **_EARLY_STOPPING, dimensions=configure("context").dimensions)
 
 
-# What is added to the context tower is measured with the loss that is best for it.
+# Additions to the context tower are measured with softmax, its best loss.
 GRID = (
     *(Cell(tower, *parts) for tower in (_ID, "context") for parts in _PAIRS),
     *(Cell(tower, sampler, "softmax") for tower in _TOWERS[2:] for sampler in ("uniform", "vse-ens")),
-    Cell(_MEMORY),
+    Cell(_WEIGHTS),
 )
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     real: tuple[str, ...] = REAL
     cells: tuple[Cell, ...] = GRID
@@ -80,7 +80,7 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Every cell on every data set."""
+    """Train and rank every cell on every data set."""
     found, skipped = real(sizes.real)
     sets: Raw = {}
     for name, data in found.items():
@@ -88,7 +88,7 @@ def measure(sizes: Sizes) -> Raw:
         cells = []
         for cell in sizes.cells:
             title = f"{', '.join(filter(None, astuple(cell)))} on {name}"
-            say(title)
+            log(title)
             try:
                 cells.append({**asdict(cell), **_rank(cell, split, sizes)})
             except TrainingError as error:
@@ -98,39 +98,38 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def _rank(cell: Cell, split: Split, sizes: Sizes) -> dict[str, float]:
-    if cell.tower == _MEMORY:
-        return _rank_by_memory(split)
-    found = attempt(cell.config().override(epochs=sizes.epochs), split)
+    if cell.tower == _WEIGHTS:
+        return _rank_by_weights(split)
+    found = fit_and_rank(cell.config().override(epochs=sizes.epochs), split)
     return {name: found[name] for name in (*_METRICS, "seconds", "epochs")}
 
 
-def _rank_by_memory(split: Split) -> dict[str, float]:
-    """The memory as the preset learns it, with nothing beside it."""
+def _rank_by_weights(split: Split) -> dict[str, float]:
+    """Rank by the label weights that the preset learns, without a tower."""
     with Workers() as workers:
         pool = LocalPool(workers)
         config = configure("context")
         part, trial = InMemory(split.train).hold_out(config)
         judge = Judge(config, trial, lambda regularization: part.memory(regularization, pool), None)
-        memory = learn_memory(split.train, judge.regularization, pool)
-    found = mean_metrics(memory_scorer(memory, split.train).scores, *split)
+        weights = learn_memory(split.train, judge.regularization, pool)
+    found = mean_metrics(weights_scorer(weights, split.train).scores, *split)
     return {name: found[name] for name in _METRICS}
 
 
 def score(raw: Raw) -> Score:
-    """The table, and what the paper's sampler adds in it."""
+    """Return the table, and the gain of the paper's sampler over uniform negatives."""
     sets = {
         name: {Cell(cell["tower"], cell["sampler"], cell["loss"]): cell for cell in facts["cells"]}
         for name, facts in raw["sets"].items()
     }
     titles = tuple(f"{name} ({facts['labels']:,})" for name, facts in raw["sets"].items())
     note = (
-        "recall@10 / mrr on the five data sets, the number of labels in brackets: leave-one-out, seed 0, model seed 0, "
-        "every label the image is not known to have is ranked. Every model has the dimensions of the preset `context`, "
-        "and its number of epochs is found as that of the preset, on labels held out of the training part. The id "
-        "tower has the steps that suit each loss, the context tower those of the preset, which were chosen with "
-        "softmax. The best of each column is in bold; `-` was not measured. "
-        "`context + combinations + memory` with `vse-ens` and `softmax` is the preset. "
-        "The second table is what `vse-ens` adds to `uniform`."
+        "recall@10 / mrr on the five data sets, number of labels in brackets: leave-one-out, seed 0, model seed 0; "
+        "all labels except the known ones of an image are ranked. Every model has the dimensions of the preset "
+        "`context` and its early stopping, on labels held out of the training part. The id tower has the default "
+        "optimisation settings of each loss, the context tower those of the preset, which were chosen with softmax. "
+        "The best of each column is bold; `-` was not measured. `context + label pairs + label weights` with `vse- "
+        "ens` and `softmax` is the preset. The second table shows the gain of `vse-ens` over `uniform`."
     )
     tables = [
         Table(("tower", "loss", "sampler", *titles), list(_rows(sets))),
@@ -155,7 +154,7 @@ def _rows(sets: Found) -> Iterator[tuple[str, ...]]:
             else "-"
             for name, cells in sets.items()
         ]
-        # What is as in the row above is not said again.
+        # Repeated values are left blank.
         tower = cell.tower if cell.tower != last.tower else ""
         yield tower, cell.loss if tower or cell.loss != last.loss else "", cell.sampler, *shown
         last = cell
@@ -181,7 +180,7 @@ def _gains(sets: Found) -> Iterator[tuple[str, ...]]:
 
 ABLATION = Benchmark(
     "ablation",
-    "What the tower, the sampler, the loss and the memory are each worth.",
+    "The effect of tower, sampler, loss and label weights on accuracy.",
     Sizes(),
     Sizes(
         ("corel5k",),
@@ -189,7 +188,7 @@ ABLATION = Benchmark(
             Cell(_ID, "vse-ens", "hinge"),
             Cell("context", "uniform", "softmax"),
             Cell("context", "vse-ens", "softmax"),
-            Cell(_MEMORY),
+            Cell(_WEIGHTS),
         ),
         epochs=2,
     ),

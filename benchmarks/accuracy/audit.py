@@ -1,4 +1,4 @@
-"""The audit: wrong labels that were planted, and labels that were taken away, are found again."""
+"""Audit: how many planted wrong labels and removed labels it finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, say
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.annotator import Annotator
 from vse_ens.curate.decoys import random_absent
@@ -23,7 +23,7 @@ _FIRST_WRONG, _FIRST_MISSING = 100, 1_000
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured; every seed plants and removes others."""
+    """Sizes of a run. Every seed plants and removes different labels."""
 
     real: tuple[str, ...] = ("iaprtc12",)
     seeds: tuple[int, ...] = (0, 1)
@@ -31,13 +31,13 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Both kinds on every data set: the model is trained on the very pairs it audits."""
+    """Measure both kinds on every data set. The model is trained on the pairs it audits."""
     found, skipped = real(sizes.real)
     sets: Raw = {}
     for name, data in found.items():
         sets[name] = {"images": len(data.images), "labels": len(data.labels), "pairs": data.pairs, "runs": []}
         for seed in sizes.seeds:
-            say(f"{name}, seed {seed}: wrong labels planted, then labels removed")
+            log(f"{name}, seed {seed}: wrong labels planted, then labels removed")
             streams = Streams(seed).child("benchmark", "audit")
             runs = {
                 "seed": seed,
@@ -49,9 +49,9 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def plant(data: Annotations, share: float, streams: Streams) -> tuple[Annotations, NDArray[np.bool_]]:
-    """Add wrong labels, ``share`` of the known ones, each drawn from what its image has not; and say which they are."""
+    """Add wrong labels, ``share`` of the pairs, drawn from the labels an image lacks; return also a mask of them."""
     count = round(share * data.pairs)
-    images = data.image_numbers()[_some(data.pairs, count, streams.child("images"))]
+    images = data.image_numbers()[_sample(data.pairs, count, streams.child("images"))]
     labels = random_absent(data.rows(images), len(data.labels), streams.child("labels").uniforms(count))
     noisy = Annotations.from_numbers(
         data.images,
@@ -82,7 +82,7 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
 
 def _find_missing(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
     removed = np.zeros(data.pairs, bool)
-    removed[_some(data.pairs, round(_REMOVED * data.pairs), streams)] = True
+    removed[_sample(data.pairs, round(_REMOVED * data.pairs), streams)] = True
     rest = data.with_pairs(~removed)
     model = _fit(rest, epochs)
     began = time.perf_counter()
@@ -105,7 +105,7 @@ def _fit(data: Annotations, epochs: int | None) -> Annotator:
     return model.fit(data)
 
 
-def _some(among: int, count: int, streams: Streams) -> NDArray[np.int64]:
+def _sample(among: int, count: int, streams: Streams) -> NDArray[np.int64]:
     return np.argsort(streams.words(among), kind="stable")[:count]
 
 
@@ -114,32 +114,32 @@ def _keys(data: Annotations) -> NDArray[np.int64]:
 
 
 def area_under_curve(confidences: NDArray[np.float32], wrong: NDArray[np.bool_]) -> float:
-    """How often a wrong one is surer than another; a tie counts half."""
+    """Return the probability that a wrong pair has a higher confidence than another; a tie counts half."""
     values, places = np.unique(confidences, return_inverse=True)
     below = np.concatenate([[0], np.cumsum(np.bincount(places[~wrong], minlength=len(values)))])
-    standing = (below[:-1] + below[1:]) / 2
-    return float(standing[places[wrong]].mean() / (~wrong).sum())
+    ranks = (below[:-1] + below[1:]) / 2
+    return float(ranks[places[wrong]].mean() / (~wrong).sum())
 
 
 def score(raw: Raw) -> Score:
-    """The means over seeds against the promises."""
+    """Return checks of the means over seeds."""
     checks, rows, notes = [], [], []
     for name, facts in raw["sets"].items():
         runs = facts["runs"]
         wrong, missing = ([run[kind] for run in runs] for kind in ("wrong", "missing"))
         area = float(np.mean([one["auc"] for one in wrong]))
-        richer = [one["first"] / _FIRST_WRONG / (one["planted"] / one["pairs"]) for one in wrong]
+        lift = [one["first"] / _FIRST_WRONG / (one["planted"] / one["pairs"]) for one in wrong]
         found = [one["first"] / one["looked_at"] / (one["removed"] / one["absent"]) for one in missing]
         checks += [
-            Check(f"{name}: area under the curve of likely wrong", area, "at least", 0.92, digits=3),
+            Check(f"{name}: area under the ROC curve of likely wrong pairs", area, "at least", 0.92, digits=3),
             Check(
-                f"{name}: planted among the first {_FIRST_WRONG}, times chance",
-                float(np.mean(richer)),
+                f"{name}: planted among the first {_FIRST_WRONG} / chance",
+                float(np.mean(lift)),
                 "at least",
                 10.0,
             ),
             Check(
-                f"{name}: removed among the first {_FIRST_MISSING:,} missing, times chance",
+                f"{name}: removed among the first {_FIRST_MISSING:,} missing / chance",
                 float(np.mean(found)),
                 "at least",
                 10.0,
@@ -159,17 +159,17 @@ def score(raw: Raw) -> Score:
         ]
         notes.append(
             f"{name}: {facts['images']:,} images, {facts['labels']:,} labels, {facts['pairs']:,} pairs; "
-            f"{100 * _WRONG:g} % more labels planted, each drawn from all that its image has not, or "
-            f"{100 * _REMOVED:g} % removed. Preset `context` is trained on what is audited. In brackets the mean "
-            "confidence of those first; labels that were wrong before anything was planted count as right."
+            f"{100 * _WRONG:g} % wrong labels planted, each drawn from the labels its image lacks, or "
+            f"{100 * _REMOVED:g} % of the labels removed. Preset `context`, trained on the audited pairs. In brackets: "
+            "mean confidence of the first pairs. Wrong labels of the data set itself count as correct."
         )
-    heads = ("data", "seed", "area", f"planted in first {_FIRST_WRONG}", "removed in first missing", "wrong", "missing")
+    heads = ("data", "seed", "AUC", f"planted in first {_FIRST_WRONG}", "removed in first missing", "wrong", "missing")
     return Score(checks, [Table(heads, rows)], notes)
 
 
 AUDIT = Benchmark(
     "audit",
-    "Of a data set with wrong and missing labels, the audit names these first.",
+    "The audit ranks wrong and missing labels first.",
     Sizes(),
     Sizes(("corel5k",), seeds=(0,), epochs=2),
     measure,

@@ -1,4 +1,4 @@
-"""Fold-in: how near trained images land to their trained vectors, and what it finds for images never seen."""
+"""Fold-in: how close folded-in vectors are to trained ones, and accuracy for images not seen in training."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, say
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
-from benchmarks.speed.interleaved import trained
+from benchmarks.core.models import trained_embeddings
 from vse_ens.annotator import Annotator
 from vse_ens.baselines.tuning import tune_ease
 from vse_ens.config import Config, configure
@@ -27,7 +27,7 @@ _LEAST_COSINE = 0.9
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     real: tuple[str, ...] = ("iaprtc12",)
     methods: tuple[str, ...] = ("vse-ens", "opt-auc", "warp", _SOFTMAX)
@@ -35,32 +35,32 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Every method on both protocols."""
+    """Measure every method on both protocols."""
     found, skipped = real(sizes.real)
     sets: Raw = {}
     for name, data in found.items():
-        again, split = data.leave_one_out(seed=0).train, data.new_images(seed=0)
-        say(f"EASE on {name}, its regularisation tuned on the training part")
+        seen, split = data.leave_one_out(seed=0).train, data.new_images(seed=0)
+        log(f"EASE on {name}, regularisation tuned on the training part")
         ease = tune_ease(split.train).best.fit(split.train).knowing(split.revealed)
-        say(f"context on {name}, which needs no fold-in")
+        log(f"context on {name}, without fold-in")
         landing, new = {}, {"EASE": _metrics(ease, split), "context": _context(split, sizes.epochs)}
         for method in sizes.methods:
-            say(f"{method} on {name}")
+            log(f"{method} on {name}")
             config = (configure("opt-auc", loss="softmax") if method == _SOFTMAX else configure(method)).override(
                 epochs=sizes.epochs
             )
-            landing[method] = _land(config, again)
-            new[method] = _meet(config, split)
+            landing[method] = _compare_with_trained(config, seen)
+            new[method] = _rank_new_images(config, split)
         sets[name] = {"images": len(data.images), "labels": len(data.labels), "landing": landing, "new": new}
     return {"sets": sets, "skipped": skipped}
 
 
-def _land(config: Config, data: Annotations) -> Raw:
-    """All images that training has seen, folded in again by one worker."""
-    embeddings = trained(data, config, config.epochs)
+def _compare_with_trained(config: Config, data: Annotations) -> Raw:
+    """Fold in all training images with one worker and compare with their trained vectors."""
+    embeddings = trained_embeddings(data, config, config.epochs)
     images = np.flatnonzero(data.labels_per_image)
     with Workers(1) as worker:
-        # Compiled before: a first call is not what is measured.
+        # Compile first: compilation is not measured.
         FoldIn(config, data, embeddings, worker).vectors(*data.rows(images[:1]))
         started = time.perf_counter()
         fold_in = FoldIn(config, data, embeddings, worker)
@@ -80,9 +80,9 @@ def _land(config: Config, data: Annotations) -> Raw:
     }
 
 
-def _meet(config: Config, split: NewImagesSplit) -> Raw:
-    """Images that training has not seen, by the labels revealed of them."""
-    embeddings = trained(split.train, config, config.epochs)
+def _rank_new_images(config: Config, split: NewImagesSplit) -> Raw:
+    """Fold in images that were not in training, from their revealed labels, and rank their other labels."""
+    embeddings = trained_embeddings(split.train, config, config.epochs)
     with Workers() as workers:
         vectors = FoldIn(config, split.train, embeddings, workers).vectors(
             split.revealed.indptr, split.revealed.indices
@@ -92,7 +92,7 @@ def _meet(config: Config, split: NewImagesSplit) -> Raw:
 
 
 def _context(split: NewImagesSplit, epochs: int | None) -> Raw:
-    """The preset with no options: its vector of an image is made of labels at once."""
+    """Evaluate the preset `context`, which computes image vectors from labels without fold-in."""
     model = Annotator() if epochs is None else Annotator(epochs=epochs)
     found = model.fit(split.train).evaluate(split.test, known=split.revealed)
     return {metric: found[metric] for metric in _METRICS}
@@ -104,7 +104,7 @@ def _metrics(scorer: Scorer, split: NewImagesSplit) -> Raw:
 
 
 def score(raw: Raw) -> Score:
-    """Cosines against their promise; what is found beside EASE."""
+    """Return checks of the cosines, and accuracy compared with EASE."""
     checks, landing, new = [], [], []
     for data_set, facts in raw["sets"].items():
         for method, found in facts["landing"].items():
@@ -124,20 +124,20 @@ def score(raw: Raw) -> Score:
         for method, found in facts["new"].items():
             new.append((data_set, method, *(f"{found[metric]:.4f}" for metric in _METRICS)))
     tables = [
-        Table(("data", "model", "mean cosine", "median", "5th percentile", "age", "to begin", "an image"), landing),
+        Table(("data", "model", "mean cosine", "median", "5th percentile", "age", "start-up", "per image"), landing),
         Table(("data", "model", *_METRICS), new),
     ]
     note = (
-        "First table: images of the leave-one-out training part, folded in again; one worker. The age, in visits of "
-        "training, is found before the first image. Second table: `new-images`, seed 0, half the labels revealed; "
-        "EASE with its regularisation tuned on the training part."
+        "First table: images of the leave-one-out training part, folded in by one worker. Age is the equivalent number "
+        "of training visits, found at start-up. Second table: `new-images`, seed 0, half of the labels revealed; EASE "
+        "with its regularisation tuned on the training part."
     )
     return Score(checks, tables, [note])
 
 
 FOLD_IN = Benchmark(
     "fold-in",
-    "An image that training has never seen gets, from its labels, the vector training would have given it.",
+    "Fold-in gives a new image nearly the vector that training would have given it.",
     Sizes(),
     Sizes(("corel5k",), methods=("vse-ens", _SOFTMAX), epochs=3),
     measure,

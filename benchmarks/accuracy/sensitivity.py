@@ -1,10 +1,9 @@
-"""The defaults of the preset `context`, varied one at a time on validation splits of the training part.
+"""Sensitivity of the preset `context` to each setting, on validation splits of the training part.
 
-Test labels are never looked at: the leave-one-out split of seed 0 is made as everywhere, and of its *training* part one
-label of every image is held out again. A row is one variation, trained on one data set with one seed. Rows are kept in
-benchmarks/results/tuning_context.jsonl as they are made, and one whose complete settings are there already is not made
-again: with other defaults, only what differs from before is trained. Of a change in the code the rows know nothing;
-remove the file after one.
+Test labels are not used: one label of every image is held out of the *training* part of the leave-one-out split of seed
+0. Each row of benchmarks/results/tuning_context.jsonl is one setting changed, trained on one data set with one seed. A
+row with the same complete settings is not trained again, so after a change of defaults only new settings are trained.
+Rows do not record the version of the code: remove the file after a change that affects accuracy.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy.fitting import attempt, overall
-from benchmarks.core.benchmark import Table, say
+from benchmarks.accuracy.fitting import fit_and_rank, overall
+from benchmarks.core.benchmark import Table, log
 from benchmarks.core.data_sets import REAL, real
-from benchmarks.core.report import table_text
+from benchmarks.core.report import markdown_table
 from benchmarks.core.results import FOLDER
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
@@ -29,10 +28,10 @@ from vse_ens.train.shape import suited
 
 RESULTS = FOLDER / "tuning_context.jsonl"
 SEEDS = (0, 1)
-_BASE = "as it is"
-_FIGURES = ("recall@10", "map", "auc", "seconds", "epochs")
+_BASE = "unchanged"
+_STORED = ("recall@10", "map", "auc", "seconds", "epochs")
 
-# By what a setting is multiplied, where its value may be one that is chosen from the data; and values in its place.
+# Factors for settings that may be chosen from the data, and values for the others.
 _FACTORS: dict[str, tuple[float, ...]] = {
     "learning_rate": (0.5, 2.0),
     "regularization": (1 / 3, 3.0),
@@ -50,13 +49,13 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "sampler": ("uniform",),
 }
 
-Figures = dict[str, float]
-Found = dict[str, dict[str, list[Figures]]]
-"""By variation and data set, for each seed."""
+Metrics = dict[str, float]
+Found = dict[str, dict[str, list[Metrics]]]
+"""By variant and data set, one entry per seed."""
 
 
-def variations(data: Annotations) -> dict[str, Config]:
-    """The preset as it suits the data, and with one setting changed, by name."""
+def variants(data: Annotations) -> dict[str, Config]:
+    """Return the preset with its automatic settings resolved, and with one setting changed, by name."""
     base = suited(configure("context"), data)
     found = {_BASE: base}
     for name, factors in _FACTORS.items():
@@ -69,31 +68,32 @@ def variations(data: Annotations) -> dict[str, Config]:
 
 
 def compare(results: Path = RESULTS, names: tuple[str, ...] = REAL, seeds: tuple[int, ...] = SEEDS) -> str:
-    """Train what is not in ``results`` yet, and show how each variation differs from the preset as it is."""
+    """Train the variants that ``results`` lacks, and return a table of their differences from the preset."""
     data, skipped = real(names)
     for sentence in skipped:
-        say(sentence)
+        log(sentence)
     rows = _read(results)
     found: Found = {}
     for name, pairs in data.items():
         train = pairs.leave_one_out(seed=0).train
         for seed in seeds:
             split = leave_one_out(train, seed, name="tuning")
-            for title, config in variations(split.train).items():
+            for title, config in variants(split.train).items():
                 settings = config.override(seed=seed)
                 key = _key(name, settings.to_dict())
                 if key not in rows:
-                    say(f"{title}, seed {seed}, on {name}")
-                    figures = attempt(settings, split)
-                    rows[key] = {one: figures[one] for one in _FIGURES}
+                    log(f"{title}, seed {seed}, on {name}")
+                    metrics = fit_and_rank(settings, split)
+                    rows[key] = {name: metrics[name] for name in _STORED}
                     _append(results, {"data": name, "config": settings.to_dict(), "figures": rows[key]})
                 found.setdefault(title, {}).setdefault(name, []).append(rows[key])
-    return table_text(differences(found))
+    return markdown_table(differences(found))
 
 
 def differences(found: Found) -> Table:
-    """What each variation adds to `overall`: on each data set the mean of the seeds, and on all, with the standard
-    error of that; and how long it trains, the preset being 1.
+    """Return the change of `overall` by each variant, and its training time relative to the preset.
+
+    The change is given for each data set, as the mean over seeds, and for all, with its standard error.
     """
     base, base_seconds = _values(found[_BASE])
     means = [f"{value:.4f}" for value in base.mean(axis=1)]
@@ -105,11 +105,11 @@ def differences(found: Found) -> Table:
         time = (seconds.mean(axis=1) / base_seconds.mean(axis=1)).mean()
         means = [f"{gain:+.4f}" for gain in gains.mean(axis=1)]
         lines.append((title, f"{gains.mean():+.4f} ± {error:.4f}", *means, f"{time:.2f}"))
-    return Table(("variation", "mean", *found[_BASE], "time"), lines)
+    return Table(("variant", "mean", *found[_BASE], "time"), lines)
 
 
-def _values(sets: dict[str, list[Figures]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """`overall` and seconds, a row for each data set and a column for each seed."""
+def _values(sets: dict[str, list[Metrics]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `overall` and seconds, one row per data set and one column per seed."""
     rows = list(sets.values())
     return np.array([[overall(one) for one in row] for row in rows]), np.array(
         [[one["seconds"] for one in row] for row in rows]
@@ -120,7 +120,7 @@ def _key(name: str, config: Mapping[str, Any]) -> str:
     return json.dumps([name, config], sort_keys=True)
 
 
-def _read(path: Path) -> dict[str, Figures]:
+def _read(path: Path) -> dict[str, Metrics]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {_key(row["data"], row["config"]): row["figures"] for row in map(json.loads, lines)}
 

@@ -1,12 +1,12 @@
-"""How the settings of a preset are chosen, on validation splits of the training part.
+"""The search for the settings of a preset, on validation splits of the training part.
 
     python -m benchmarks.accuracy.tuning vse-ens --trials 40     random search
-    python -m benchmarks.accuracy.tuning context                 one setting at a time: see `benchmarks.accuracy.sensitivity`
+    python -m benchmarks.accuracy.tuning context                 one setting at a time (`sensitivity.py`)
 
-The random search never looks at test labels: the leave-one-out split of seed 0 is made as everywhere, and of its
-*training* part one label of up to 4,000 images is held out again. A trial is one draw of settings, trained on every
-data set; its score is the mean over data sets of (recall@10 + map), each divided by the best any trial reached there.
-Trials are kept in benchmarks/results/tuning.jsonl, so that a search can go on.
+Random search does not use test labels: one label of up to 4,000 images is held out of the *training* part of the
+leave-one-out split of seed 0. A trial is one random choice of settings, trained on every data set. Its score is the
+mean over data sets of (recall@10 + map), relative to the best trial on that data set. Trials are appended to
+benchmarks/results/tuning.jsonl, so that a search can continue.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.fitting import attempt
+from benchmarks.accuracy.fitting import fit_and_rank
 from benchmarks.accuracy.sensitivity import compare
 from benchmarks.core.data_sets import real
 from benchmarks.core.results import FOLDER
@@ -29,7 +29,7 @@ from vse_ens.streams import Streams
 RESULTS = FOLDER / "tuning.jsonl"
 DATA_SETS = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k")
 
-# What is searched, as (lowest, highest) on a logarithmic scale, or a list of choices.
+# The search space: a range (lowest, highest) on a logarithmic scale, or a list of choices.
 Space = dict[str, tuple[float, float] | list[Any]]
 SPACES: dict[str, tuple[dict[str, Any], Space]] = {
     "vse-ens": (
@@ -74,12 +74,12 @@ SPACES: dict[str, tuple[dict[str, Any], Space]] = {
 
 
 def validation_split(data: Annotations) -> Split:
-    """Training and validation pairs of a data set, without its test labels."""
+    """Return training and validation pairs of a data set, without its test labels."""
     return leave_one_out(data.leave_one_out(seed=0).train, seed=1, most_images=4_000)
 
 
 def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:
-    """One draw of settings: log-uniform in a range, uniform among choices."""
+    """Draw settings: log-uniform from a range, uniform from a list."""
     settings: dict[str, Any] = {}
     for (name, values), u in zip(space.items(), stream.uniforms(len(space)), strict=True):
         if isinstance(values, list):
@@ -91,7 +91,7 @@ def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:
 
 
 def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
-    """Trials by falling score, each data set's figures relative to the best reached there."""
+    """Return trials by descending score, relative to the best trial of each data set."""
 
     def value(trial: dict[str, Any], name: str) -> float:
         return float(trial["figures"][name]["recall@10"] + trial["figures"][name]["map"])
@@ -102,7 +102,7 @@ def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any
 
 
 def search(preset: str, trials: int) -> None:
-    """Draw and train what is not kept yet, and show the best trials."""
+    """Run the trials that are not stored yet, and print the best ones."""
     fixed, space = SPACES[preset]
     data, missing = real(DATA_SETS)
     if missing:
@@ -112,21 +112,21 @@ def search(preset: str, trials: int) -> None:
     kept = [trial for trial in map(json.loads, lines) if trial["preset"] == preset]
     for number in range(len(kept), trials):
         settings = draw_settings(Streams(0).child("tuning", preset, number), space)
-        figures = {name: attempt(Config(**fixed, **settings), split) for name, split in splits.items()}
-        kept.append({"preset": preset, "trial": number, "settings": settings, "figures": figures})
+        metrics = {name: fit_and_rank(Config(**fixed, **settings), split) for name, split in splits.items()}
+        kept.append({"preset": preset, "trial": number, "settings": settings, "figures": metrics})
         with RESULTS.open("a") as file:
             file.write(json.dumps(kept[-1]) + "\n")
-        print(number, settings, {name: round(one["recall@10"] + one["map"], 4) for name, one in figures.items()})
+        print(number, settings, {name: round(one["recall@10"] + one["map"], 4) for name, one in metrics.items()})
     for score, trial in rank_trials(kept)[:8]:
         shown = {name: f"{one['recall@10']:.4f} {one['map']:.4f}" for name, one in trial["figures"].items()}
         print(f"{score:.4f}", trial["settings"], shown)
 
 
 def main() -> None:
-    """Search, or vary."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("preset", choices=(*SPACES, "context"))
-    parser.add_argument("--trials", type=int, default=40, help="of a random search")
+    parser.add_argument("--trials", type=int, default=40, help="number of trials of a random search")
     arguments = parser.parse_args()
     if arguments.preset == "context":
         print(compare())

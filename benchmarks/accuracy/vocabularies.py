@@ -1,4 +1,4 @@
-"""From how many labels on the paper's sampler is worth its cost, against uniform negatives."""
+"""Accuracy of the paper's sampler and of uniform negatives, by number of labels."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.accuracy.time_to_accuracy import learning_curve
-from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, say
+from benchmarks.accuracy.fitting import learning_curve
+from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from vse_ens.config import configure
 from vse_ens.data.scenes import scenes
 from vse_ens.data.splits import leave_one_out
@@ -19,7 +19,7 @@ _HELD_OUT = 5_000
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: the same number of scenes with each number of words, of which the rarest do not occur."""
+    """Sizes of a run. Each vocabulary of ``words`` has the same number of images; its rarest words do not occur."""
 
     words: tuple[int, ...] = (300, 1_000, 3_000, 10_000, 30_000)
     images: int = 80_000
@@ -28,7 +28,7 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """A learning curve of both samplers for every vocabulary and number of negatives."""
+    """Return learning curves of both samplers for every vocabulary and number of negatives."""
     cases = []
     for words in sizes.words:
         data = scenes(sizes.images, words)
@@ -36,7 +36,7 @@ def measure(sizes: Sizes) -> Raw:
         for negatives in sizes.negatives:
             curves = {}
             for sampler in _SAMPLERS:
-                say(f"{sampler}, {negatives} negatives, {len(data.labels):,} labels")
+                log(f"{sampler}, {negatives} negatives, {len(data.labels):,} labels")
                 config = configure(
                     "context", sampler=sampler, negatives=negatives, combinations=0, epochs=sizes.epochs
                 ).unjudged()
@@ -49,13 +49,13 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def score(raw: Raw) -> Score:
-    """Both after as many epochs, and after as much time."""
+    """Compare the samplers after the same number of epochs, and after the same time."""
     rows = []
     for case in raw["cases"]:
         plain, adaptive = (case["curves"][sampler] for sampler in _SAMPLERS)
-        enough = plain[-1]["seconds"]
+        limit = plain[-1]["seconds"]
         seconds, reached = ([point[name] for point in adaptive] for name in ("seconds", _METRIC))
-        in_time = float(np.interp(enough, seconds, reached))
+        in_time = float(np.interp(limit, seconds, reached))
         rows.append(
             (
                 f"{case['labels']:,}",
@@ -65,7 +65,7 @@ def score(raw: Raw) -> Score:
                 f"{adaptive[-1][_METRIC] - plain[-1][_METRIC]:+.4f}",
                 f"{in_time:.4f}",
                 f"{in_time - plain[-1][_METRIC]:+.4f}",
-                f"{enough:.1f} s",
+                f"{limit:.1f} s",
                 f"{adaptive[-1]['seconds']:.1f} s",
             )
         )
@@ -73,24 +73,25 @@ def score(raw: Raw) -> Score:
         "labels",
         "negatives",
         "`uniform`",
-        "`vse-ens`, as many epochs",
+        "`vse-ens`, same epochs",
         "difference",
-        "`vse-ens`, as much time",
+        "`vse-ens`, same time",
         "difference",
-        "`uniform` trains",
-        "`vse-ens` trains",
+        "training, `uniform`",
+        "training, `vse-ens`",
     )
     note = (
-        f"{_METRIC}; context tower, softmax, no combinations and no memory, {raw['epochs']} epochs, all cores; "
-        f"`scenes` of {raw['images']:,} images, one label of {_HELD_OUT:,} of them held out. As much time: where the "
-        "learning curve of `vse-ens` is when `uniform` has done its epochs; its learning rate has then decayed less."
+        f"{_METRIC}; context tower, softmax, no label pairs, no label weights, {raw['epochs']} epochs, all cores; "
+        f"`scenes` of {raw['images']:,} images, one label of {_HELD_OUT:,} of them held out. "
+        "Same time: the learning curve of `vse-ens` when `uniform` has finished; its learning rate has decayed less by "
+        "then."
     )
     return Score(tables=[Table(columns, rows)], notes=[note])
 
 
 VOCABULARIES = Benchmark(
     "vocabularies",
-    "The more labels there are, the more the paper's sampler is worth.",
+    "The paper's sampler gains more over uniform negatives the more labels there are.",
     Sizes(),
     Sizes(words=(100, 1_500), images=1_000, negatives=(8,), epochs=3),
     measure,

@@ -1,1 +1,1 @@
-"""Shared by all benchmarks: protocol, results, report and data."""
+"""Code that all benchmarks share: interface, results, report, data, models and child processes."""

@@ -1,4 +1,4 @@
-"""What a benchmark is: how it measures, and how its raw numbers are judged afterwards."""
+"""The interface of a benchmark: one function measures, another scores the raw numbers afterwards."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 Raw = dict[str, Any]
-"""What was measured, as JSON can hold it; ``skipped`` lists, in sentences, what could not be."""
+"""Raw measurements as JSON values. ``skipped`` lists one sentence for each part that could not be measured."""
 
 Sizes = TypeVar("Sizes")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One number that was promised, beside what was measured."""
+    """A measured value and the limit that was promised for it."""
 
     name: str
     value: float
@@ -27,20 +27,20 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """In words: a missed promise is named as such."""
+        """Return whether the limit and the goal hold, in words; a missed limit is bold."""
         if not self._holds(self.limit):
             return "**below floor**" if self.bound == "at least" else "**over limit**"
         if self.goal is None:
             return "met"
         return "goal met" if self._holds(self.goal) else "met, goal not yet"
 
-    def _holds(self, mark: float) -> bool:
-        return self.value >= mark if self.bound == "at least" else self.value <= mark
+    def _holds(self, limit: float) -> bool:
+        return self.value >= limit if self.bound == "at least" else self.value <= limit
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers for information, as text."""
+    """A table of formatted values."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Score:
-    """What the raw numbers of one benchmark come to."""
+    """The checks, tables and notes computed from raw measurements."""
 
     checks: list[Check] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Benchmark(Generic[Sizes]):
-    """Measuring and judging are apart: stored raw numbers can be judged again without a new run."""
+    """A claim with the functions that measure and score it, so that stored results can be scored again."""
 
     name: str
     claim: str
@@ -67,6 +67,6 @@ class Benchmark(Generic[Sizes]):
     score: Callable[[Raw], Score]
 
 
-def say(text: str) -> None:
-    """Tell what is going on, beside the result."""
+def log(text: str) -> None:
+    """Print progress to standard error."""
     print(f"   {text}", file=sys.stderr, flush=True)

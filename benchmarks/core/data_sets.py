@@ -1,4 +1,4 @@
-"""The data that is measured on: real sets where they are at hand, and made-up ones of any size."""
+"""Data to measure on: real data sets if available, and synthetic ones of any size."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ _FOLDER = Path(os.environ.get("VSE_ENS_SHARED_DATA", Path(__file__).parents[3] /
 
 
 def real(names: tuple[str, ...]) -> tuple[dict[str, Annotations], list[str]]:
-    """The real data sets by name, and a sentence for each that is not there."""
+    """Return the real data sets by name, and one sentence for each that is missing."""
     found, skipped = {}, []
     for name in names:
         path = _FOLDER / name / "pairs.tsv.gz"
         if path.exists():
             found[name] = Annotations.read(path, header=False)
         else:
-            skipped.append(f"{name}: no {path}; set VSE_ENS_SHARED_DATA to the folder of the data sets.")
+            skipped.append(f"{name}: {path} does not exist; set VSE_ENS_SHARED_DATA to the folder of the data sets.")
     return found, skipped
 
 
 def zipf(images: int, labels: int, labels_per_image: int = 8) -> Annotations:
-    """Random pairs with Zipf-like labels, made in seconds at any size; duplicates merge, so an image has a few less."""
+    """Return random pairs with Zipf-distributed labels.
+
+    Any size takes only seconds. Duplicates merge, so images have slightly fewer than ``labels_per_image`` labels.
+    """
     streams = Streams(0).child("benchmark", "zipf", images, labels)
     cumulative = np.cumsum(1.0 / np.arange(1, labels + 1))
     drawn = np.searchsorted(cumulative, streams.uniforms(images * labels_per_image) * cumulative[-1], side="right")
-    # The popular labels must not be neighbours in memory, as they would be by rank.
+    # Shuffled, because popular labels would otherwise be neighbours in RAM, which real ones are not.
     places = np.argsort(streams.child("places").words(labels))
     keys = np.repeat(np.arange(images, dtype=np.uint64) << np.uint64(32), labels_per_image)
     keys |= places[drawn].astype(np.uint64)

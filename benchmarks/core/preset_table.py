@@ -15,7 +15,7 @@ END = "<!-- end of presets -->\n"
 
 
 def table() -> str:
-    """Every setting of every preset."""
+    """Return a Markdown table of every setting of every preset."""
     names = [name for name in Config().to_dict() if name != "seed"]
     lines = [f"| setting | {' | '.join(f'`{name}`' for name in PRESETS)} |", "|---" * (len(PRESETS) + 1) + "|"]
     for name in names:
@@ -25,7 +25,7 @@ def table() -> str:
 
 
 def filled(text: str) -> str:
-    """The document with its table made anew."""
+    """Return the document with an up-to-date table."""
     before, rest = text.split(START)
     _, after = rest.split(END)
     return before + START + "\n" + table() + "\n" + END + after

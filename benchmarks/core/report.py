@@ -1,30 +1,32 @@
-"""docs/benchmarks.md from the stored results: what stands between a benchmark's markers is made here."""
+"""The generated sections of docs/benchmarks.md, each between the markers of its benchmark."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 from benchmarks.core.benchmark import Benchmark, Check, Score, Table
 from benchmarks.core.results import Result
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+_WIDTH = 120
 
 
-def rewritten(text: str, sections: dict[str, str]) -> str:
-    """The document with each section in its place; a section without a place is an error."""
+def fill_sections(text: str, sections: dict[str, str]) -> str:
+    """Return the document with each section between its markers; a section without markers is an error."""
     for name, section in sections.items():
         place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         text, found = place.subn(lambda match, section=section: f"{match[1]}{section}\n{match[2]}", text)  # type: ignore[misc]
         if found != 1:
             raise ValueError(
-                f"the document needs the markers <!-- {name} --> and <!-- /{name} --> once, not {found} times"
+                f"the document must contain the markers <!-- {name} --> and <!-- /{name} --> once, not {found} times"
             )
     return text
 
 
 def section(benchmark: Benchmark[object], result: Result | None) -> str:
-    """One benchmark's result in Markdown."""
+    """Return one benchmark's result as Markdown."""
     if result is None:
         return f"Not measured yet: `python -m benchmarks {benchmark.name}`."
     facts = result.machine
@@ -32,17 +34,23 @@ def section(benchmark: Benchmark[object], result: Result | None) -> str:
         f"Measured on {facts['date']}, {facts['cores']} cores of {facts['cpu']} (load {facts['load']:g} at the start), "
         f"Python {facts['python']}, NumPy {facts['numpy']}, Numba {facts['numba']}; took {result.seconds:.0f} s."
     )
-    skipped = [f"Skipped: {sentence}" for sentence in result.raw["skipped"]]
-    return "\n\n".join([*markdown(benchmark.score(result.raw)), *skipped, where])
+    skipped = [f"Skipped: {reason}" for reason in result.raw["skipped"]]
+    return "\n\n".join([*markdown(benchmark.score(result.raw)), *map(_wrap, (*skipped, where))])
 
 
 def markdown(score: Score) -> list[str]:
-    """Notes, checks and tables, as blocks of Markdown."""
-    tables = ([_checks(score.checks)] if score.checks else []) + score.tables
-    return [*score.notes, *map(table_text, tables)]
+    """Return notes, checks and tables as blocks of Markdown."""
+    tables = ([_check_table(score.checks)] if score.checks else []) + score.tables
+    return [*map(_wrap, score.notes), *map(markdown_table, tables)]
 
 
-def _checks(checks: list[Check]) -> Table:
+def _wrap(text: str) -> str:
+    # Code spans stay whole: a line that starts with a part of one, such as "+ x", could become a list.
+    whole = re.sub(r"`[^`]*`", lambda span: span[0].replace(" ", "\0"), text)
+    return textwrap.fill(whole, _WIDTH, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+
+
+def _check_table(checks: list[Check]) -> Table:
     rows = [
         (
             check.name,
@@ -53,10 +61,10 @@ def _checks(checks: list[Check]) -> Table:
         )
         for check in checks
     ]
-    return Table(("what", "measured", "promised", "goal", "verdict"), rows)
+    return Table(("check", "measured", "promised", "goal", "verdict"), rows)
 
 
-def table_text(table: Table) -> str:
-    """A table in Markdown."""
+def markdown_table(table: Table) -> str:
+    """Return a table as Markdown."""
     lines = [table.columns, ("---",) * len(table.columns), *table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,15 +1,21 @@
-"""The stored raw results: one JSON file a benchmark, committed with the code that judges them."""
+"""Stored results: one JSON file of raw measurements per benchmark, with the machine they were measured on."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.core.benchmark import Raw
+from vse_ens.run.threads import available_cores
 
 FOLDER = Path(__file__).parents[1] / "results"
+_PACKAGES = ("vse-ens", "numpy", "numba", "llvmlite", "polars", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Result:
 
 
 def store(name: str, result: Result, folder: Path = FOLDER) -> Path:
-    """Write a result in place of the one before."""
+    """Write a result over the previous one and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     document = {
@@ -36,11 +42,32 @@ def store(name: str, result: Result, folder: Path = FOLDER) -> Path:
 
 
 def load(name: str, folder: Path = FOLDER) -> Result | None:
-    """The stored result, or None where there is none yet."""
+    """Return the stored result, or None if there is none."""
     path = folder / f"{name}.json"
     if not path.exists():
         return None
     document = json.loads(path.read_text(encoding="utf-8"))
     if document.get("benchmark") != name:
-        raise ValueError(f"{path} was not written by this suite; measure again with: python -m benchmarks {name}")
+        raise ValueError(f"{path} is not a result of {name!r}; measure again with: python -m benchmarks {name}")
     return Result(document["machine"], document["seconds"], document["raw"])
+
+
+def machine() -> dict[str, Any]:
+    """Return the date, processor, load average and package versions."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu": _cpu_model(),
+        "cores": available_cores(),
+        "load": round(os.getloadavg()[0], 2),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
+    }
+
+
+def _cpu_model() -> str:
+    facts = Path("/proc/cpuinfo")
+    for line in facts.read_text().splitlines() if facts.exists() else ():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"

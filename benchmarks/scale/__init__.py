@@ -1,1 +1,1 @@
-"""Training by shards and on a cluster, and data at full size."""
+"""Training by shards, on a cluster and at full size."""

@@ -1,9 +1,9 @@
-"""One epoch at the size of the full Open Images: 9 million images, 20,000 labels, some 60 million pairs, by threads.
+"""One epoch at the size of the full Open Images: 9 million images, 20,000 labels and about 70 million pairs.
 
     python -m benchmarks.scale.full_size vse-ens
     python -m benchmarks.scale.full_size context
 
-Takes minutes and up to 16 GB; not one of the benchmarks that run by themselves. docs/scale.md has what it gave.
+Takes minutes and up to 16 GB of RAM, and is not part of `python -m benchmarks`. docs/scale.md has its results.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from vse_ens.train.trainer import Trainer
 
 
 def run(preset: str, images: int, labels: int) -> dict[str, object]:
-    """Make the pairs, train an epoch, tell what it took."""
+    """Generate pairs, train one epoch, and return its time and RAM."""
     began = time.perf_counter()
     data = scenes(images, labels)
-    made = time.perf_counter() - began
+    generated = time.perf_counter() - began
     config = configure(preset, validate=False, epochs=1)
-    foretold = footprint(config, data).total
+    estimated = footprint(config, data).total
     trainer = Trainer(config, data)
     (report,) = trainer.epochs()
     return {
@@ -33,17 +33,19 @@ def run(preset: str, images: int, labels: int) -> dict[str, object]:
         "images": len(data.images),
         "labels": len(data.labels),
         "pairs": data.pairs,
-        "seconds_to_make": round(made, 1),
+        "seconds_to_generate": round(generated, 1),
         "seconds": round(report.seconds, 1),
         "draws_per_second": round(report.draws_per_second),
-        "foretold_bytes": foretold,
+        "estimated_bytes": estimated,
         "data_bytes": data.nbytes,
         "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser("python -m benchmarks.scale.full_size", description="One epoch at full size.")
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.scale.full_size", description="Train one epoch at full size."
+    )
     parser.add_argument("preset", help="vse-ens or context")
     parser.add_argument("--images", type=int, default=9_000_000)
     parser.add_argument("--labels", type=int, default=20_000)

@@ -1,11 +1,11 @@
-"""What it costs in accuracy to train by shards, each on its own copy of the label tables."""
+"""Loss of accuracy of training by shards, each with its own copy of the label tables."""
 
 from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, say
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens import Annotator
 from vse_ens.config import Settings, configure
@@ -19,20 +19,20 @@ _METRIC = "recall@10"
 
 @dataclass(frozen=True)
 class Case:
-    """A data set, and how it is trained."""
+    """A data set and the settings it is trained with."""
 
     preset: str
     settings: Settings
-    """In place of the preset's: few epochs, in which the steps shrink faster where they are to."""
+    """Changes to the preset: fewer epochs, with a faster decay of the learning rate."""
     data: str = "scenes"
-    """Or the name of a real one."""
+    """`scenes`, or the name of a real data set."""
     images: int = 0
     labels: int = 0
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     cases: tuple[Case, ...]
     held_out: int
@@ -40,21 +40,21 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Each case with every number of shards and seed, judged by labels held out of the training part."""
-    at_hand, skipped = real(tuple(dict.fromkeys(case.data for case in sizes.cases if case.data != "scenes")))
+    """Train each case with every number of shards and seed; evaluate on labels held out of the training part."""
+    available, skipped = real(tuple(dict.fromkeys(case.data for case in sizes.cases if case.data != "scenes")))
     cases = []
     for case in sizes.cases:
         if case.data == "scenes":
             data = scenes(case.images, case.labels)
-        elif case.data in at_hand:
-            data = leave_one_out(at_hand[case.data]).train  # test labels are not looked at
+        elif case.data in available:
+            data = leave_one_out(available[case.data]).train  # test labels are not used
         else:
             continue
         split = leave_one_out(data, name="shards", most_images=sizes.held_out)
         found: dict[str, list[float]] = {}
         for shards in _SHARDS:
             found[str(shards)] = [_recall(case, split, shards, seed) for seed in range(sizes.seeds)]
-            say(f"{case.preset}, {case.data}, {data.pairs:,} pairs, {shards} shards: {found[str(shards)]}")
+            log(f"{case.preset}, {case.data}, {data.pairs:,} pairs, {shards} shards: {found[str(shards)]}")
         facts = {"images": len(data.images), "labels": len(data.labels), "pairs": data.pairs}
         epochs = configure(case.preset, **case.settings).epochs
         cases.append({"preset": case.preset, "data": case.data, **facts, "epochs": epochs, "found": found})
@@ -62,13 +62,13 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def _recall(case: Case, split: Split, shards: int, seed: int) -> float:
-    """In this process: the bytes of a model do not depend on where its shards are trained."""
+    """Train in this process: the model does not depend on where its shards are trained."""
     settings: Settings = {**case.settings, "shards": shards, "validate": False}
     return Annotator(case.preset, seed=seed, **settings).fit(split.train).evaluate(split.test)[_METRIC]
 
 
 def score(raw: Raw) -> Score:
-    """The loss against one shard, over all seeds."""
+    """Return recall relative to one shard, as the mean over seeds."""
     checks, rows = [], []
     for case in raw["cases"]:
         means = {shards: statistics.mean(values) for shards, values in case["found"].items()}
@@ -80,20 +80,20 @@ def score(raw: Raw) -> Score:
                 row.append(shown)
                 continue
             ratio = means[shards] / means["1"]
-            checks.append(Check(f"{name}: {_METRIC} with {shards} shards over one", ratio, "at least", 0.98))
+            checks.append(Check(f"{name}: {_METRIC}, {shards} shards / one", ratio, "at least", 0.98))
             row.append(f"{shown} ({ratio - 1:+.1%})")
         rows.append(tuple(row))
     columns = ("preset", "data", "images", "labels", "pairs", "epochs", "one machine", "4 shards", "16 shards")
     note = (
-        f"{_METRIC} on a label of at most {raw['held_out']:,} images, held out of the training part; a figure a seed, "
-        "and the mean difference."
+        f"{_METRIC} on one label of up to {raw['held_out']:,} images, held out of the training part; one value per "
+        "seed, and the mean difference."
     )
     return Score(checks, [Table(columns, rows)], [note])
 
 
 SHARDS = Benchmark(
     "shards",
-    "A model that is trained by 4 or 16 shards finds as many labels as one trained as a whole, within 2 %.",
+    "A model trained by 4 or 16 shards is as accurate as one trained without shards, within 2 %.",
     Sizes(
         (
             Case("vse-ens", {"epochs": 60, "learning_rate_decay": 0.96}, images=1_260_000, labels=20_000),

@@ -1,1 +1,1 @@
-"""A trained model in use: suggestions, search and the HTTP service."""
+"""Use of a trained model: suggestions, search and the HTTP service."""

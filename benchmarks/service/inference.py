@@ -1,14 +1,13 @@
-"""Using a model: all images at once, one image, the first answer of a large model, and search through an index."""
+"""Inference: all images at once, one image, the first answer of a large model, and search with an index."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,27 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, say
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import zipf
-from benchmarks.speed.labels import random_embeddings
+from benchmarks.core.models import random_context_model, random_embeddings, save_random_model
+from benchmarks.core.process import call, peak_bytes
 from vse_ens.annotator import Annotator
-from vse_ens.config import configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.export.suggestions import Block, write_suggestions
 from vse_ens.memory.learn import learn_memory
 from vse_ens.model.index import ImageIndex
-from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
 from vse_ens.model.search import ImageSearch, Query
-from vse_ens.model.store import StoredModel, save_model
 from vse_ens.model.suggesting import Suggester
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
 _TOP = 5
-# What a person who asks for one image waits for in a new process, after the import.
+# Time from loading to the first answer in a new process, without the import.
 _FIRST_ANSWER = """
 import sys, time
 from vse_ens.annotator import Annotator
@@ -48,7 +45,7 @@ print(time.perf_counter() - start)
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     images: int = 112_000
     labels: int = 6_000
@@ -63,66 +60,45 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Each part in a process of its own, so that its peak memory is its own."""
+    """Measure each part in a child process, so that its peak RAM is its own."""
     raw: Raw = {**asdict(sizes), "skipped": []}
     for name in _PARTS:
         if name == "search" and find_spec("usearch") is None:
-            raw["skipped"].append(
-                "search: the library usearch is not installed; get it by pip install 'vse-ens[index]'."
-            )
+            raw["skipped"].append("search: usearch is not installed; install it with pip install 'vse-ens[index]'.")
             continue
-        say(name)
-        command = [sys.executable, "-m", "benchmarks.service.inference", name, json.dumps(asdict(sizes))]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        raw[name] = json.loads(done.stdout)
+        log(name)
+        raw[name] = call(measure_part, name, asdict(sizes))
     return raw
 
 
+def measure_part(name: str, settings: dict[str, Any]) -> Any:
+    """Measure one part in this process."""
+    return _PARTS[name](Sizes(**settings))
+
+
 def annotate_context(sizes: Sizes) -> dict[str, Any]:
-    """The context tower with combinations and a memory, k = 128."""
+    """Measure the context tower with label pairs and label weights, k = 128."""
     data = zipf(sizes.images, sizes.labels)
-    model = context_model(data, 128)
+    model = random_context_model(data, 128)
     return {**_annotate_all(model, data, sizes.turns), "one": _singles(model, data, sizes.singles)}
 
 
 def annotate_ids(sizes: Sizes) -> dict[str, Any]:
-    """The id tower, k = 100."""
+    """Measure the id tower, k = 100."""
     data = zipf(sizes.images, sizes.labels)
     model = Model(random_embeddings(data, 100))
     return {**_annotate_all(model, data, sizes.turns), "one": _singles(model, data, sizes.singles)}
 
 
-def context_model(data: Annotations, dimensions: int) -> Model:
-    """Random numbers in the shape of a trained model; about an image's labels make one combination each."""
-    labels = len(data.labels)
-    numbers = np.random.default_rng(1)
-    drawn = np.sort(numbers.choice(data.indices, (4 * labels, 2)), axis=1)
-    combinations = np.unique(drawn[drawn[:, 0] < drawn[:, 1]], axis=0).astype(np.int32)
-    inputs = labels + len(combinations)
-
-    def normal(*shape: int) -> Any:
-        return numbers.standard_normal(shape, np.float32) * np.float32(0.1)
-
-    embeddings = replace(
-        random_embeddings(data, dimensions),
-        image_vectors=normal(0, dimensions),
-        input_vectors=normal(inputs, dimensions),
-        combinations=combinations,
-        label_squares=normal(labels),
-        input_squares=normal(inputs),
-    )
-    return Model(embeddings, LabelMemory(normal(labels, labels)), 10.0)
-
-
 def _annotate_all(model: Model, data: Annotations, turns: int) -> dict[str, Any]:
-    """Products, suggestions, products, suggestions ...: seconds of each, and bytes at the peak."""
+    """Return the seconds of matrix products and of suggestions, measured alternately, and the peak RAM."""
     vectors = model.embeddings.vectors(np.arange(len(data.images)), known=data)
     rows = 16_000_000 // (4 * len(data.labels))
     out = np.empty((rows, len(data.labels)), np.float32)
     seconds: dict[str, list[float]] = {"products": [], "suggestions": [], "suggestions and their file": []}
     with Workers() as team, tempfile.TemporaryDirectory() as folder:
         suggester = Suggester(model, _TOP, run=team.run)
-        next(suggester.of_images(data))  # compiled before: a first call is not what is measured
+        next(suggester.of_images(data))  # compile first: compilation is not measured
 
         def products() -> None:
             for first in range(0, len(vectors), rows):
@@ -140,40 +116,31 @@ def _annotate_all(model: Model, data: Annotations, turns: int) -> dict[str, Any]
         for _ in range(turns):
             for name, work in zip(seconds, (products, suggestions, file), strict=True):
                 seconds[name].append(_seconds(work))
-    return {"seconds": seconds, "peak_bytes": _peak_memory()}
+    return {"seconds": seconds, "peak_bytes": peak_bytes()}
 
 
 def _singles(model: Model, data: Annotations, count: int) -> list[float]:
-    """Seconds of each of some images alone, from id to ids, as `Annotator.annotate` does it."""
+    """Return the seconds of `Annotator.annotate` for each of some images alone."""
     with tempfile.TemporaryDirectory() as folder:
-        annotator = Annotator.load(_stored(Path(folder) / "model", model, data))
+        annotator = Annotator.load(save_random_model(Path(folder) / "model", model, data))
         images = data.images.ids(np.arange(0, len(data.images), len(data.images) // count)[:count])
         annotator.annotate(images[0], top=_TOP)
         return [_seconds(partial(annotator.annotate, image, top=_TOP)) for image in images]
 
 
 def load(sizes: Sizes) -> list[float]:
-    """Seconds from the call of `load` to the first answer, in new processes; k is small to be made soon."""
+    """Return the seconds from loading to the first answer, in new processes; k is small to save time."""
     data = zipf(sizes.stored_images, sizes.labels, labels_per_image=2)
     with tempfile.TemporaryDirectory() as folder:
-        path = _stored(Path(folder) / "model", Model(random_embeddings(data, 4)), data)
+        path = save_random_model(Path(folder) / "model", Model(random_embeddings(data, 4)), data)
         command = [sys.executable, "-c", _FIRST_ANSWER, str(path), data.images.id(len(data.images) // 3)]
         turns = range(sizes.loads + 1)
         done = [subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout for _ in turns]
-    return [float(text) for text in done[1:]]  # the first compiled
-
-
-def _stored(path: Path, model: Model, data: Annotations) -> Path:
-    config = configure("context" if model.embeddings.has_context else "vse-ens", dimensions=model.embeddings.dimensions)
-    training = {"memory_weight": model.memory_weight, "memory_regularization": None, "generations": 0}
-    preset = "context" if model.embeddings.has_context else "vse-ens"
-    settings = {"config": config.to_dict(), "preset": preset, "training": training, "validation": None}
-    save_model(path, StoredModel(settings, model.arrays(), data, "made up"))
-    return path
+    return [float(text) for text in done[1:]]  # without the first, which compiles
 
 
 def search(sizes: Sizes) -> dict[str, Any]:
-    """Recall of the first ten images, and the time of a search, for one wanted label and for two."""
+    """Return the index's recall of the first ten images, and times, for queries of one label and of two."""
     data = scenes(sizes.indexed_images, sizes.words)
     small = _first_images(data, sizes.trained_images)
     fitted = Annotator(seed=0, epochs=4, validate=False).fit(small)
@@ -214,23 +181,17 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _peak_memory() -> int:
-    """Of this process alone; `getrusage` would count the peak of the process that started it."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status["VmHWM"].split()[0]) * 1024
-
-
 def score(raw: Raw) -> Score:
-    """The best turn of each, the median image, the median search."""
+    """Return the best turn of each part, and the medians of single images and searches."""
     checks, rows = [], []
-    for name, title in (("context", "context tower with memory, k = 128"), ("ids", "id tower, k = 100")):
+    for name, title in (("context", "context tower with label weights, k = 128"), ("ids", "id tower, k = 100")):
         best = {kind: min(turns) for kind, turns in raw[name]["seconds"].items()}
         ratio = best["suggestions and their file"] / best["products"]
-        checks.append(Check(f"{title}: all images, to a file, over the bare products", ratio, "at most", 3.0))
+        checks.append(Check(f"{title}: all images, written to a file / matrix products", ratio, "at most", 3.0))
         peak = raw[name]["peak_bytes"] / 1e9
-        checks.append(Check(f"{title}: peak memory, data and model included", peak, "at most", 2.0, unit=" GB"))
+        checks.append(Check(f"{title}: peak RAM, data and model included", peak, "at most", 2.0, unit=" GB"))
         median = 1e3 * float(np.median(raw[name]["one"]))
-        checks.append(Check(f"{title}: one image, the median", median, "at most", 2.0, unit=" ms"))
+        checks.append(Check(f"{title}: one image, median", median, "at most", 2.0, unit=" ms"))
         rows.append((title, *(f"{seconds:.2f} s" for seconds in best.values()), f"{median:.2f} ms"))
     checks.append(
         Check(
@@ -241,9 +202,11 @@ def score(raw: Raw) -> Score:
             unit=" s",
         )
     )
-    tables = [Table(("", "bare products", "suggestions", "and their file", "one image"), rows)]
-    size = f"{raw['images']:,} images against {raw['labels']:,} labels, the best {_TOP} of each with their totals"
-    notes = [f"{size}; the best of {raw['turns']} turns. The bare products are of the same blocks, into ready memory."]
+    tables = [Table(("", "matrix products", "suggestions", "suggestions to a file", "one image"), rows)]
+    size = f"{raw['images']:,} images against {raw['labels']:,} labels, top {_TOP} of each with their totals"
+    notes = [
+        f"{size}; best of {raw['turns']} turns. The matrix products use the same blocks and write to allocated arrays."
+    ]
     if "search" in raw:
         found = raw["search"]
         for count, title in (("1", "one label"), ("2", "two labels")):
@@ -251,7 +214,7 @@ def score(raw: Raw) -> Score:
             checks.append(Check(f"recall@10 of the index, {title}", recall, "at least", 0.95, digits=3))
         tables.append(
             Table(
-                ("search", "exact", "through the index"),
+                ("search", "exact", "with the index"),
                 [
                     (title, *(f"{_median(found, count, kind):.0f} ms" for kind in ("exact_seconds", "index_seconds")))
                     for count, title in (("1", "one label"), ("2", "two labels"))
@@ -259,9 +222,9 @@ def score(raw: Raw) -> Score:
             )
         )
         notes.append(
-            f"Search: {raw['indexed_images']:,} images of `scenes`, by a context tower with memory trained on "
-            f"{raw['trained_images']:,} of them. The totals of all images took {found['totals_seconds']:.1f} s, the "
-            f"index {found['build_seconds']:.0f} s."
+            f"Search: {raw['indexed_images']:,} images of `scenes`, with a context tower and label weights trained on "
+            f"{raw['trained_images']:,} of them. Computing the totals of all images took "
+            f"{found['totals_seconds']:.1f} s, building the index {found['build_seconds']:.0f} s."
         )
     return Score(checks, tables, notes)
 
@@ -277,15 +240,11 @@ _PARTS: dict[str, Callable[[Sizes], Any]] = {
     "search": search,
 }
 
-USING = Benchmark(
-    "using",
-    "Suggestions for all images cost little more than their matrix products, and nobody waits for those of one.",
+INFERENCE = Benchmark(
+    "inference",
+    "Suggestions for all images cost little more than the matrix products; those for one image take milliseconds.",
     Sizes(),
     Sizes(2_000, 300, 1, 20, 20_000, 1, 3_000, 500, 60, 10),
     measure,
     score,
 )
-
-
-if __name__ == "__main__":
-    print(json.dumps(_PARTS[sys.argv[1]](Sizes(**json.loads(sys.argv[2])))))

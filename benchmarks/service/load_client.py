@@ -1,20 +1,13 @@
-"""A client that loads a service: HTTP/1.1 by hand over kept connections, on one event loop (uvloop where it is there).
+"""A client that puts load on an HTTP service: keep-alive connections on one event loop (uvloop if installed).
 
-It runs in a process of its own, on the same cores as the service:
-
-    python -m benchmarks.service.load_client URL BODIES.jsonl '{"connections": 16, "seconds": 10}'   as fast as answers come
-    python -m benchmarks.service.load_client URL BODIES.jsonl '{"rate": 200, "seconds": 10}'         so many a second, whatever comes
-
-At a rate, requests arrive at random moments (exponential gaps), whether or not earlier ones are answered, and a time
-counts from the moment a request was due: a service that stalls is not spared the requests that a waiting client would
-have held back.
+It either keeps a number of connections busy, or sends requests at a given rate. At a rate, requests arrive at random
+times (exponential gaps) whether or not earlier ones were answered, and latency counts from the time a request was due.
+A service that stalls therefore still receives the requests that a waiting client would have held back.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
@@ -26,9 +19,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+PERCENTILES = ("0", "25", "50", "75", "90", "95", "99", "99.9", "100")
+
 
 class Connection(asyncio.Protocol):
-    """One request at a time."""
+    """A connection that sends one request at a time."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport
@@ -37,17 +32,17 @@ class Connection(asyncio.Protocol):
         self.open = True
 
     async def ask(self, request: bytes) -> int:
-        """The status of the answer, when all of it is there."""
+        """Send a request and return the status of the complete answer."""
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._answer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ready."""
+        """Keep the transport."""
         self._transport = transport  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
-        """A piece of an answer."""
+        """Collect an answer until it is complete."""
         self._received += data
         head, end, body = self._received.partition(b"\r\n\r\n")
         if not end:
@@ -60,19 +55,19 @@ class Connection(asyncio.Protocol):
             answer.set_result(int(head[9:12]))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """A request without an answer is lost."""
+        """Fail the request that has no answer yet."""
         self.open = False
         if self._answer is not None:
             self._answer.set_exception(error or ConnectionError("closed before the answer"))
 
     def close(self) -> None:
-        """No more requests."""
+        """Close the connection."""
         self._transport.close()
 
 
 @dataclass
 class Load:
-    """Requests to one URL, in turn with each of some bodies; what became of them is counted."""
+    """Requests to one URL that cycle through ``bodies``, with their statuses and latencies."""
 
     url: str
     bodies: list[str]
@@ -87,29 +82,28 @@ class Load:
         self._idle: deque[Connection] = deque()
         self.statuses: dict[str, int] = {}
         self.seconds: list[float] = []
-        self.due: list[float] = []
 
     async def saturate(self, connections: int, seconds: float) -> None:
-        """Each connection asks again as soon as it is answered."""
+        """Send the next request on each connection as soon as the last is answered."""
         start = perf_counter()
 
         async def ask_on() -> None:
             while perf_counter() - start < seconds:
-                await self._ask(perf_counter(), start)
+                await self._ask(perf_counter())
 
         await asyncio.gather(*(ask_on() for _ in range(connections)))
 
     async def at_rate(self, rate: float, seconds: float) -> None:
-        """Requests arrive at random, ``rate`` a second on average."""
+        """Send requests at random times, on average ``rate`` per second."""
         gaps = np.random.default_rng(0).exponential(1.0 / rate, int(rate * seconds))
         start = perf_counter()
         tasks = []
         for due in start + np.cumsum(gaps):
             await asyncio.sleep(due - perf_counter())
-            tasks.append(asyncio.create_task(self._ask(due, start)))
+            tasks.append(asyncio.create_task(self._ask(due)))
         await asyncio.gather(*tasks)
 
-    async def _ask(self, due: float, start: float) -> None:
+    async def _ask(self, due: float) -> None:
         try:
             connection = await self._connection()
             status = str(await connection.ask(next(self._requests)))
@@ -118,7 +112,6 @@ class Load:
             status = type(error).__name__
         self.statuses[status] = self.statuses.get(status, 0) + 1
         self.seconds.append(perf_counter() - due)
-        self.due.append(due - start)
 
     async def _connection(self) -> Connection:
         while self._idle:
@@ -134,6 +127,21 @@ class Load:
             connection.close()
 
 
+def run_load(url: str, bodies: str, how: dict[str, Any]) -> dict[str, Any]:
+    """Load ``url`` with the lines of the file ``bodies``.
+
+    ``how`` has the arguments of `Load.saturate` or of `Load.at_rate`.
+    """
+    return _run(_load(url, Path(bodies).read_text(encoding="utf-8").splitlines(), how))
+
+
+def digest(values: list[float]) -> dict[str, Any]:
+    """Return count, mean and percentiles of the values."""
+    found = np.percentile(values, [float(share) for share in PERCENTILES])
+    percentiles = dict(zip(PERCENTILES, found.round(4).tolist(), strict=True))
+    return {"count": len(values), "mean": round(float(np.mean(values)), 4), "percentiles": percentiles}
+
+
 async def _load(url: str, bodies: list[str], how: dict[str, Any]) -> dict[str, Any]:
     load = Load(url, bodies)
     work = load.at_rate if "rate" in how else load.saturate
@@ -144,8 +152,7 @@ async def _load(url: str, bodies: list[str], how: dict[str, Any]) -> dict[str, A
     return {
         "elapsed": elapsed,
         "statuses": load.statuses,
-        "milliseconds": [round(1e3 * one, 2) for one in load.seconds],
-        "due": [round(one, 3) for one in load.due],
+        "milliseconds": digest([round(1e3 * one, 2) for one in load.seconds]),
     }
 
 
@@ -159,8 +166,3 @@ def _run(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
         pass
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(work)
-
-
-if __name__ == "__main__":
-    lines = Path(sys.argv[2]).read_text(encoding="utf-8").splitlines()
-    print(json.dumps(_run(_load(sys.argv[1], lines, json.loads(sys.argv[3])))))

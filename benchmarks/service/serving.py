@@ -1,4 +1,4 @@
-"""The service under load on this machine: single images against thousands of labels, and a swap of models meanwhile."""
+"""The HTTP service under load: latency of single images at a steady rate, also while the model is replaced."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, say
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import zipf
-from benchmarks.service.inference import context_model
-from vse_ens.config import configure
+from benchmarks.core.models import random_context_model, save_random_model
+from benchmarks.core.process import call
+from benchmarks.service.load_client import run_load
 from vse_ens.evaluate.calibration import Calibration, Temperature
-from vse_ens.model.store import StoredModel, save_model
 
 _DIMENSIONS = 128
 _TOP = 5
-_ASKED = 3_000  # different images, in turn
+_ASKED = 3_000  # number of different images
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     images: int = 112_000
     labels: int = 6_000
@@ -43,7 +43,7 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """As fast as it goes; at half of that; and at half of that with two swaps."""
+    """Measure at the highest rate, at half of it, and at half of it while the model is replaced twice."""
     raw: Raw = {**asdict(sizes), "skipped": []}
     with tempfile.TemporaryDirectory() as folder:
         path = _model(Path(folder) / "model", sizes)
@@ -52,15 +52,16 @@ def measure(sizes: Sizes) -> Raw:
         with _serving(path) as (process, address):
 
             def load(**how: float) -> dict[str, Any]:
-                return _load(f"{address}api/annotate", bodies, how)
+                found: dict[str, Any] = call(run_load, f"{address}api/annotate", str(bodies), how)
+                return found
 
             load(connections=sizes.connections, seconds=sizes.warm_seconds)
-            say("as fast as answers come")
+            log("at the highest rate")
             raw["saturated"] = load(connections=sizes.connections, seconds=sizes.saturated_seconds)
             raw["rate"] = _rate(raw["saturated"]) / 2
-            say(f"at half of it, {raw['rate']:.0f} a second")
+            log(f"at half of it, {raw['rate']:.0f} per second")
             raw["steady"] = load(rate=raw["rate"], seconds=sizes.steady_seconds)
-            say("the same with a model swapped in twice: by a signal, and by a call")
+            log("the same while the model is replaced twice, by a signal and by a request")
             swaps = threading.Thread(target=_swap, args=(process, address, sizes.steady_seconds / 3))
             swaps.start()
             raw["swapped"] = load(rate=raw["rate"], seconds=sizes.steady_seconds)
@@ -70,19 +71,11 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def _model(path: Path, sizes: Sizes) -> Path:
-    """Random numbers in the shape of a trained model of the default preset, confidences included."""
+    """Save a random model of the default preset with calibrated confidences."""
     data = zipf(sizes.images, sizes.labels)
-    model = context_model(data, _DIMENSIONS)
     knots = np.linspace(0.0, 1.0, 32, dtype=np.float32)
     calibration = Calibration(Temperature(1.0, 0.0), knots, knots)
-    settings = {
-        "config": configure("context", dimensions=_DIMENSIONS).to_dict(),
-        "preset": "context",
-        "training": {"memory_weight": model.memory_weight, "memory_regularization": None, "generations": 0},
-        "validation": None,
-    }
-    save_model(path, StoredModel(settings, {**model.arrays(), **calibration.arrays()}, data, "made up"))
-    return path
+    return save_random_model(path, random_context_model(data, _DIMENSIONS), data, calibration.arrays())
 
 
 def _bodies(sizes: Sizes) -> Iterator[str]:
@@ -93,23 +86,16 @@ def _bodies(sizes: Sizes) -> Iterator[str]:
 
 @contextmanager
 def _serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``vse serve`` as a user starts it, its log thrown away."""
+    """Run ``vse serve`` with default settings, without its log."""
     command = [sys.executable, "-m", "vse_ens", "serve", str(model), "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
-            told = ""
-            while not told.endswith("}\n") and (line := process.stdout.readline() if process.stdout else ""):
-                told += line
-            yield process, json.loads(told)["address"]
+            printed = ""
+            while not printed.endswith("}\n") and (line := process.stdout.readline() if process.stdout else ""):
+                printed += line
+            yield process, json.loads(printed)["address"]
         finally:
             process.terminate()
-
-
-def _load(url: str, bodies: Path, how: dict[str, float]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.service.load_client", url, str(bodies), json.dumps(how)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def _swap(process: subprocess.Popen[str], address: str, seconds: float) -> None:
@@ -134,49 +120,56 @@ def _lost(found: dict[str, Any]) -> int:
 
 
 def score(raw: Raw) -> Score:
-    """The 99th percentile at half the rate, and what a swap lost."""
+    """Return the 99th percentile at half the rate, and the requests lost while the model was replaced."""
     steady, swapped = raw["steady"], raw["swapped"]
     checks = [
         Check(
-            "one image at half the highest rate, the 99th percentile",
-            _percentile(steady, 99),
+            "one image at half the highest rate, 99th percentile",
+            _percentile(steady, "99"),
             "at most",
             25.0,
             unit=" ms",
             digits=1,
         ),
-        Check(f"requests lost in {raw['swaps']:.0f} swaps of the model", _lost(swapped), "at most", 0, digits=0),
-        Check("swaps", raw["swaps"], "at least", 2, digits=0),
+        Check(
+            f"requests lost in {raw['swaps']:.0f} model replacements",
+            _lost(swapped),
+            "at most",
+            0,
+            digits=0,
+        ),
+        Check("model replacements", raw["swaps"], "at least", 2, digits=0),
     ]
     rows = [
         (
             title,
-            f"{_rate(found):.0f} a second",
-            *(f"{_percentile(found, share):.1f} ms" for share in (50, 99, 99.9)),
+            f"{_rate(found):.0f} per second",
+            *(f"{_percentile(found, share):.1f} ms" for share in ("50", "99", "99.9")),
             f"{_lost(found)}",
         )
         for title, found in (
-            (f"as fast as answers come, {raw['connections']} connections", raw["saturated"]),
-            ("at half that rate", steady),
-            ("the same, with two swaps", swapped),
+            (f"highest rate, {raw['connections']} connections", raw["saturated"]),
+            ("half of that rate", steady),
+            ("the same, model replaced twice", swapped),
         )
     ]
     note = (
-        f"`POST /api/annotate` for one image of {raw['images']:,}, the best {_TOP} of {raw['labels']:,} labels with "
-        f"confidences; context tower with combinations and memory, k = {_DIMENSIONS}, made-up numbers. `vse serve` as "
-        "it comes, and on the same two cores the client, `benchmarks/load.py`: a process of its own, HTTP/1.1 by hand "
-        "on kept connections. At a rate requests arrive at random, and a time counts from the moment a request was due."
+        f"`POST /api/annotate` for one image of {raw['images']:,}, top {_TOP} of {raw['labels']:,} labels with "
+        f"confidences; context tower with label pairs and label weights, k = {_DIMENSIONS}, random numbers. "
+        "`vse serve` with default settings; the client (`benchmarks/service/load_client.py`) is another process on the "
+        "same two cores, with HTTP/1.1 keep-alive connections. At a given rate, requests arrive at random times, and "
+        "latency counts from the time a request is due."
     )
     return Score(checks, [Table(("", "answered", "median", "99 %", "99.9 %", "lost"), rows)], [note])
 
 
-def _percentile(found: dict[str, Any], share: float) -> float:
-    return float(np.percentile(found["milliseconds"], share))
+def _percentile(found: dict[str, Any], share: str) -> float:
+    return float(found["milliseconds"]["percentiles"][share])
 
 
 SERVING = Benchmark(
     "serving",
-    "One process answers hundreds of single images a second, in milliseconds, also while the model is swapped.",
+    "One process answers hundreds of single-image requests per second, also while the model is replaced.",
     Sizes(),
     Sizes(2_000, 300, 4, 0.5, 1.0, 2.0),
     measure,

@@ -1,1 +1,1 @@
-"""Speed of training, of reading and of evaluation."""
+"""Speed of training, reading and evaluation."""

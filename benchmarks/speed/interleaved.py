@@ -1,6 +1,6 @@
-"""Contestants that take turns in one run, so that a slow moment of the machine meets them all.
+"""Timing of several candidates that take turns in one run, so that a slow moment of the machine affects all of them.
 
-The best turn of each counts: what disturbs a turn can only make it slower.
+The best turn of each counts, because disturbances can only make a turn slower.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.core.benchmark import Raw, say
+from benchmarks.core.benchmark import Raw, log
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.tables import DRAWS, TRIES
@@ -22,37 +22,36 @@ from vse_ens.train.engines import make_engine
 from vse_ens.train.rounds import EpochPlan
 from vse_ens.train.shape import suited
 from vse_ens.train.state import padded
-from vse_ens.train.trainer import Trainer
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one contestant did in one turn."""
+    """The work of one candidate in one turn, and its time."""
 
     draws: int
     seconds: float
     plan_seconds: float = 0.0
-    """What shuffling and cutting the epoch took, of which a turn of some rounds owes its share."""
+    """Time to shuffle and partition the epoch. A turn of some rounds is charged its share."""
     epoch_draws: int = 1
     refresh_seconds: float = 0.0
     tries: int = 0
     loss: float = 0.0
-    """Mean over draws."""
+    """Mean per draw."""
 
 
-Contestant = Callable[[], Turn]
+Candidate = Callable[[], Turn]
 
 CONTEXT_START = 2
-"""Epochs that the context tower is trained for before a contest: it learns fast, and an epoch is long."""
+"""Epochs of training before the context tower is timed: it learns fast, and an epoch is long."""
 
 
-class Training:
-    """A configuration in training, a turn at a time: rounds of the real engine, one after another, epoch by epoch."""
+class TrainingTurns:
+    """Training in turns: each runs the next rounds of the real engine."""
 
     def __init__(
         self, config: Config, data: Annotations, start: Embeddings, workers: Workers, rounds: int | None = None
     ) -> None:
-        """Start from a copy of ``start``; a turn has so many ``rounds``, or a whole epoch."""
+        """Start from a copy of ``start``. A turn is ``rounds`` rounds, or an epoch if None."""
         self._config = suited(config, data)
         self._data = data
         self._engine = make_engine(self._config, data, padded(start), workers)
@@ -91,37 +90,29 @@ class Training:
         self._round = 0
 
 
-def trained(data: Annotations, config: Config, epochs: int) -> Embeddings:
-    """Vectors to start a contest from: of a model, not of its random start."""
-    trainer = Trainer(config.override(epochs=epochs), data)
-    for _ in trainer.epochs():
-        pass
-    return trainer.embeddings
-
-
-def hold(contestants: Mapping[str, Contestant], repeats: int) -> dict[str, list[dict[str, Any]]]:
-    """A turn to warm up (kernels compile) that does not count, then ``repeats`` turns of each, one after the other."""
-    for name, take_turn in contestants.items():
-        say(f"warming up {name}")
+def interleave(candidates: Mapping[str, Candidate], repeats: int) -> dict[str, list[dict[str, Any]]]:
+    """Return ``repeats`` turns of each candidate, taken alternately after one uncounted turn that compiles kernels."""
+    for name, take_turn in candidates.items():
+        log(f"warming up {name}")
         take_turn()
-    turns: dict[str, list[dict[str, Any]]] = {name: [] for name in contestants}
+    turns: dict[str, list[dict[str, Any]]] = {name: [] for name in candidates}
     for number in range(repeats):
-        say(f"turn {number + 1} of {repeats}")
-        for name, take_turn in contestants.items():
+        log(f"turn {number + 1} of {repeats}")
+        for name, take_turn in candidates.items():
             turns[name].append(asdict(take_turn()))
     return turns
 
 
 def cost(turn: Raw) -> float:
-    """Seconds a draw, with its share of the plan of the epoch."""
+    """Return seconds per draw, including a share of the epoch's plan."""
     return float(turn["seconds"] / turn["draws"] + turn["plan_seconds"] / turn["epoch_draws"])
 
 
 def best(turns: list[Raw]) -> Raw:
-    """The turn that counts."""
+    """Return the turn with the lowest cost."""
     return min(turns, key=cost)
 
 
 def thousands(turns: list[Raw]) -> str:
-    """The best rate, in thousands of draws a second."""
+    """Return the best rate in thousands of draws per second."""
     return f"{1e-3 / cost(best(turns)):,.0f}"

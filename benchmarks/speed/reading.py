@@ -1,63 +1,66 @@
-"""Reading 10 million pairs into `Annotations`, beside what Polars alone needs to read them and drop duplicates.
+"""Reading pairs into `Annotations`, compared with Polars reading them and dropping duplicates.
 
-    python -m benchmarks reading
-
-Every measurement is a process of its own, the best of three, taken in turn. Memory is the peak resident size above that
-after the imports. Limits: three times Polars' time, and three times the bytes of the arrays that result.
+Every measurement is a child process; the best of three counts, taken alternately. RAM is the peak resident size minus
+the size after the imports.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import subprocess
-import sys
+import tempfile
 import time
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-PAIRS, IMAGES, LABELS = 10_000_000, 1_000_000, 20_000
-REPEATS = 3
-LIMIT = 3.0
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
+from benchmarks.core.process import call, peak_bytes, resident_bytes
+
+_REPEATS = 3
+_LIMIT = 3.0
 
 
-def run(folder: Path, pairs: int = PAIRS, images: int = IMAGES, labels: int = LABELS) -> dict[str, Any]:
-    """Make the files in ``folder``, measure, and return the result as it is stored."""
-    files = make_files(folder, pairs, images, labels)
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a run."""
+
+    pairs: int
+    images: int
+    labels: int
+
+
+def measure(sizes: Sizes) -> Raw:
+    """Return the best time and RAM of both readers on every format."""
     best: dict[str, dict[str, float]] = {}
-    for _ in range(REPEATS):
-        for name, file in files.items():
-            for who in ("polars", "vse-ens"):
-                taken = _in_process(who, file)
-                known = best.setdefault(f"{name} {who}", taken)
-                best[f"{name} {who}"] = {key: min(known[key], taken[key]) for key in taken}
-    ours, theirs = best["parquet vse-ens"], best["parquet polars"]
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_files(Path(folder), sizes)
+        for _ in range(_REPEATS):
+            for name, file in files.items():
+                for reader in ("polars", "vse-ens"):
+                    log(f"{reader}, {name}")
+                    taken = call(read_once, reader, str(file))
+                    known = best.setdefault(f"{name} {reader}", taken)
+                    best[f"{name} {reader}"] = {key: min(known[key], taken[key]) for key in taken}
     return {
-        "pairs": pairs,
-        "images": images,
-        "labels": labels,
+        "pairs": sizes.pairs,
+        "images": sizes.images,
+        "labels": sizes.labels,
         "measured": best,
-        "time_ratio": ours["seconds"] / theirs["seconds"],
-        "memory_ratio": ours["peak_bytes"] / ours["result_bytes"],
-        "limit": LIMIT,
-        "machine": machine(),
+        "limit": _LIMIT,
+        "skipped": [],
     }
 
 
-def make_files(folder: Path, pairs: int, images: int, labels: int) -> dict[str, Path]:
-    """The same pairs as Parquet and CSV: Zipf-like labels, rows in no order."""
+def write_files(folder: Path, sizes: Sizes) -> dict[str, Path]:
+    """Write the same pairs as Parquet and CSV, with Zipf-distributed labels and rows in random order."""
     import polars as pl
 
     numbers = np.random.default_rng(0)
-    shares = 1.0 / np.arange(1, labels + 1)
+    shares = 1.0 / np.arange(1, sizes.labels + 1)
     frame = pl.DataFrame(
         {
-            "image": pl.Series(numbers.integers(images, size=pairs)),
-            "label": pl.Series(numbers.choice(labels, size=pairs, p=shares / shares.sum())),
+            "image": pl.Series(numbers.integers(sizes.images, size=sizes.pairs)),
+            "label": pl.Series(numbers.choice(sizes.labels, size=sizes.pairs, p=shares / shares.sum())),
         }
     ).select(
         image="img_" + pl.col("image").cast(pl.String).str.zfill(7),
@@ -69,52 +72,54 @@ def make_files(folder: Path, pairs: int, images: int, labels: int) -> dict[str, 
     return files
 
 
-def measure(who: str, file: Path) -> dict[str, float]:
-    """Read ``file`` in this process: seconds, bytes at the peak, bytes of the result."""
+def read_once(reader: str, path: str) -> dict[str, float]:
+    """Read a file in this process and return seconds, bytes at the peak and bytes of the result."""
     import polars as pl
     import pyarrow.csv
-    import pyarrow.parquet  # noqa: F401  # an import, not a part of reading
+    import pyarrow.parquet  # noqa: F401  # imported here so that reading does not include it
 
     from vse_ens.data.readers import read
 
-    before = _memory("VmRSS")
+    file = Path(path)
+    before = resident_bytes()
     start = time.perf_counter()
-    if who == "polars":
+    if reader == "polars":
         frame = (pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file)).unique()
         result = int(frame.estimated_size())
     else:
         result = read(file).nbytes
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak_bytes": _memory("VmHWM") - before, "result_bytes": result}
+    return {"seconds": seconds, "peak_bytes": peak_bytes() - before, "result_bytes": result}
 
 
-def machine() -> dict[str, Any]:
-    """Where this was measured."""
-    return {
-        "platform": platform.platform(),
-        "cores": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "polars", "pyarrow")},
-    }
+def score(raw: Raw) -> Score:
+    """Return the time relative to Polars, and the RAM relative to the result."""
+    measured = raw["measured"]
+    ours, theirs = measured["parquet vse-ens"], measured["parquet polars"]
+    ram = ours["peak_bytes"] / ours["result_bytes"]
+    checks = [
+        Check("Parquet: time / time of Polars", ours["seconds"] / theirs["seconds"], "at most", raw["limit"]),
+        Check("Parquet: peak RAM / size of the resulting arrays", ram, "at most", raw["limit"]),
+    ]
+    rows = [
+        (
+            name,
+            f"{taken['seconds']:.2f} s",
+            f"{taken['peak_bytes'] / 1e6:,.0f} MB",
+            f"{taken['result_bytes'] / 1e6:,.0f} MB",
+        )
+        for name, taken in measured.items()
+    ]
+    size = f"{raw['pairs']:,} pairs, {raw['images']:,} images, {raw['labels']:,} labels"
+    notes = [f"{size}; best of {_REPEATS} processes each."]
+    return Score(checks, [Table(("", "time", "peak RAM", "result"), rows)], notes)
 
 
-def _in_process(who: str, file: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.speed.reading", who, str(file)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    taken: dict[str, float] = json.loads(done.stdout)
-    return taken
-
-
-def _memory(field: str) -> int:
-    """Bytes resident now or at the peak; `getrusage` would count the peak of the process that started this one."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status[field].split()[0]) * 1024
-
-
-def main() -> None:
-    """Measure one reader in this process: how `run` calls itself."""
-    print(json.dumps(measure(sys.argv[1], Path(sys.argv[2]))))
-
-
-if __name__ == "__main__":
-    main()
+READING = Benchmark(
+    "reading",
+    "Reading pairs takes at most three times as long as Polars takes to read them and drop duplicates.",
+    Sizes(pairs=10_000_000, images=1_000_000, labels=20_000),
+    Sizes(pairs=10_000, images=1_000, labels=1_000),
+    measure,
+    score,
+)

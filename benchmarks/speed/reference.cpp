@@ -1,5 +1,5 @@
-// The nearest thing to the limit: the update of the `uniform` sampler with the logistic loss and the id tower, with the
-// negatives drawn beforehand, compiled for the machine it runs on. Built and timed by benchmarks/yardstick.py.
+// An upper bound on speed: the update of the `uniform` sampler with the logistic loss and the id tower, with negatives
+// drawn in advance, compiled for the machine it runs on. Built and timed by benchmarks/speed/reference.py.
 #include <cmath>
 #include <cstdint>
 
@@ -38,16 +38,16 @@ extern "C" double train(float* __restrict image_vectors, float* __restrict label
       for (int f = 0; f < kDimensions; ++f) difference += vector[f] * (p[f] - n[f]);
       const float decay = std::exp(-std::fabs(difference));
       total += std::log1p(decay) + (difference < 0 ? -difference : 0.0f);
-      const float reach = rate * (difference > 0 ? decay / (1.0f + decay) : 1.0f / (1.0f + decay));
+      const float step_scale = rate * (difference > 0 ? decay / (1.0f + decay) : 1.0f / (1.0f + decay));
 #pragma GCC ivdep
       for (int f = 0; f < kDimensions; ++f) {
         const float v = vector[f], a = p[f], b = n[f];
-        vector[f] = shrink * v + reach * (a - b);
-        p[f] = shrink * a + reach * v;
-        n[f] = shrink * b - reach * v;
+        vector[f] = shrink * v + step_scale * (a - b);
+        p[f] = shrink * a + step_scale * v;
+        n[f] = shrink * b - step_scale * v;
       }
-      *bp = shrink_bias * *bp + reach;
-      *bn = shrink_bias * *bn - reach;
+      *bp = shrink_bias * *bp + step_scale;
+      *bn = shrink_bias * *bn - step_scale;
     }
     for (int f = 0; f < kDimensions; ++f) row[f] = vector[f];
   }

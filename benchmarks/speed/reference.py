@@ -1,4 +1,4 @@
-"""The C++ yardstick: building it, and running it as a contestant."""
+"""The C++ reference implementation of the `uniform` update: building it, and running it as a candidate."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SOURCE = Path(__file__).with_name("reference.cpp")
 
 
 def compiler() -> str | None:
-    """The compiler and its version, or None where there is none."""
+    """Return the compiler, its version and flags, or None if it is not installed."""
     if shutil.which(COMPILER) is None:
         return None
     shown = subprocess.run([COMPILER, "--version"], check=True, capture_output=True, text=True).stdout
     return f"{shown.splitlines()[0]}, {' '.join(FLAGS)}"
 
 
-class Yardstick:
-    """One epoch a turn, in a random order; order and negatives are drawn beforehand, outside the time."""
+class Reference:
+    """One epoch per turn, in random order. Order and negatives are drawn in advance and not timed."""
 
     def __init__(self, config: Config, data: Annotations, start: Embeddings) -> None:
         self._train = _build(config.dimensions)
@@ -66,29 +66,30 @@ class Yardstick:
 
 
 def uniform_negatives(data: Annotations, images: NDArray[np.int64], streams: Streams) -> NDArray[np.int32]:
-    """A label the image has not for every pair, in the order in which ``images`` are visited."""
+    """Return, for every pair, a label that its image lacks, in the order in which ``images`` are visited."""
     labels = len(data.labels)
     owners = np.repeat(images, data.labels_per_image[images])
     pairs = data.image_numbers() * np.int64(labels) + data.indices
     drawn = streams.below(np.full(len(owners), labels))
     attempt = 0
-    while len(known := np.flatnonzero(_among(owners * labels + drawn, pairs))):
+    while len(known := np.flatnonzero(_contains(owners * labels + drawn, pairs))):
         attempt += 1
         drawn[known] = streams.child(attempt).below(np.full(len(known), labels))
     return drawn.astype(np.int32)
 
 
-def _among(keys: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _contains(keys: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
     places = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
     return np.asarray(ascending[places] == keys)
 
 
 def _build(dimensions: int) -> ctypes._NamedFuncPointer:
     with tempfile.TemporaryDirectory() as folder:
-        compiled, library = Path(folder, "yardstick.o"), Path(folder, "yardstick.so")
+        compiled, library = Path(folder, "reference.o"), Path(folder, "reference.so")
         compile_only = [COMPILER, *FLAGS, f"-DDIMENSIONS={dimensions}", "-fPIC", "-c", str(_SOURCE)]
         subprocess.run([*compile_only, "-o", str(compiled)], check=True)
-        # Linked without -ffast-math, which would make the whole process flush tiny numbers to zero, rivals included.
+        # Linked without -ffast-math, which would flush denormal numbers to zero in the whole process, other candidates
+        # included.
         subprocess.run([COMPILER, "-shared", str(compiled), "-o", str(library)], check=True)
         function = ctypes.CDLL(str(library)).train
     floats, whole, small = (np.ctypeslib.ndpointer(kind, flags="C") for kind in (np.float32, np.int64, np.int32))

@@ -1,4 +1,4 @@
-"""How long a person waits: for the import, and for the first training call with its compiling."""
+"""Time of the import, and of the first training call including compilation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, say
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, log
 
 _IMPORT = "import time; start = time.perf_counter(); import vse_ens; print(time.perf_counter() - start)"
-# Whatever `fit` imports on first use is part of the wait.
+# Includes what `fit` imports on first use.
 _TRAIN = """
 import sys, time
 from vse_ens.data.scenes import scenes
@@ -25,7 +25,7 @@ print(time.perf_counter() - start)
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     imports: int = 5
     trainings: int = 3
@@ -33,13 +33,13 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Seconds of every process."""
+    """Return the seconds of every process."""
     raw: Raw = {"images": sizes.images, "import": [], "cold": [], "warm": [], "skipped": []}
-    say(f"import, {sizes.imports} times")
+    log(f"import, {sizes.imports} times")
     for _ in range(sizes.imports):
         raw["import"].append(_seconds(_IMPORT))
     for number in range(sizes.trainings):
-        say(f"first training call, {number + 1} of {sizes.trainings}")
+        log(f"first training call, {number + 1} of {sizes.trainings}")
         with tempfile.TemporaryDirectory() as cache:
             for state in ("cold", "warm"):
                 raw[state].append(_seconds(_TRAIN, str(sizes.images), NUMBA_CACHE_DIR=cache))
@@ -53,14 +53,14 @@ def _seconds(code: str, *arguments: str, **environment: str) -> float:
 
 
 def score(raw: Raw) -> Score:
-    """The best of each."""
+    """Return the best time of each."""
     checks = [
         Check("`import vse_ens`", min(raw["import"]), "at most", 0.3, unit=" s"),
-        Check("first training call, nothing compiled before", min(raw["cold"]), "at most", 15.0, unit=" s"),
-        Check("first training call of a process, compiled before", min(raw["warm"]), "at most", 2.0, unit=" s"),
+        Check("first training call, no compiled kernels", min(raw["cold"]), "at most", 15.0, unit=" s"),
+        Check("first training call of a process, compiled kernels", min(raw["warm"]), "at most", 2.0, unit=" s"),
     ]
     note = (
-        f"The best of {len(raw['import'])} and of {len(raw['cold'])} processes; one epoch of the `vse-ens` preset on "
+        f"Best of {len(raw['import'])} and {len(raw['cold'])} processes; one epoch of the `vse-ens` preset on "
         f"`scenes` with {raw['images']:,} images."
     )
     return Score(checks, notes=[note])
@@ -68,7 +68,7 @@ def score(raw: Raw) -> Score:
 
 START = Benchmark(
     "start",
-    "Nobody waits long for the first result.",
+    "The import and the first training call are fast.",
     Sizes(),
     Sizes(imports=1, trainings=1, images=200),
     measure,

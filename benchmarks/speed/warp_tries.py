@@ -1,11 +1,11 @@
-"""WARP's tries for one step as training goes on: the paper's figure 1, and its reason to draw otherwise."""
+"""Labels that WARP tries per draw, by epoch: the paper's figure 1, which motivates its sampler."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
-from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, say
+from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.config import Config, preset
 from vse_ens.data.annotations import Annotations
@@ -18,7 +18,7 @@ _SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 100)
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: so many epochs of each preset, or as many as fit into the time."""
+    """Sizes of a run. Training ends after ``epochs`` epochs or ``seconds`` seconds."""
 
     real: tuple[str, ...]
     scenes_images: int
@@ -29,14 +29,14 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """The epochs' counts on every data set."""
+    """Return the counts of each epoch on every data set."""
     found, skipped = real(sizes.real)
     sets = {name: data.leave_one_out(seed=0).train for name, data in found.items()}
     sets["scenes"] = scenes(sizes.scenes_images, sizes.scenes_labels)
     curves = {}
     for name, data in sets.items():
         for method in sizes.presets:
-            say(f"{method} on {name}: {data!r}")
+            log(f"{method} on {name}: {data!r}")
             curves[f"{name}, {method}"] = _curve(preset(method), data, sizes)
     return {"curves": curves, "skipped": skipped}
 
@@ -52,7 +52,7 @@ def _curve(config: Config, data: Annotations, sizes: Sizes) -> Raw:
 
 
 def score(raw: Raw) -> Score:
-    """Tries a draw, by epoch."""
+    """Return tries per draw by epoch."""
     curves = raw["curves"]
     longest = max(len(curve["epochs"]) for curve in curves.values())
     shown = [epoch for epoch in _SHOWN if epoch <= longest]
@@ -60,7 +60,7 @@ def score(raw: Raw) -> Score:
         (f"{name} ({curve['labels']:,} labels)", *(_tries(curve["epochs"], epoch) for epoch in shown))
         for name, curve in curves.items()
     ]
-    notes = ["Labels looked at for one step, mean of an epoch; `-` where the time given was over before."]
+    notes = ["Labels tried per draw, mean of an epoch; `-` if the time limit came first."]
     return Score(tables=[Table(("data", *(f"epoch {epoch}" for epoch in shown)), rows)], notes=notes)
 
 
@@ -70,9 +70,9 @@ def _tries(epochs: list[Raw], number: int) -> str:
     return f"{epochs[number - 1]['tries'] / epochs[number - 1]['draws']:.1f}"
 
 
-TRIES = Benchmark(
-    "tries",
-    "The better a WARP model is, the more labels it must look at to find one that teaches it anything.",
+WARP_TRIES = Benchmark(
+    "warp-tries",
+    "The better a WARP model, the more labels it tries per draw until one violates the margin.",
     Sizes(("iaprtc12", "openimages_v1val_sample"), 20_000, 6_000, epochs=100, seconds=25.0),
     Sizes(("iaprtc12",), 500, 300, epochs=2, seconds=5.0),
     measure,

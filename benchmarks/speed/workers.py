@@ -1,4 +1,4 @@
-"""Two workers against one; the model is the same to the byte."""
+"""Training speed of two workers relative to one; both give the same model."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, say
-from benchmarks.speed.interleaved import CONTEXT_START, Contestant, Training, Turn, best, cost, hold, thousands, trained
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
+from benchmarks.core.models import trained_embeddings
+from benchmarks.speed.interleaved import (
+    CONTEXT_START,
+    Candidate,
+    TrainingTurns,
+    Turn,
+    best,
+    cost,
+    interleave,
+    thousands,
+)
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.scenes import scenes
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers, available_cores
 
-# Rounds of a turn: a whole epoch, but of softmax, which does 33 times the work a draw. `context` is the preset's.
+# Configuration and rounds per turn: an epoch, except with the softmax loss, which does 33 times the work per draw.
+# `context` is the engine of that preset.
 _KINDS: dict[str, tuple[Config, int | None]] = {
     "uniform": (Config(sampler="uniform", loss="logistic"), None),
     "vse-ens": (Config(sampler="vse-ens", loss="logistic"), None),
@@ -25,7 +36,7 @@ _KINDS: dict[str, tuple[Config, int | None]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Sizes of a run."""
 
     images: int
     labels: int
@@ -36,39 +47,39 @@ class Sizes:
 
 
 class SideBySide:
-    """Two trainings that share nothing, on two threads: what two cores of this machine give at the very most."""
+    """Two independent trainings on two threads: an upper bound on the speed of two cores of this machine."""
 
     def __init__(self, config: Config, data: Annotations, start: Embeddings, worker: Workers) -> None:
-        self._pair = [Training(config, data, start, worker) for _ in range(2)]
+        self._pair = [TrainingTurns(config, data, start, worker) for _ in range(2)]
         self._pool = ThreadPoolExecutor(2)
 
     def __call__(self) -> Turn:
         """Take one turn."""
         started = time.perf_counter()
-        turns = list(self._pool.map(Training.__call__, self._pair))
+        turns = list(self._pool.map(TrainingTurns.__call__, self._pair))
         return Turn(sum(turn.draws for turn in turns), time.perf_counter() - started)
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Turns of every kind with one worker and with two, from one set of trained vectors."""
+    """Return turns of every kind with one worker and with two, which start from the same trained vectors."""
     if available_cores() < 2:
-        return {"skipped": ["All of it: this process may use one core only."]}
+        return {"skipped": ["Everything: this process may use only one core."]}
     data = scenes(sizes.images, sizes.labels)
-    say(f"{data!r}, k = {sizes.dimensions}: {sizes.start_epochs} epochs to start from")
+    log(f"{data!r}, k = {sizes.dimensions}: training {sizes.start_epochs} epochs to start from")
     uniform = _KINDS["uniform"][0].override(dimensions=sizes.dimensions)
-    start = trained(data, uniform, sizes.start_epochs)
+    start = trained_embeddings(data, uniform, sizes.start_epochs)
     with Workers(1) as one, Workers(2) as two:
-        contestants: dict[str, Contestant] = {
-            "alone": Training(uniform, data, start, one),
+        candidates: dict[str, Candidate] = {
+            "alone": TrainingTurns(uniform, data, start, one),
             "side by side": SideBySide(uniform, data, start, one),
         }
         for name in sizes.kinds:
             config, rounds = _KINDS[name]
             config = config.override(dimensions=sizes.dimensions)
-            begin = trained(data, config, CONTEXT_START) if config.has_context else start
+            begin = trained_embeddings(data, config, CONTEXT_START) if config.has_context else start
             for workers in (one, two):
-                contestants[f"{name} {workers.count}"] = Training(config, data, begin, workers, rounds)
-        turns = hold(contestants, sizes.turns)
+                candidates[f"{name} {workers.count}"] = TrainingTurns(config, data, begin, workers, rounds)
+        turns = interleave(candidates, sizes.turns)
     return {
         "images": len(data.images),
         "labels": len(data.labels),
@@ -81,20 +92,20 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def score(raw: Raw) -> Score:
-    """Two workers over one, by best turns."""
+    """Return the speed of two workers relative to one, by best turns."""
     if "turns" not in raw:
         return Score()
     turns = raw["turns"]
 
-    def gain(one: str, two: str) -> float:
+    def speedup(one: str, two: str) -> float:
         return cost(best(turns[one])) / cost(best(turns[two]))
 
-    limit = gain("alone", "side by side")
+    limit = speedup("alone", "side by side")
     checks, rows = (
         [],
         [
             (
-                "two trainings that share nothing",
+                "two independent trainings",
                 thousands(turns["alone"]),
                 thousands(turns["side by side"]),
                 f"{limit:.2f}",
@@ -102,15 +113,15 @@ def score(raw: Raw) -> Score:
         ],
     )
     for name in raw["kinds"]:
-        ratio = gain(f"{name} 1", f"{name} 2")
-        checks.append(Check(f"`{name}`, two workers over one", ratio, "at least", 1.6))
+        ratio = speedup(f"{name} 1", f"{name} 2")
+        checks.append(Check(f"`{name}`: two workers / one", ratio, "at least", 1.6))
         rows.append((name, thousands(turns[f"{name} 1"]), thousands(turns[f"{name} 2"]), f"{ratio:.2f}"))
     size = f"{raw['images']:,} images, {raw['labels']:,} labels, {raw['pairs']:,} pairs, k = {raw['dimensions']}"
     note = (
-        f"{size}; the best of {len(turns['alone'])} turns each. In the same run, two trainings that share nothing were "
-        f"{limit:.2f} times as fast as one: that is what two cores gave, and 2.00 only where both were idle."
+        f"{size}; best of {len(turns['alone'])} turns each. In the same run, two independent trainings were "
+        f"{limit:.2f} times as fast as one: the most that two cores could give. It is 2.00 only if both are idle."
     )
-    return Score(checks, [Table(("thousand draws a second", "one worker", "two workers", "ratio"), rows)], [note])
+    return Score(checks, [Table(("thousand draws per second", "one worker", "two workers", "ratio"), rows)], [note])
 
 
 WORKERS = Benchmark(

@@ -13,14 +13,15 @@ import pytest
 from benchmarks.accuracy import ablation, context, label_weights, partial_fit, sensitivity, vocabularies
 from benchmarks.core.benchmark import Benchmark, Check, Score
 from benchmarks.core.data_sets import REAL, real, zipf
-from benchmarks.core.report import DOCUMENT, rewritten, section
+from benchmarks.core.models import random_embeddings
+from benchmarks.core.report import DOCUMENT, fill_sections, section
 from benchmarks.core.results import Result, load, store
 from benchmarks.scale import shards
 from benchmarks.service import inference
 from benchmarks.speed import labels, samplers, workers
-from benchmarks.speed.interleaved import Training, Turn, best, cost, hold
-from benchmarks.speed.labels import Case, random_embeddings
-from benchmarks.speed.reference import Yardstick, uniform_negatives
+from benchmarks.speed.interleaved import TrainingTurns, Turn, best, cost, interleave
+from benchmarks.speed.labels import Case
+from benchmarks.speed.reference import Reference, uniform_negatives
 from benchmarks.suite import SUITE
 
 from benchmarks import __main__ as command
@@ -36,7 +37,7 @@ SMALL = Config(sampler="uniform", loss="logistic", dimensions=8)
 def test_the_page_shows_what_is_stored() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     sections = {name: section(benchmark, load(name)) for name, benchmark in SUITE.items()}
-    assert text == rewritten(text, sections), "run: python -m benchmarks report"
+    assert text == fill_sections(text, sections), "run: python -m benchmarks report"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_the_first_turn_does_not_count_and_contestants_alternate() -> None:
         taken.append(name)
         return Turn(1, 1.0)
 
-    turns = hold({"a": lambda: contestant("a"), "b": lambda: contestant("b")}, repeats=2)
+    turns = interleave({"a": lambda: contestant("a"), "b": lambda: contestant("b")}, repeats=2)
     assert taken == ["a", "b"] * 3
     assert {name: len(listed) for name, listed in turns.items()} == {"a": 2, "b": 2}
 
@@ -81,9 +82,12 @@ def test_a_result_comes_back_as_it_was_stored(tmp_path: Path) -> None:
 
 
 def test_the_page_needs_a_place_for_every_benchmark() -> None:
-    assert rewritten("a\n<!-- x -->\nold\n<!-- /x -->\nb", {"x": r"new \1"}) == "a\n<!-- x -->\nnew \\1\n<!-- /x -->\nb"
+    assert (
+        fill_sections("a\n<!-- x -->\nold\n<!-- /x -->\nb", {"x": r"new \1"})
+        == "a\n<!-- x -->\nnew \\1\n<!-- /x -->\nb"
+    )
     with pytest.raises(ValueError, match="<!-- y -->"):
-        rewritten("a", {"y": "new"})
+        fill_sections("a", {"y": "new"})
 
 
 def test_zipf_pairs_cover_all_images_and_favour_some_labels() -> None:
@@ -114,8 +118,8 @@ def test_the_yardstick_does_the_work_of_the_engine() -> None:
     data = zipf(images=2_000, labels=60)
     start = random_embeddings(data, SMALL.dimensions)
     with Workers(1) as worker:
-        ours = Training(SMALL, data, start, worker)
-        theirs = Yardstick(SMALL, data, start)
+        ours = TrainingTurns(SMALL, data, start, worker)
+        theirs = Reference(SMALL, data, start)
         for _ in range(3):
             our_turn, their_turn = ours(), theirs()
             assert our_turn.draws == their_turn.draws == data.pairs
@@ -125,7 +129,7 @@ def test_the_yardstick_does_the_work_of_the_engine() -> None:
 def test_a_turn_of_some_rounds_goes_on_where_the_last_one_ended() -> None:
     data = zipf(images=2_000, labels=60)
     with Workers(1) as worker:
-        training = Training(SMALL, data, random_embeddings(data, SMALL.dimensions), worker, rounds=2)
+        training = TrainingTurns(SMALL, data, random_embeddings(data, SMALL.dimensions), worker, rounds=2)
         draws = 0
         while draws < data.pairs:
             turn = training()
@@ -191,19 +195,19 @@ def test_context_is_held_to_its_floors_and_to_ease() -> None:
 def test_every_cell_of_the_ablation_is_a_model_and_the_last_tower_is_the_preset() -> None:
     configs = {cell: cell.config() for cell in ablation.GRID if cell.loss}
     assert len(set(configs.values())) == len(configs) == 2 * 10 + 4
-    assert configs[ablation.Cell("context + combinations + memory", "vse-ens", "softmax")] == configure("context")
+    assert configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")] == configure("context")
     assert all(config.validate and config.refit for config in configs.values())
 
 
 @pytest.mark.usefixtures("tiny")
 def test_ablation_shows_each_cell_and_what_the_sampler_adds() -> None:
     cells = [ablation.Cell("context", sampler, "softmax") for sampler in ("uniform", "vse-ens")]
-    raw = ablation.measure(ablation.Sizes(cells=(*cells, ablation.Cell("memory alone")), epochs=1))
+    raw = ablation.measure(ablation.Sizes(cells=(*cells, ablation.Cell("label weights alone")), epochs=1))
     grid, gains = ablation.score(_stored(raw)).tables
     assert [row[:3] for row in grid.rows] == [
         ("context", "softmax", "uniform"),
         ("", "", "vse-ens"),
-        ("memory alone", "", ""),
+        ("label weights alone", "", ""),
     ]
     assert sum(row[3].count("**") for row in grid.rows) >= 4
     plain, adaptive = (cell["mrr"] for cell in raw["sets"]["corel5k"]["cells"][:2])
@@ -223,7 +227,7 @@ def test_vocabularies_compare_after_as_many_epochs_and_as_much_time() -> None:
 
 
 def test_growth_keeps_images_and_labels_back(tiny: Annotations) -> None:
-    old, more = partial_fit.growth(tiny)
+    old, more = partial_fit.hold_back(tiny)
     assert old.pairs + more.pairs == tiny.pairs
     assert len(old.labels) == len(tiny.labels) - 5
     new = set(tiny.images) - set(old.images)
@@ -236,11 +240,11 @@ def test_growing_measures_and_judges() -> None:
     raw = partial_fit.measure(partial_fit.Sizes(presets=("context",), epochs=1))
     score = partial_fit.score(_stored(raw))
     assert [check.limit for check in score.checks] == [0.01, 0.2]
-    assert [row[2] for row in score.tables[0].rows] == ["before", "grown", "from scratch on all"]
+    assert [row[2] for row in score.tables[0].rows] == ["before", "updated", "from scratch"]
 
 
 def test_a_variation_differs_from_the_preset_in_one_setting(tiny: Annotations) -> None:
-    (_, base), *others = sensitivity.variations(tiny).items()
+    (_, base), *others = sensitivity.variants(tiny).items()
     for title, config in others:
         changed = {name for name, value in config.to_dict().items() if getattr(base, name) != value}
         assert changed == {title.split()[0]}
@@ -250,11 +254,11 @@ def test_a_variation_differs_from_the_preset_in_one_setting(tiny: Annotations) -
 @pytest.mark.usefixtures("tiny")
 def test_variations_that_are_kept_are_not_trained_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     base = configure("context", epochs=1)
-    tried = {"as it is": base, "patience 9": base.override(patience=9)}
-    monkeypatch.setattr(sensitivity, "variations", lambda _: tried)
+    tried = {"unchanged": base, "patience 9": base.override(patience=9)}
+    monkeypatch.setattr(sensitivity, "variants", lambda _: tried)
     shown = sensitivity.compare(tmp_path / "rows.jsonl", seeds=(0,))
     assert "| patience 9 | +0.0000 ± 0.0000 | +0.0000 |" in shown
-    monkeypatch.setattr(sensitivity, "attempt", None)
+    monkeypatch.setattr(sensitivity, "fit_and_rank", None)
     assert sensitivity.compare(tmp_path / "rows.jsonl", seeds=(0,)) == shown
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
 

@@ -14,9 +14,9 @@ def turn(*seconds: float, shares: list[list[float]] | None = None, held: int = 1
 
 
 def test_pairs_are_made_and_sorted_out_once(tmp_path: Path) -> None:
-    made = cluster.sort_out(str(tmp_path), 60, 50, 3)
+    made = cluster.write_and_partition(str(tmp_path), 60, 50, 3)
     assert (made["images"], made["shards"]) == (60, 3)
-    assert cluster.sort_out(str(tmp_path), 60, 50, 3)["pairs"] == made["pairs"]
+    assert cluster.write_and_partition(str(tmp_path), 60, 50, 3)["pairs"] == made["pairs"]
     assert len(list((tmp_path / "parts").glob("*.parquet"))) == 8
 
 
@@ -24,7 +24,7 @@ def test_epochs_count_as_often_as_the_preset_has_them() -> None:
     # The first epoch compiles; of the others five exchange eight times, and all that follow once.
     threads, clusters = turn(*[9.0] + [1.0] * 7), turn(*[99.0] + [4.0] * 4 + [1.25] * 3, held=110)
     case = {
-        "sorted out": {"seconds": 1.0, "peak_bytes": 1, "images": 10, "labels": 100, "pairs": 1_000, "shards": 4},
+        "partition": {"seconds": 1.0, "peak_bytes": 1, "images": 10, "labels": 100, "pairs": 1_000, "shards": 4},
         "threads": [threads, threads],
         "cluster": [clusters, turn(*[99.0] * 8)],
     }

@@ -25,16 +25,16 @@ def test_more_nodes_compute_less_and_move_more() -> None:
 # 200 Mbit/s, 33.6 MB, nodes of one core, rounds that hardly compute: what handing out alone took, and the round.
 @pytest.mark.parametrize(("nodes", "handing_out", "moving"), [(2, 1.43, 3.13), (4, 3.61, 6.04), (8, 5.01, 7.83)])
 def test_formula_and_simulation_are_near_what_was_measured(nodes: int, handing_out: float, moving: float) -> None:
-    case = Case(0, 80_000, 0, bytes_a_label=420, draws=1.0, nodes=nodes, cores=1, bytes_a_second=25e6, uneven=0.0)
-    assert case.handed_out * case.journey == pytest.approx(handing_out, rel=0.1)
+    case = Case(0, 80_000, 0, bytes_per_label=420, draws=1.0, nodes=nodes, cores=1, bytes_per_second=25e6, uneven=0.0)
+    assert case.distributions * case.transfer == pytest.approx(handing_out, rel=0.1)
     assert predict(case).moving == pytest.approx(moving, rel=0.1)
     assert simulate(case).moving == pytest.approx(moving, rel=0.1)
 
 
 def test_no_link_carries_the_tables_once_for_every_node() -> None:
     few, many = (replace(LARGE, nodes=nodes) for nodes in (16, 256))
-    assert many.handed_out < 2 * few.handed_out
-    assert many.gathered < 1.1 * few.gathered
+    assert many.distributions < 2 * few.distributions
+    assert many.collections < 1.1 * few.collections
 
 
 def test_the_table_has_a_row_for_every_preset_and_size() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.scale import network
-from benchmarks.scale.cost_model import SECONDS_A_BYTE_ACROSS, SHARE_OF_LINK, STEP, predict, simulate
+from benchmarks.scale import namespaces, network, transfer
+from benchmarks.scale.cost_model import SECONDS_PER_BYTE_ACROSS, SHARE_OF_LINK, STEP, predict, simulate
 
 from vse_ens.config import Config
-from vse_ens.run.pool import LocalPool, Merging
+from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train.shards.changes import shared_tables
 from vse_ens.train.trainer import Trainer
@@ -30,7 +30,7 @@ CASES = [found(nodes, labels, 1000) for nodes in (2, 4) for labels in (20_000, 8
 def test_the_formula_is_found_again() -> None:
     best = network.fit([*CASES, found(4, 20_000, 200)])
     assert best.share_of_link == pytest.approx(SHARE_OF_LINK)
-    assert best.seconds_a_byte_across == pytest.approx(SECONDS_A_BYTE_ACROSS)
+    assert best.seconds_per_byte_across == pytest.approx(SECONDS_PER_BYTE_ACROSS)
     assert best.step == pytest.approx(STEP)
 
 
@@ -49,7 +49,7 @@ def test_one_node_needs_no_network() -> None:
 
 
 def test_every_shard_changes_every_label() -> None:
-    data = network.every_label(250, shards=3)
+    data = transfer.every_label(250, shards=3)
     for shard in range(3):
         rows = [data.indices[data.indptr[image] : data.indptr[image + 1]] for image in range(shard, 9, 3)]
         np.testing.assert_array_equal(np.concatenate(rows), np.arange(250))
@@ -62,25 +62,22 @@ def test_every_shard_changes_every_label() -> None:
         assert (table != before.arrays()[name]).reshape(250, -1).any(axis=1).all()
 
 
-MERGING = Merging(*(f"benchmarks.scale.network.{name}" for name in ("add_up", "cut", "put_together")))
-
-
 def test_parcels_are_as_large_as_they_should_be() -> None:
     with Workers(1) as workers:
         pool = LocalPool(workers)
-        pool.open("benchmarks.scale.network.Parcels", {"floats": 5}, [{}] * 3)
-        np.testing.assert_array_equal(pool.run({}, {}, MERGING).merged["changes"], np.full(5, 3.0))
+        pool.open("benchmarks.scale.transfer.TransferOnly", {"floats": 5}, [{}] * 3)
+        np.testing.assert_array_equal(pool.run({}, {}, transfer.MERGING).merged["changes"], np.full(5, 3.0))
 
 
 def test_parcels_in_pieces_are_as_large_as_whole_ones() -> None:
     with Workers(1) as workers:
-        parcels = network.Parcels({"floats": 6}, workers)
-    pieces = MERGING.pieces({"tables": np.arange(7)}, 3)
+        parcels = transfer.TransferOnly({"floats": 6}, workers)
+    pieces = transfer.MERGING.pieces({"tables": np.arange(7)}, 3)
     np.testing.assert_array_equal(np.concatenate([piece["tables"] for piece in pieces]), np.arange(7))
     results, _ = parcels.run(0, pieces, {})
-    np.testing.assert_array_equal(MERGING.joined(results)["changes"], np.ones(6))
+    np.testing.assert_array_equal(transfer.MERGING.joined(results)["changes"], np.ones(6))
 
 
 def test_what_it_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network.os, "geteuid", lambda: 1000)
-    assert "root and iproute2" in (network.lacking() or "")
+    monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
+    assert "root and iproute2" in (namespaces.missing_requirement() or "")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from benchmarks.service import serving
-from benchmarks.service.load_client import Load
+from benchmarks.service.load_client import Load, digest
 
 
 async def answer_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -42,26 +42,26 @@ def loaded(bodies: list[str], **how: float) -> Load:
 def test_every_request_is_answered_or_lost_and_is_counted_once() -> None:
     load = loaded(["{}", '{"abcd":1}'.ljust(9)[:9], '{"a":1}'], rate=300, seconds=0.5)
     assert load.statuses == {"200": 50, "ConnectionError": 50, "503": 50}
-    assert len(load.seconds) == len(load.due) == 150
+    assert len(load.seconds) == 150
     assert min(load.seconds) > 0
 
 
 def test_as_many_connections_ask_as_were_wanted() -> None:
     load = loaded(["{}"], connections=3, seconds=0.2)
     assert set(load.statuses) == {"200"}
-    assert sum(load.seconds) == pytest.approx(3 * 0.2, rel=0.3)
+    assert sum(load.seconds) > 2.1 * 0.2  # of three connections, each asking all the time; one would have 0.2 s
 
 
 def test_a_lost_request_and_a_slow_one_are_told() -> None:
-    quick: dict[str, Any] = {"elapsed": 1.0, "statuses": {"200": 100}, "milliseconds": [2.0] * 100}
-    slow = {**quick, "milliseconds": [2.0] * 98 + [40.0] * 2}
+    quick: dict[str, Any] = {"elapsed": 1.0, "statuses": {"200": 100}, "milliseconds": digest([2.0] * 100)}
+    slow = {**quick, "milliseconds": digest([2.0] * 98 + [40.0] * 2)}
     losing = {**quick, "statuses": {"200": 98, "503": 1, "ConnectionError": 1}}
     raw = {"images": 9, "labels": 9, "connections": 2, "swaps": 2.0, "saturated": quick, "steady": slow}
     score = serving.score({**raw, "swapped": losing})
     assert [check.verdict for check in score.checks] == ["**over limit**", "**over limit**", "met"]
     score = serving.score({**raw, "steady": quick, "swapped": quick})
     assert [check.verdict for check in score.checks] == ["met"] * 3
-    assert score.tables[0].rows[0][1] == "100 a second"
+    assert score.tables[0].rows[0][1] == "100 per second"
 
 
 @pytest.mark.slow
