@@ -45,7 +45,7 @@ def python(plain_environment: dict[str, str]) -> Callable[..., subprocess.Comple
             text=True,
             encoding="utf-8",
             env=plain_environment | environment,
-            timeout=60,
+            timeout=900,  # for hangs only
         )
 
     return run

@@ -99,4 +99,4 @@ def test_a_reader_that_leaves_early_is_no_trouble(arguments: list[str]) -> None:
     child.stdout.close()
     assert child.stderr.read() == b""
     child.stderr.close()
-    child.wait(timeout=60)
+    child.wait(timeout=600)

@@ -146,14 +146,14 @@ def test_a_million_ids_are_found_quickly_in_little_memory() -> None:
 
     asked = [f"{number:09}" for number in range(0, count, count // 1_000)]
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     assert [known.number(one) for one in asked] == list(range(0, count, count // 1_000))
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert seconds / len(asked) < 1e-3
     assert peak < 1_000_000  # no Python object per id
 
-    start = time.perf_counter()
+    start = time.process_time()
     assert np.array_equal(known.numbers(zero_padded.tolist()), np.arange(count))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -151,7 +151,7 @@ def test_a_budget_stops_training_after_the_round(data: Annotations, tmp_path: Pa
     assert model.run.epochs is not None
     assert 0 < model.run.epochs < 100000
     assert model.run.seconds is not None
-    assert 0.1 <= model.run.seconds < 5
+    assert 0.1 <= model.run.seconds < 60
     assert model.report is not None
     assert ease.run.stopped == ""
     assert not comparison.failed

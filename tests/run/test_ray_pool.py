@@ -123,7 +123,7 @@ def test_a_worker_that_comes_to_harm_costs_the_round_and_not_a_byte(
     pool: Any, tmp_path: Path, kind: str, saved: bool
 ) -> None:
     harm = {"parts": [1], "kind": kind, "mark": str(tmp_path / "mark")}
-    found = rounds(pool(timeout=4.0), keeps_state=True, harm=harm, saved=saved)
+    found = rounds(pool(timeout=4.0 if kind == "hangs" else 600.0), keeps_state=True, harm=harm, saved=saved)
     assert found == at_home(keeps_state=True, saved=saved)
     assert (tmp_path / "mark").exists()
 
@@ -155,7 +155,7 @@ def test_tasks_go_to_all_workers_and_results_come_in_order(pool: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["killed", "hangs"])
 def test_tasks_of_a_lost_worker_are_done_by_others_and_its_parts_go_on(pool: Any, tmp_path: Path, kind: str) -> None:
-    cluster_pool = pool(timeout=4.0)
+    cluster_pool = pool(timeout=4.0 if kind == "hangs" else 600.0)
     cluster_pool.open(FACTORY, {"keeps_state": True}, PARTS)
     with Workers(1) as workers:
         home = LocalPool(workers)
@@ -218,12 +218,12 @@ def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: An
 def test_a_killed_driver_goes_on_with_another_number_of_workers(pool: Any, cluster: Any, tmp_path: Path) -> None:
     checkpoint = tmp_path / "run"
     driver = subprocess.Popen([sys.executable, __file__, cluster.address, str(checkpoint)], env={**os.environ})
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while not checkpoint.exists() and driver.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
     time.sleep(0.2)
     driver.send_signal(signal.SIGKILL)
-    driver.wait(10)
+    driver.wait(300)
     config, data = LONG, small_data()
     trainer = Trainer(config, data, 1, pool(workers=2))
     assert Checkpoints(checkpoint, data).resume(trainer)

@@ -45,7 +45,7 @@ def test_no_two_tasks_at_a_time_have_the_same_number(count: int) -> None:
 
 
 def test_tasks_run_side_by_side() -> None:
-    meeting = threading.Barrier(3, timeout=10)
+    meeting = threading.Barrier(3, timeout=300)
     with Workers(3) as workers:
         workers.run([lambda _worker: meeting.wait()] * 3)
 
@@ -70,7 +70,7 @@ def test_an_error_is_raised_when_all_have_ended(count: int) -> None:
 
 
 def test_an_error_of_another_thread_is_raised_too() -> None:
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=300)
 
     def task(number: int, worker: int) -> None:
         meeting.wait()

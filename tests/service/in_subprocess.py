@@ -38,7 +38,7 @@ class Process:
             self.close()
             raise AssertionError(self.log) from None
         self.port = urlsplit(address).port or 0
-        self.http = httpx.Client(base_url=address, timeout=30)
+        self.http = httpx.Client(base_url=address, timeout=300)
 
     def _document(self) -> str:
         """What is said on standard output when the model is there: one JSON document, or nothing at all."""
@@ -56,7 +56,7 @@ class Process:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=300)
 
 
 @contextmanager

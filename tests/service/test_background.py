@@ -12,7 +12,7 @@ from vse_ens.service.refusals import Refusal
 
 
 def until(condition: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(30_000):
         if condition():
             return
         time.sleep(0.01)
@@ -25,7 +25,7 @@ def test_the_first_look_begins_the_work_and_others_see_how_far_it_is() -> None:
     def make(tell: Tell) -> str:
         begun.append(1)
         tell(0.5)
-        gate.wait(10)
+        gate.wait(300)
         return "made"
 
     work = Background("work", make)

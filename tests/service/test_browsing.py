@@ -17,7 +17,7 @@ from vse_ens.annotator import Annotator
 def wait_for(client: Client, path: str, **query: object) -> Any:
     """The answer when the work behind it is done."""
     shares = []
-    for _ in range(600):
+    for _ in range(6_000):
         answer = client.get(path, params=query)
         if answer.status_code == 200:
             assert shares == sorted(shares)

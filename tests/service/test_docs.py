@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.in_subprocess import serving
-from test_docs import ROOT, blocks, commands, looks_like
+from test_docs import HANGS, ROOT, blocks, commands, looks_like
 
 pytestmark = pytest.mark.slow
 
@@ -29,6 +29,7 @@ def test_calls_are_answered_as_shown(tmp_path: Path, plain_environment: dict[str
         environment = plain_environment | {"VSE": str(process.http.base_url).rstrip("/")}
         for call, shown in calls:
             answer = subprocess.run(
-                call, shell=True, env=environment, capture_output=True, encoding="utf-8", timeout=60
+                call, shell=True, env=environment, capture_output=True, encoding="utf-8", timeout=HANGS
             )
+            assert answer.returncode == 0, f"{call}\nexit code {answer.returncode}\n{answer.stderr}"
             assert looks_like(shown, answer.stdout), f"{call}\nshown:\n{shown}\nanswered:\n{answer.stdout}"

@@ -256,7 +256,7 @@ def writer(path: Path, name: str, most: int = -1) -> subprocess.Popen[str]:
 def test_two_processes_may_hold_one_file(tmp_path: Path) -> None:
     path = tmp_path / "f.sqlite"
     children = [writer(path, name, 100) for name in ("one", "two")]  # both make the file
-    lines = [child.communicate(timeout=60)[0].splitlines() for child in children]
+    lines = [child.communicate(timeout=600)[0].splitlines() for child in children]
     assert [child.returncode for child in children] == [0, 0]
     feedback = Feedback(path)
     assert [(f"{event.event} {event.image}") for event in feedback.events(limit=1000)] == sorted(
@@ -296,7 +296,7 @@ def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     assert feedback.of("img").accepted == {"sea": event}
     other.execute("COMMIT")
     other.close()
-    waiting.join(timeout=30)
+    waiting.join(timeout=300)
     assert list(feedback.of("img").accepted) == ["sand", "sea"]
     feedback.close()
 

@@ -19,13 +19,13 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
     load = Served.load
 
     def slowly(path: Path) -> Served:
-        gate.wait(10)
+        gate.wait(300)
         return load(path)
 
     monkeypatch.setattr(Served, "load", slowly)
 
     async def ask() -> None:
-        holder = Holder(model, Metrics(), patience=30)
+        holder = Holder(model, Metrics(), patience=300)
         loading = asyncio.create_task(holder.load())
         waiting = [asyncio.create_task(holder.current()) for _ in range(3)]
         await asyncio.sleep(0.05)
@@ -65,7 +65,7 @@ def test_two_who_ask_at_once_load_one_after_the_other(model: Path, monkeypatch: 
     monkeypatch.setattr(Served, "load", counted)
 
     async def ask() -> None:
-        holder = Holder(model, Metrics(), patience=30)
+        holder = Holder(model, Metrics(), patience=300)
         served = await asyncio.gather(*(holder.load() for _ in range(3)))
         assert holder.ready is served[-1]
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -31,8 +32,8 @@ def impatient(model: Path) -> Iterator[Process]:
 
 
 def connected(process: Process) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", process.port), timeout=10)
-    connection.settimeout(10)
+    connection = socket.create_connection(("127.0.0.1", process.port), timeout=300)
+    connection.settimeout(300)
     return connection
 
 
@@ -62,7 +63,7 @@ def test_a_swap_under_load_loses_no_request(model: Path, tmp_path: Path) -> None
         shutil.copytree(with_model, place)
 
     def ask_on(process: Process) -> None:
-        with httpx.Client(base_url=process.http.base_url, timeout=30) as http:
+        with httpx.Client(base_url=process.http.base_url, timeout=300) as http:
             while not stop.is_set():
                 try:
                     answer = http.post("/api/annotate", json=ASKED)
@@ -71,12 +72,17 @@ def test_a_swap_under_load_loses_no_request(model: Path, tmp_path: Path) -> None
                 except httpx.HTTPError as error:
                     statuses[type(error).__name__] += 1
 
+    def answered(more: int) -> None:
+        enough = statuses.total() + more
+        while statuses.total() < enough:
+            time.sleep(0.01)
+
     with serving(place, "--feedback", str(tmp_path / "f.sqlite")) as process:
         first = process.http.get("/ready").json()["model"]
         clients = [threading.Thread(target=ask_on, args=(process,)) for _ in range(4)]
         for client in clients:
             client.start()
-        time.sleep(0.5)
+        answered(25)
         replace(other)
         process.process.send_signal(signal.SIGHUP)
         while process.http.get("/ready").json()["model"] == first:
@@ -88,13 +94,13 @@ def test_a_swap_under_load_loses_no_request(model: Path, tmp_path: Path) -> None
         refused = process.http.post("/api/reload", headers={"X-VSE-Reload": "yes"})
         replace(model)
         swapped = process.http.post("/api/reload", headers={"X-VSE-Reload": "yes"})
-        time.sleep(0.3)
+        answered(25)
         stop.set()
         for client in clients:
             client.join()
         log = process.log
     assert set(statuses) == {200}, statuses
-    assert statuses[200] > 50
+    assert statuses[200] >= 50
     assert set(models) == {first, second}
     assert (refused.status_code, "labels.arrow" in refused.json()["error"]) == (503, True)
     assert swapped.json() == {"model": first}
@@ -111,15 +117,17 @@ def test_a_service_that_is_told_to_stop_answers_what_is_under_way(model: Path, t
         )
         with connected(process) as connection:
             connection.sendall(head.encode() + body[:10])
-            time.sleep(0.2)
+            while "vse_requests_in_flight 2.0" not in process.http.get("/metrics").text:  # this one and the other
+                time.sleep(0.05)
             process.process.send_signal(signal.SIGTERM)
-            time.sleep(0.5)
-            with pytest.raises(ConnectionRefusedError):
-                connected(process)
+            with suppress(ConnectionRefusedError):
+                while True:  # nothing but a refusal ends it
+                    connected(process).close()
+                    time.sleep(0.05)
             connection.sendall(body[10:])
             received = everything(connection)
         assert received.startswith(b"HTTP/1.1 200 OK")
-        assert process.process.wait(10) == 0
+        assert process.process.wait(300) == 0
 
 
 def test_slow_heads_and_bodies_are_told_and_others_are_served_meanwhile(impatient: Process) -> None:

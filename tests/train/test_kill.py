@@ -19,7 +19,7 @@ def finish(run: str, folder: Path, delays: list[float]) -> tuple[dict[str, bytes
         [sys.executable, str(SCRIPT), run, str(folder / "run"), str(folder / "result.npz"), *map(str, delays)],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=1500,
     )
     assert done.returncode == 0, done.stderr
     with np.load(folder / "result.npz") as result:

@@ -39,7 +39,7 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_PATIENCE = 15_000  # milliseconds: shared machines stall
+_PATIENCE = 120_000  # milliseconds, for hangs only: shared machines stall
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +69,7 @@ def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip(f"no browser tests: none of {', '.join(_NAMES)} is on the PATH")
+    playwright.expect.set_options(timeout=_PATIENCE)
     with playwright.sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=program, args=_ARGUMENTS)
         yield chromium
