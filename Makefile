@@ -46,7 +46,7 @@ kernels: $(READY) ## the tests of kernels once more: as plain Python, and with b
 	@echo "== kernels without the compiler"
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts -W ignore::RuntimeWarning
 	@echo "== kernels with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds-checked $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts tests/train/test_engine.py
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds-checked $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts tests/train/engines/test_base.py
 
 bench: $(READY) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"

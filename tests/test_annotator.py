@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from evaluate.brute_force import on_order
+from tests.support.brute_force import on_order
 from vse_ens.annotator import Annotator, Suggestion
 from vse_ens.config import PRESETS
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError, DataError, ModelError, UnknownIdError
 
 SMALL: dict[str, Any] = {"sampler": "uniform", "dimensions": 8, "epochs": 3, "workers": 1}

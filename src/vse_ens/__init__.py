@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator as Annotator
-    from vse_ens.curate.annotating import Suggestion as Suggestion
+    from vse_ens.curate.suggest import Suggestion as Suggestion
     from vse_ens.data.annotations import Annotations as Annotations
     from vse_ens.data.vocabulary import Vocabulary as Vocabulary
     from vse_ens.errors import ConfigError as ConfigError
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Annotations": "vse_ens.data.annotations",
     "Annotator": "vse_ens.annotator",
-    "Suggestion": "vse_ens.curate.annotating",
+    "Suggestion": "vse_ens.curate.suggest",
     "Vocabulary": "vse_ens.data.vocabulary",
     "Streams": "vse_ens.streams",
     "VseError": "vse_ens.errors",

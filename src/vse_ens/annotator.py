@@ -12,33 +12,33 @@ from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.config import Config, Settings, configure
-from vse_ens.curate.annotating import Desk, Suggestion, Trained, Wanted
 from vse_ens.curate.explain import own_parts
+from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions, Trained
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.rows import Rows, take_rows
+from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError, ModelError
-from vse_ens.evaluate.calibration import Calibration
-from vse_ens.evaluate.opened import ModelPlace
-from vse_ens.model.card import model_card
+from vse_ens.kernels.arrays import Csr
+from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.memory import LabelMemory
+from vse_ens.model.loaded import ModelRef
 from vse_ens.model.model import Model
-from vse_ens.model.store import StoredModel, load_model, save_model
+from vse_ens.model.store import StoredModel, load_model, model_card, save_model
+from vse_ens.model.weights import LabelWeights
 
 if TYPE_CHECKING:
-    from vse_ens.curate.annotating_bench import DeskElsewhere
-    from vse_ens.curate.audit import Audit
+    from vse_ens.curate.audit.audit import Audit
     from vse_ens.curate.explain import Explanation
-    from vse_ens.curate.finding import Alike, Finder, FoundImage
-    from vse_ens.data.partition import Partition
-    from vse_ens.evaluate.model_scores import ModelScores
+    from vse_ens.curate.search import FoundImage, Neighbour, Searcher
+    from vse_ens.curate.suggest_remote import RemoteSuggester
+    from vse_ens.data.partition.store import Partition
     from vse_ens.evaluate.rankings import Rankings
     from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
+    from vse_ens.evaluate.scorer import ModelScores
     from vse_ens.export.suggestions import Written
     from vse_ens.run.pool import Pool
-    from vse_ens.train.footprint import Footprint
-    from vse_ens.train.report import EpochReport
+    from vse_ens.train.progress import EpochReport
+    from vse_ens.train.ram_estimate import RamEstimate
     from vse_ens.train.trainer import Trainer
 
 
@@ -64,7 +64,7 @@ class Annotator:
     training_: dict[str, Any]
     validation_: dict[str, float] | None
     history_: list[EpochReport]
-    _saved: tuple[ModelPlace, Model]
+    _saved: tuple[ModelRef, Model]
     """Where the model was saved or loaded, and which one that was."""
     resumed_: bool
     interrupted_: bool
@@ -151,10 +151,10 @@ class Annotator:
 
         ``progress`` hears how many pairs are done.
         """
-        from vse_ens.data.part_files import PartFiles
-        from vse_ens.data.partitioning import partition
+        from vse_ens.data.partition.build import partition
+        from vse_ens.data.partition.parts import PartFiles
         from vse_ens.train.checkpoint import shards_folder
-        from vse_ens.train.shards.parted import check_parts
+        from vse_ens.train.sharded.backend import check_parts
 
         shards = self.settings.get("shards", _SHARDS)
         check_parts(self.config(shards=shards))
@@ -163,8 +163,8 @@ class Annotator:
 
     def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
         """What to learn from: pairs in memory, or parts sorted out by shard."""
-        from vse_ens.data.part_files import PartFiles
-        from vse_ens.data.partition import Partition
+        from vse_ens.data.partition.parts import PartFiles
+        from vse_ens.data.partition.store import Partition
 
         if isinstance(data, Partition):
             return data
@@ -188,7 +188,7 @@ class Annotator:
         it takes a fraction of `fit` and old suggestions stay close. Where nothing was trained yet, this is `fit`.
         Ctrl-C leaves the model as it was.
         """
-        from vse_ens.train.growing import Grower, epochs_to_grow
+        from vse_ens.train.incremental import IncrementalTrainer, epochs_to_grow
 
         more = _annotations(data)
         if not hasattr(self, "model_"):
@@ -197,7 +197,7 @@ class Annotator:
         if known.pairs == self.known_.pairs:
             return self
         generation = self.training_["generations"] + 1
-        grower = Grower(
+        grower = IncrementalTrainer(
             self.config_,
             self.embeddings_,
             self.known_,
@@ -214,21 +214,21 @@ class Annotator:
         self.training_ = {**self.training_, "generations": generation}
         return self
 
-    def _memory_of(self, known: Annotations) -> LabelMemory | None:
-        from vse_ens.memory.learn import learn_memory
+    def _memory_of(self, known: Annotations) -> LabelWeights | None:
+        from vse_ens.label_weights.learn import learn_label_weights
         from vse_ens.run.pool import LocalPool
         from vse_ens.run.threads import Workers
 
         if self.model_.memory is None:
             return None
         with Workers(self.workers) as workers:
-            return learn_memory(known, self.training_["memory_regularization"], LocalPool(workers))
+            return learn_label_weights(known, self.training_["memory_regularization"], LocalPool(workers))
 
-    def memory_estimate(self, data: Any) -> Footprint:
+    def memory_estimate(self, data: Any) -> RamEstimate:
         """How many bytes `fit` would need for ``data``, part by part, and how many there are."""
-        from vse_ens.train.footprint import footprint
+        from vse_ens.train.ram_estimate import estimate_ram
 
-        return footprint(self.config(), _annotations(data), self.workers)
+        return estimate_ram(self.config(), _annotations(data), self.workers)
 
     def _take(self, trainer: Trainer) -> None:
         """Keep what a trainer has learnt."""
@@ -262,19 +262,19 @@ class Annotator:
     # --- using ---
 
     @overload
-    def annotate(self, images: str, **how: Unpack[Wanted]) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
+    def annotate(self, images: str, **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
     @overload
-    def annotate(self, images: Sequence[str], **how: Unpack[Wanted]) -> list[list[Suggestion]]: ...
+    def annotate(self, images: Sequence[str], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]: ...
     @overload
-    def annotate(self, *, labels: list[str], **how: Unpack[Wanted]) -> list[Suggestion]: ...
+    def annotate(self, *, labels: list[str], **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...
     @overload
-    def annotate(self, *, labels: list[list[str]], **how: Unpack[Wanted]) -> list[list[Suggestion]]: ...
+    def annotate(self, *, labels: list[list[str]], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]: ...
     def annotate(
         self,
         images: str | Sequence[str] | None = None,
         *,
         labels: list[str] | list[list[str]] | None = None,
-        **how: Unpack[Wanted],
+        **how: Unpack[SuggestOptions],
     ) -> list[Suggestion] | list[list[Suggestion]]:
         """The best labels the image is not known to have, best first; of one image or of many.
 
@@ -305,7 +305,7 @@ class Annotator:
         progress: Callable[[int], None] | None = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
-        **how: Unpack[Wanted],
+        **how: Unpack[SuggestOptions],
     ) -> Written:
         """Write suggestions for all images to a file, block by block, whole or not at all.
 
@@ -334,24 +334,24 @@ class Annotator:
     def _trained(self) -> Trained:
         return Trained(self.model_, self.known_, self.calibration_)
 
-    def _desk(self, **how: Unpack[Wanted]) -> Desk:
-        return Desk(self._trained, run=self._run, **how)
+    def _desk(self, **how: Unpack[SuggestOptions]) -> Suggester:
+        return Suggester(self._trained, run=self._run, **how)
 
     @contextmanager
     def _desk_on(
-        self, cluster: str | None, address: str | None, **how: Unpack[Wanted]
-    ) -> Iterator[Desk | DeskElsewhere]:
+        self, cluster: str | None, address: str | None, **how: Unpack[SuggestOptions]
+    ) -> Iterator[Suggester | RemoteSuggester]:
         """A desk in this process, or one whose answers come from a cluster."""
-        from vse_ens.curate.annotating_bench import DeskElsewhere
+        from vse_ens.curate.suggest_remote import RemoteSuggester
 
         desk = self._desk(**how)  # what cannot be asked for is told before a cluster is started
         with self._elsewhere(cluster, address) as elsewhere:
-            yield DeskElsewhere(*elsewhere, len(self.known_.images), how) if elsewhere else desk
+            yield RemoteSuggester(*elsewhere, len(self.known_.images), how) if elsewhere else desk
 
     @contextmanager
-    def _elsewhere(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelPlace] | None]:
+    def _elsewhere(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelRef] | None]:
         """The workers of a cluster and where they find this model; None where the work is to be done here."""
-        from vse_ens.run.clusters import pool_for
+        from vse_ens.run.pool import pool_for
 
         place, saved = getattr(self, "_saved", (None, None))
         if cluster is not None and saved is not self.model_:
@@ -367,14 +367,14 @@ class Annotator:
         with Workers(self.workers if len(tasks) > 1 else 1) as workers:
             return workers.run(tasks)
 
-    def _annotate_images(self, numbers: NDArray[np.int64], desk: Desk) -> list[list[Suggestion]]:
+    def _annotate_images(self, numbers: NDArray[np.int64], desk: Suggester) -> list[list[Suggestion]]:
         found = []
         for best in desk.images(numbers):
             own = own_parts(self.embeddings_, best.images)
-            found += desk.told(best, Rows(*self.known_.rows(best.images)), own)
+            found += desk.told(best, Csr(*self.known_.rows(best.images)), own)
         return found
 
-    def _annotate_rows(self, rows: Rows, desk: Desk) -> list[list[Suggestion]]:
+    def _annotate_rows(self, rows: Csr, desk: Suggester) -> list[list[Suggestion]]:
         folded = self._vectors_by_labels(rows)
         found = []
         for best in desk.rows(folded, rows):
@@ -382,12 +382,12 @@ class Annotator:
             found += desk.told(best, take_rows(*rows, best.images), own)
         return found
 
-    def _label_rows(self, lists: Sequence[Sequence[str]]) -> Rows:
+    def _label_rows(self, lists: Sequence[Sequence[str]]) -> Csr:
         numbers = [np.unique(self.known_.labels.numbers(labels)) for labels in lists]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in numbers])]).astype(np.int64)
-        return Rows(indptr, np.concatenate([*numbers, np.empty(0, np.int64)]).astype(np.int32))
+        return Csr(indptr, np.concatenate([*numbers, np.empty(0, np.int64)]).astype(np.int32))
 
-    def _vectors_by_labels(self, rows: Rows) -> Floats:
+    def _vectors_by_labels(self, rows: Csr) -> Floats:
         """v_i of images known by their labels alone."""
         if self.embeddings_.has_context:
             return self.embeddings_.context(*rows)
@@ -410,22 +410,22 @@ class Annotator:
             raise ConfigError(f"search takes a list of label ids, got the text {labels!r}")
         return self._finder().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
-    def similar_labels(self, label: str, top: int = 10) -> list[Alike]:
+    def similar_labels(self, label: str, top: int = 10) -> list[Neighbour]:
         """The labels most like a label, by cosine."""
         return self._finder().labels_like(label, top)
 
-    def similar_images(self, image: str, top: int = 10) -> list[Alike]:
+    def similar_images(self, image: str, top: int = 10) -> list[Neighbour]:
         """The images most like an image, by cosine."""
         return self._finder().images_like(image, top)
 
-    def _finder(self) -> Finder:
+    def _finder(self) -> Searcher:
         """Kept, since a search begins with what all images have in common, until there is another model."""
-        from vse_ens.curate.finding import Finder
+        from vse_ens.curate.search import Searcher
 
         self._check_fitted()
-        kept: Finder | None = getattr(self, "_kept_finder", None)
+        kept: Searcher | None = getattr(self, "_kept_finder", None)
         if kept is None or kept.trained.model is not self.model_:
-            kept = self._kept_finder = Finder(self._trained, self._run)
+            kept = self._kept_finder = Searcher(self._trained, self._run)
         return kept
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
@@ -469,10 +469,10 @@ class Annotator:
 
         ``top`` findings of each kind; ``wrong_share`` is how many of all labels are expected to be wrong: it sets the
         level of that confidence, not the order. ``progress`` hears of rows of scores done
-        (`vse_ens.curate.audit.audit_rows` in all).
+        (`vse_ens.curate.audit.audit.audit_rows` in all).
         """
-        from vse_ens.curate.audit import audit
-        from vse_ens.curate.wrong import steps_of
+        from vse_ens.curate.audit.audit import audit
+        from vse_ens.curate.audit.wrong import steps_of
 
         self._check_fitted()
         return audit(
@@ -518,9 +518,9 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Rankings:
-        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.evaluator.ranked_by`."""
-        from vse_ens.evaluate.evaluator import DEFAULT_MEMORY, evaluate, ranked_by
-        from vse_ens.evaluate.ranking_bench import ranker_on
+        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.rank.ranked_by`."""
+        from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate, ranked_by
+        from vse_ens.evaluate.rank_remote import ranker_on
         from vse_ens.evaluate.scorer import FunctionScorer
 
         self._check_fitted()
@@ -548,19 +548,19 @@ class Annotator:
         self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
     ) -> list[Reliability]:
         """Whether confidences are what they say: the ``top`` suggestions for images with held-out labels, in piles."""
-        from vse_ens.curate.trust import trust
+        from vse_ens.curate.calibration_check import reliability_of
 
         self._check_fitted()
         with self._desk_on(cluster, address, top=top) as desk:
-            return trust(desk, self.known_, test)
+            return reliability_of(desk, self.known_, test)
 
     def _scores(self, known: Annotations | None) -> ModelScores:
         """Of the images of the model, or of others by the labels they are known to have."""
-        from vse_ens.evaluate.model_scores import ModelScores
+        from vse_ens.evaluate.scorer import ModelScores
 
         if known is None:
             return ModelScores.of_known(self.model_, self.known_, self._run)
-        rows = Rows(known.indptr, known.indices)
+        rows = Csr(known.indptr, known.indices)
         if self.embeddings_.has_context:
             return ModelScores.of_labels(self.model_, rows, self._run)
         folded = self._vectors_by_labels(rows)
@@ -580,12 +580,12 @@ class Annotator:
         arrays = self.model_.arrays() | (self.calibration_.arrays() if self.calibration_ else {})
         card = model_card(self.config_.to_dict(), self.known_.summary(), self.training_, self.validation_)
         save_model(path, StoredModel(settings, arrays, self.known_, card))
-        self._saved = ModelPlace.of(path), self.model_
+        self._saved = ModelRef.of(path), self.model_
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
         """Load a model directory as a memory map; ``verify=False`` skips reading all contents to check them."""
-        place = ModelPlace.of(path)
+        place = ModelRef.of(path)
         stored = load_model(path, verify=verify)
         try:
             config = Config.from_dict(stored.settings["config"])

@@ -31,7 +31,7 @@ class ClusterError(VseError):
     """A cluster cannot be reached, or its workers were lost faster than they could be replaced."""
 
 
-class MemoryNeeded(VseError, MemoryError):  # noqa: N818  # what it is, not what went wrong: nothing was begun
+class InsufficientMemoryError(VseError, MemoryError):  # noqa: N818  # what it is, not what went wrong: nothing was begun
     """The work would not fit into the memory that is left; it was not begun."""
 
 

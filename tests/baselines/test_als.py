@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.cases import annotations, everything
+from tests.support.baseline_cases import annotations, everything
 from vse_ens.baselines.als import Als
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import MissingPartError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.cases import Matrix, annotations, everything, matrices
+from tests.support.baseline_cases import Matrix, annotations, everything, matrices
 from vse_ens.baselines.cooccurrence import Cooccurrence
 from vse_ens.data.annotations import Annotations
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.cases import Matrix, annotations, everything, matrices
-from memory.ridge import ridge_by_columns
+from tests.support.baseline_cases import Matrix, annotations, everything, matrices
+from tests.support.ridge_twin import ridge_by_columns
 from vse_ens.baselines.ease import Ease
 from vse_ens.errors import ConfigError
 

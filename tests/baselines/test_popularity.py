@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from baselines.cases import Matrix, annotations, everything, matrices
+from tests.support.baseline_cases import Matrix, annotations, everything, matrices
 from vse_ens.baselines.popularity import Popularity
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vse_ens.baselines.contract import FittedBaseline
+from vse_ens.baselines.base import FittedBaseline
 from vse_ens.baselines.registry import make_baseline
 from vse_ens.data.annotations import Annotations, Split
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import audit
 
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.streams import Streams
 
 

@@ -13,7 +13,7 @@ from benchmarks.scale.cost_model import SECONDS_PER_BYTE_ACROSS, SHARE_OF_LINK, 
 from vse_ens.config import Config
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train.shards.changes import shared_tables
+from vse_ens.train.sharded.merge import shared_tables
 from vse_ens.train.trainer import Trainer
 
 

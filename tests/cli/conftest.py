@@ -10,7 +10,7 @@ import pytest
 
 from vse_ens.annotator import Annotator
 from vse_ens.cli.app import main
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 
 
 class Answer(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from vse_ens.cli.options import add, unfold
+from vse_ens.cli.options import add, expand_options
 
 
 @dataclass
@@ -24,7 +24,7 @@ def draw(shape: Annotated[str, typer.Argument()], *, size: int = 1, colours: Col
 
 
 def test_a_group_becomes_its_options_in_its_place() -> None:
-    assert list(inspect.signature(unfold(draw)).parameters) == ["shape", "size", "ink", "glossy"]
+    assert list(inspect.signature(expand_options(draw)).parameters) == ["shape", "size", "ink", "glossy"]
 
 
 def test_the_command_gets_the_group_filled_in() -> None:
@@ -39,4 +39,4 @@ def test_the_command_gets_the_group_filled_in() -> None:
 
 def test_the_function_itself_stays_as_it_was() -> None:
     assert list(inspect.signature(draw).parameters) == ["shape", "size", "colours"]
-    assert unfold(draw).__doc__ == draw.__doc__
+    assert expand_options(draw).__doc__ == draw.__doc__

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from vse_ens.cli import progress
-from vse_ens.cli.progress import Progress
+from vse_ens.cli import console as console_module
+from vse_ens.cli.console import Progress
 
 
 class Clock:
@@ -22,7 +22,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(console_module, "time", clock)
     return clock
 
 

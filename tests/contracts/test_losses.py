@@ -16,14 +16,14 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from kernels.context_problems import compute, make_context_problem
-from kernels.context_twin import SlowContext
-from kernels.problems import DIMENSIONS, Problem, annotations, make_problem, no_counts, random_state
+from tests.support.context_problems import compute, make_context_problem
+from tests.support.context_twin import SlowContext
+from tests.support.kernel_problems import DIMENSIONS, Problem, annotations, make_problem, no_counts, random_state
 from vse_ens.config import LOSSES, TOWERS, Config
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.batches import Changes, apply_changes, apply_moves, compute_kernel
-from vse_ens.kernels.slices import slice_kernel
-from vse_ens.kernels.tables import REJECTED, TRIES
+from vse_ens.kernels.arrays import REJECTED, TRIES
+from vse_ens.kernels.sgd import sgd_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_changes, apply_moves, softmax_kernel
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
 L2, BIAS_L2 = 0.3, 0.2
@@ -80,7 +80,7 @@ class LossContract:
     def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
         """One draw by the kernel: its negatives, how many labels were tried, and the loss it tells."""
         before, counts, config = problem.tables.bias.copy(), no_counts(), problem.config
-        train = slice_kernel(
+        train = sgd_kernel(
             DIMENSIONS, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
         )
         loss = train(
@@ -126,12 +126,12 @@ class LossContract:
 
         assert value() > 0
         assert told == pytest.approx(value(), rel=1e-5)
-        reach = float(problem.features.reach[IMAGE])
+        step_scale = float(problem.features.step_scale[IMAGE])
         for name, after, scale in (
             ("labels", problem.tables.labels, 1.0),
             ("bias", problem.tables.bias, 1.0),
             ("ids", problem.image_vectors, 1.0),
-            ("feature_map", problem.tables.feature_map, reach),
+            ("feature_map", problem.tables.feature_map, step_scale),
         ):
             before = getattr(numbers, name)
             expected = before - RATE * scale * slopes(documented, before)
@@ -240,10 +240,10 @@ class TestSoftmax(LossContract):
 
     def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
         config, step, count = problem.config, problem.step(RATE), 3
-        compute = compute_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
+        compute = softmax_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
         start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
         while True:
-            changes, moves = Changes.sized(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
+            changes, moves = BatchGradients.sized(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
             loss = compute(
                 problem.image_vectors,
                 problem.tables,

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vse_ens import Annotations
-from vse_ens.data import delimited, json_lines
+from vse_ens.data.io import delimited, jsonl
 
 Pairs = list[tuple[str, str]]
 Reader = Callable[[Pairs], Annotations]
@@ -136,6 +136,6 @@ class TestReader:
 
     def test_more_than_one_batch(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(delimited, "_BLOCK", 64)
-        monkeypatch.setattr(json_lines, "BATCH_ROWS", 7)
+        monkeypatch.setattr(jsonl, "BATCH_ROWS", 7)
         pairs = [(f"image {number % 37}", f"label\n{number % 11}") for number in range(300)]
         assert READERS[name](pairs) == Annotations.from_pairs(pairs)

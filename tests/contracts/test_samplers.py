@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.context_problems import compute, make_context_problem
-from kernels.drawing import assert_drawn_from, draw, drawn_p_value
-from kernels.problems import JIT, Problem, annotations, make_problem
-from kernels.stated import best_of, one_look, without_owned
+from tests.support.context_problems import compute, make_context_problem
+from tests.support.drawing import assert_drawn_from, draw, drawn_p_value
+from tests.support.kernel_problems import JIT, Problem, annotations, make_problem
+from tests.support.stated_distributions import best_of, one_look, without_owned
 from vse_ens.config import SAMPLERS, Config
-from vse_ens.kernels.tables import DRAWS, GIVEN_UP, REJECTED, TRIES
+from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, REJECTED, TRIES
 
 LABELS = 12
 SOME, ALL_BUT_ONE, ALL = range(3)
@@ -36,7 +36,7 @@ class SamplerContract:
 
     def test_draws_from_its_stated_distribution(self) -> None:
         problem = self.problem()
-        stated = self.chosen(problem, SOME, without_owned(one_look(problem, SOME), problem.owned(SOME)))
+        stated = self.chosen(problem, SOME, without_owned(one_look(problem, SOME), problem.positives(SOME)))
         found = draw(problem, SOME).labels
         assert_drawn_from(found, stated)
         # And the test would notice a difference of a few hundredths.
@@ -67,15 +67,15 @@ class SamplerContract:
         problem.sampling = problem.sampling._replace(max_redraws=3, candidates=1)
         drawn = draw(problem, 4)
         looked_at = one_look(problem, 4)
-        gives_up = looked_at[problem.owned(4)].sum() ** 3
-        kept = without_owned(looked_at, problem.owned(4)) * (1.0 - gives_up)
+        gives_up = looked_at[problem.positives(4)].sum() ** 3
+        kept = without_owned(looked_at, problem.positives(4)) * (1.0 - gives_up)
         assert_drawn_from(np.where(drawn.labels < 0, LABELS, drawn.labels), np.append(kept, gives_up))
         assert drawn.counts[TRIES] <= 3 * len(drawn.labels)
         assert drawn.counts[TRIES] - drawn.counts[REJECTED] == np.count_nonzero(drawn.labels >= 0)
 
     def test_an_image_with_hundreds_of_labels(self) -> None:
-        owned = np.sort(np.random.default_rng(5).permutation(VOCABULARY)[:MANY]).tolist()
-        data = annotations([owned, [3], list(range(VOCABULARY))], VOCABULARY)
+        positives = np.sort(np.random.default_rng(5).permutation(VOCABULARY)[:MANY]).tolist()
+        data = annotations([positives, [3], list(range(VOCABULARY))], VOCABULARY)
         problem = make_problem(Config(sampler=self.name, rank_scale=0.4, **self.settings), data)
         found = draw(problem, 0, draws=2_000 if JIT else 30).labels
         assert np.isin(found, problem.free(0)).all()
@@ -88,7 +88,7 @@ class SamplerContract:
         for image in (SOME, ALL_BUT_ONE, ALL, 3, 4, 5):
             batch = compute(problem, [np.array([image])], [image + 1])
             positives, negatives = batch.changes.rows[:, 0], batch.changes.rows[:, 1:]
-            assert positives.tolist() == problem.owned(image).tolist()
+            assert positives.tolist() == problem.positives(image).tolist()
             assert np.isin(negatives, [*problem.free(image), -1]).all()
             assert batch.counts[DRAWS] == len(positives)
             assert batch.counts[GIVEN_UP] == np.count_nonzero((negatives == -1).all(axis=1))

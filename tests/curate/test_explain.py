@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from curate.models import KNOWN, LABELS, MODELS
+from tests.support.curate_models import KNOWN, LABELS, MODELS
 from vse_ens.curate.explain import explain, own_parts, shares
 
 EVERY = np.arange(len(KNOWN.images))

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from evaluate.saved_models import held_out, one_held_out, random_annotator, saved_annotator
-from evaluate.test_evaluator import same
-from model.random_models import random_case
-from run.ray_environment import ray_environment
-from vse_ens.curate import annotating_bench
+from tests.evaluate.test_rank import same
+from tests.support.random_models import random_case
+from tests.support.ray_environment import ray_environment
+from tests.support.saved_models import held_out, one_held_out, random_annotator, saved_annotator
+from vse_ens.curate import suggest_remote
 from vse_ens.errors import ModelError
-from vse_ens.evaluate import calibrator
-from vse_ens.evaluate.calibrator import calibrate
-from vse_ens.run.clusters import pool_for
+from vse_ens.evaluate import calibrate as calibrate_module
+from vse_ens.evaluate.calibrate import calibrate
+from vse_ens.run.pool import pool_for
 
 pytestmark = [
     pytest.mark.slow,
@@ -40,7 +40,7 @@ def test_a_file_of_all_suggestions_is_the_same_bytes(tmp_path: Path, monkeypatch
     model = saved_annotator("id with sparse memory", tmp_path, images=2_000)
     model.annotate_all(tmp_path / "here.csv", min_confidence=0.01)
     # Workers, which know nothing of this, have longer blocks: a file of rows does not show it.
-    monkeypatch.setattr(annotating_bench, "_IMAGES", 300)
+    monkeypatch.setattr(suggest_remote, "_IMAGES", 300)
     model.annotate_all(tmp_path / "there.csv", min_confidence=0.01, cluster="ray")
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
 
@@ -56,7 +56,7 @@ def test_rankings_are_the_same_bytes(by_labels: bool, tmp_path: Path) -> None:
 def test_a_calibration_is_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     case, known = random_case("context with sparse memory", images=1_000)
     split = one_held_out(known)
-    monkeypatch.setattr(calibrator, "_BLOCK_SCORES", 50 * 40)
+    monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 50 * 40)
 
     def learnt(**where: Any) -> dict[str, bytes]:
         return {name: array.tobytes() for name, array in calibrate(case, split, **where).arrays().items()}

@@ -5,15 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluate.saved_models import KINDS, one_held_out
-from model.random_models import random_case
+from tests.support.random_models import random_case
+from tests.support.saved_models import KINDS, one_held_out
 from vse_ens.data.annotations import Split
-from vse_ens.data.rows import Rows
-from vse_ens.evaluate import calibrator
-from vse_ens.evaluate.calibrator import calibrate
-from vse_ens.evaluate.held_out_shares import FACTORY, SharesBench, later_shares, without
+from vse_ens.evaluate import calibrate as calibrate_module
+from vse_ens.evaluate.calibrate import FACTORY, HeldOutScoreTask, calibrate, later_shares, without
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.model import Model
-from vse_ens.run.pool import LocalPool, Plain, Pool, resolve
+from vse_ens.run.pool import LocalPool, Payload, Pool, resolve
 from vse_ens.run.threads import Workers
 
 
@@ -22,7 +21,7 @@ class Frozen(LocalPool):
 
     tasks = 0
 
-    def map(self, factory: str, settings: Plain, tasks: Any) -> Any:
+    def map(self, factory: str, settings: Payload, tasks: Any) -> Any:
         self.tasks = len(tasks)
         copies = {name: _frozen(array) for name, array in settings["arrays"].items()}
         blocks = [{"blocks": [{k: _frozen(a) for k, a in b.items()} for b in task["blocks"]]} for task in tasks]
@@ -52,7 +51,7 @@ def test_later_shares_are_means_over_what_may_be_held_out() -> None:
 
 
 def test_known_labels_are_taken_out() -> None:
-    rows = Rows(np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32))
+    rows = Csr(np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32))
     found = without(np.ones((3, 3), np.float32), rows)
     assert np.isneginf(found).tolist() == [[True, False, True], [False] * 3, [False, True, False]]
 
@@ -61,10 +60,10 @@ def test_known_labels_are_taken_out() -> None:
 def test_a_pool_calibrates_to_the_same_bytes_in_any_tasks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, known = random_case(kind, images=600)
     split = one_held_out(known)
-    monkeypatch.setattr(calibrator, "_BLOCK_SCORES", 50 * 40)
+    monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 50 * 40)
     expected = bytes_of(model, split)
     for workers, blocks in ((1, 1), (2, 4), (3, 100)):
-        monkeypatch.setattr(calibrator, "_TASK_BLOCKS", blocks)
+        monkeypatch.setattr(calibrate_module, "_TASK_BLOCKS", blocks)
         with Workers(workers) as team:
             pool = Frozen(team)
             assert bytes_of(model, split, pool=pool) == expected
@@ -92,4 +91,4 @@ def test_features_stay_with_whoever_calibrates() -> None:
 
 
 def test_the_bench_has_a_name() -> None:
-    assert resolve(FACTORY) is SharesBench
+    assert resolve(FACTORY) is HeldOutScoreTask

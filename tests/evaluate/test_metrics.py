@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluate.brute_force import Problem, as_mapping, problems
+from tests.support.brute_force import Problem, as_mapping, problems
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.metrics import coverage, per_image
 

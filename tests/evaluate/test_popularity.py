@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.evaluate.popularity import GROUPS, boundaries, group_of
+from vse_ens.evaluate.rankings import GROUPS, boundaries, group_of
 
 
 @pytest.mark.parametrize(

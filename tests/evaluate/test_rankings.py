@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from evaluate.brute_force import Problem, problems
+from tests.support.brute_force import Problem, problems
 from vse_ens.errors import DataError
 from vse_ens.evaluate.rankings import Rankings
 from vse_ens.evaluate.report import summarise

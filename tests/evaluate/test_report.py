@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from evaluate.brute_force import Problem, problems
+from tests.support.brute_force import Problem, problems
 from vse_ens.evaluate.report import GROUP_METRICS, summarise
 
 PROBLEM = Problem(

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from vse_ens.data.pair_file import write_pairs
-from vse_ens.experiments.learning_curve import Limits
-from vse_ens.experiments.paper import KNOWN
-from vse_ens.experiments.reproduce.draws import Grid
-from vse_ens.experiments.reproduce.run import Effort, reproduce
-from vse_ens.experiments.stand_ins import Shape, stand_in
-from vse_ens.train.report import EpochReport
+from vse_ens.data.io.write import write_pairs
+from vse_ens.experiments.paper.draws import Grid
+from vse_ens.experiments.paper.learning_curve import Limits
+from vse_ens.experiments.paper.numbers import KNOWN
+from vse_ens.experiments.paper.run import Effort, reproduce
+from vse_ens.experiments.paper.stand_ins import Shape, stand_in
+from vse_ens.train.progress import EpochReport
 
 TOY = Effort(
     "toy",

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vse_ens.experiments.reproduce.draws import Grid, growth, measure, series
-from vse_ens.experiments.reproduce.example import draw
+from vse_ens.experiments.paper.draws import Grid, growth, measure, series
+from vse_ens.experiments.paper.example import draw
 
 
 def test_growth_is_the_exponent() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from vse_ens.experiments.reproduce.findings import Finding, findings, improvement, speed_ups
-from vse_ens.experiments.reproduce.training import METRICS, converged, still_rising, tries
+from vse_ens.experiments.paper.findings import Finding, findings, improvement, speed_ups
+from vse_ens.experiments.paper.training import METRICS, converged, still_rising, tries
 
 
 def _run(recall: float, curve: list[tuple[int, float, float]], ending: str = "all epochs done") -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.train.distributions import alias_table, rank_probabilities
+from vse_ens.train.sampling import alias_table, rank_probabilities
 
 
 def implied(threshold: np.ndarray, alias: np.ndarray) -> np.ndarray:

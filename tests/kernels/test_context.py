@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernels.context_problems import Batch, ContextProblem, compute, make_context_problem
-from kernels.context_twin import SlowContext
-from kernels.problems import DIMENSIONS, JIT, annotations, random_annotations
+from tests.support.context_problems import Batch, ContextProblem, compute, make_context_problem
+from tests.support.context_twin import SlowContext
+from tests.support.kernel_problems import DIMENSIONS, JIT, annotations, random_annotations
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS
 from vse_ens.kernels.context import context_vectors
-from vse_ens.kernels.tables import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS
 
 IMAGES, LABELS = (40, 20) if JIT else (10, 20)
 # Every sampler and every loss once; each is compiled on its own.
@@ -85,7 +85,7 @@ def test_equals_the_slow_twin_for_an_image_with_most_labels() -> None:
 def vectors_of(problem: ContextProblem, image: int) -> dict[int, np.ndarray]:
     """The vector that each label of an image is judged by."""
     batch = compute(problem, [np.array([image])], [3])
-    return dict(zip(problem.owned(image).tolist(), batch.changes.vectors.copy(), strict=True))
+    return dict(zip(problem.positives(image).tolist(), batch.changes.vectors.copy(), strict=True))
 
 
 def test_a_label_does_not_speak_for_itself() -> None:
@@ -183,7 +183,9 @@ def test_steps_shrink_with_the_squares_of_all_slopes_so_far() -> None:
         lengths.append(np.linalg.norm(step) / np.linalg.norm(slope))
     assert lengths == sorted(lengths, reverse=True)
     assert (problem.context.input_squares >= start["input_squares"]).all()
-    untouched = np.setdiff1d(np.arange(len(problem.context.inputs)), [*problem.owned(0), *range(LABELS, LABELS + 3)])
+    untouched = np.setdiff1d(
+        np.arange(len(problem.context.inputs)), [*problem.positives(0), *range(LABELS, LABELS + 3)]
+    )
     assert (problem.context.inputs[untouched] == start["inputs"][untouched]).all()
 
 

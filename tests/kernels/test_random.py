@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernels.drawing import assert_drawn_from
-from kernels.problems import JIT, random_state
-from kernels.twins import SplitMix
+from tests.support.drawing import assert_drawn_from
+from tests.support.kernel_problems import JIT, random_state
+from tests.support.kernel_twins import SplitMix
 from vse_ens.kernels.jit import kernel, source_version
 from vse_ens.kernels.random import next_below, next_uniform, next_word
 

@@ -13,15 +13,15 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from kernels.drawing import DRAWS, assert_drawn_from, draw
-from kernels.problems import DIMENSIONS, JIT, Problem, annotations, make_problem
-from kernels.stated import ensemble, without_owned
+from tests.support.drawing import DRAWS, assert_drawn_from, draw
+from tests.support.kernel_problems import DIMENSIONS, JIT, Problem, annotations, make_problem
+from tests.support.stated_distributions import ensemble, without_owned
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.arrays import REJECTED, TRIES, Sampling
 from vse_ens.kernels.jit import kernel, source_version
-from vse_ens.kernels.rank import RankScratch, rank_factors
+from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.samplers import accumulate_factors, label_at_rank
-from vse_ens.kernels.tables import REJECTED, TRIES, Sampling
 
 LABELS = 12
 
@@ -93,7 +93,7 @@ def test_vse_ens_with_the_bias_as_a_factor(rank_distribution: str, rank_scale: f
     problem = make_problem(config, data())
     problem.tables.bias[:] *= 4.0  # so that it weighs as much as several others
     rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.sized(LABELS))
-    assert_drawn_from(draw(problem, 0).labels, without_owned(ensemble(problem, 0), problem.owned(0)))
+    assert_drawn_from(draw(problem, 0).labels, without_owned(ensemble(problem, 0), problem.positives(0)))
 
 
 def test_vse_ens_with_rankings_of_four_bytes() -> None:

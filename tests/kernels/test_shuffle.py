@@ -7,9 +7,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from kernels.drawing import assert_drawn_from
-from kernels.problems import JIT, random_state
-from kernels.twins import SplitMix
+from tests.support.drawing import assert_drawn_from
+from tests.support.kernel_problems import JIT, random_state
+from tests.support.kernel_twins import SplitMix
 from vse_ens.kernels.random import shuffle
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernels.drawing import assert_drawn_from, draw
-from kernels.problems import Problem, annotations, make_problem
+from tests.support.drawing import assert_drawn_from, draw
+from tests.support.kernel_problems import Problem, annotations, make_problem
 from vse_ens.config import Config
-from vse_ens.kernels.rank import RankScratch, rank_factors
-from vse_ens.kernels.tables import Sampling, Shared
-from vse_ens.train.distributions import alias_table, rank_probabilities
+from vse_ens.kernels.arrays import Sampling, Shared
+from vse_ens.kernels.rank_table import RankScratch, rank_factors
+from vse_ens.train.sampling import alias_table, rank_probabilities
 
 #        label   0    1    2    3    4    5    6    7    8    9
 FACTORS = [

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from kernels.problems import annotations
+from tests.support.kernel_problems import annotations
 from vse_ens.model.embeddings import Embeddings
 
 rng = np.random.default_rng(1)

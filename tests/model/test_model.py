@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernels.problems import annotations
+from tests.support.kernel_problems import annotations
+from vse_ens.model.checkpoint_store import load_state, save_state
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
-from vse_ens.model.state import load_state, save_state
+from vse_ens.model.weights import LabelWeights
 
 LABELS, DIMENSIONS = 7, 4
 KNOWN = annotations([[0, 3], [], [2], [1, 4, 6]], LABELS)
@@ -32,7 +32,7 @@ CONTEXT = replace(
     label_squares=normal(LABELS),
     input_squares=normal(LABELS),
 )
-MEMORY = LabelMemory(normal(LABELS, LABELS))
+MEMORY = LabelWeights(normal(LABELS, LABELS))
 MODELS = {
     "id": Model(IDS),
     "context": Model(CONTEXT),

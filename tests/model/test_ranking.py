@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from model.top_labels import top_labels
+from tests.support.top_labels import top_labels
 
 tied = st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 2.0])
 scores_of = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=tied)

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.problems import annotations
-from model.random_models import KINDS, Case, random_case, scores_of_unknown, warm
+from tests.support.kernel_problems import annotations
+from tests.support.random_models import KINDS, Case, random_case, scores_of_unknown, warm
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, UnknownIdError
 from vse_ens.model import search
-from vse_ens.model.columns import LabelColumns
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
-from vse_ens.model.search import ImageSearch, Query
+from vse_ens.model.search import ImageSearch, LabelColumns, Query
 
 
 def query(wanted: list[int], unwanted: list[int]) -> Query:

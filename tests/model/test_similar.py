@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.random_models import KINDS, random_case
+from tests.support.random_models import KINDS, random_case
 from vse_ens.errors import ConfigError
 from vse_ens.model import similar
 from vse_ens.model.similar import similar_images, similar_labels

@@ -13,15 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file
-from stored_models import contents, make_model, reseal
 
+from tests.support.stored_models import contents, make_model, reseal
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ModelError
-from vse_ens.model.id_file import write_ids
-from vse_ens.model.manifest import MANIFEST, Entry, canonical_json, manifest_bytes, parse_manifest
-from vse_ens.model.store import MODEL, StoredModel, load_model, save_model
-from vse_ens.model.tensors import write_tensors
+from vse_ens.model.store import MODEL, StoredModel, load_model, save_model, write_ids
+from vse_ens.storage.artifact import MANIFEST, Entry, canonical_json, manifest_bytes, parse_manifest
+from vse_ens.storage.tensors import write_tensors
 
 FILES = sorted([*MODEL.parts, MODEL.document, MANIFEST])
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.errors import ConfigError
-from vse_ens.report.axes import Axis, tick_text
+from vse_ens.report.charts import Axis, tick_text
 
 numbers = st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-6)
 

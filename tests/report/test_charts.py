@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from report.reading import Reader
+from tests.support.html_reading import Reader
 from vse_ens.errors import ConfigError
-from vse_ens.report.bars import BarChart, Bars
-from vse_ens.report.lines import LineChart, Series
+from vse_ens.report.charts import BarChart, Bars, LineChart, Series
 
 
 def line_chart(*series: Series, **more: bool) -> Reader:

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from report.reading import Reader
+from tests.support.html_reading import Reader
 from vse_ens.errors import DataError
-from vse_ens.report.bars import BarChart, Bars
+from vse_ens.report.charts import BarChart, Bars, LineChart, Series
 from vse_ens.report.html import Bullets, Code, Facts, Fold, Note, Page, Paragraph, Section
-from vse_ens.report.lines import LineChart, Series
 from vse_ens.report.tables import Cell, Table
 
 NASTY = """<script>alert("1")</script>' & \u202eid"""

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from report.reading import Reader
+from tests.support.html_reading import Reader
 from vse_ens.evaluate.reliability import Reliability
-from vse_ens.report.reliability import reliability_chart
+from vse_ens.report.evaluation import reliability_chart
 
 
 def test_the_plot_shows_what_was_said_and_what_was_true() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from report.reading import Reader
+from tests.support.html_reading import Reader
 from vse_ens.errors import ConfigError
 from vse_ens.report.tables import Cell, Column, Table, Value, shown
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from vse_ens.errors import ConfigError, MissingPartError
-from vse_ens.run.clusters import pool_for
+from vse_ens.run.pool import pool_for
 
 
 def test_without_a_cluster_there_is_no_pool() -> None:

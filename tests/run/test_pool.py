@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from run.toy_workshop import BENCH, FACTORY, MERGE
+from tests.support.toy_actor import BENCH, FACTORY, MERGE
 from vse_ens.run.pool import LocalPool, resolve
 from vse_ens.run.threads import Workers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vse_ens.run.tree import merge_in_tree
+from vse_ens.run.pool import merge_in_tree
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from service.in_process import Client
+from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.service.settings import Settings
 
 # Ids that break what is careless.

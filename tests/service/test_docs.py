@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from service.in_subprocess import serving
-from test_docs import HANGS, ROOT, blocks, commands, looks_like
+from tests.support.service_in_subprocess import serving
+from tests.test_docs import HANGS, ROOT, blocks, commands, looks_like
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.in_process import Client
+from tests.support.service_in_process import Client
 
 
 @pytest.fixture(scope="module")

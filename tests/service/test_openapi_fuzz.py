@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from service.in_process import Client
+from tests.support.service_in_process import Client
 from vse_ens.service.settings import Settings
 
 pytestmark = pytest.mark.slow

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from vse_ens.train import rounds
+from vse_ens.train import schedule
 
 
 @pytest.fixture
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several rounds an epoch even of the smallest data."""
-    monkeypatch.setattr(rounds, "_SHORTEST_ROUND", 20)
+    monkeypatch.setattr(schedule, "_SHORTEST_ROUND", 20)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
+from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.errors import ConfigError
 from vse_ens.train.checkpoint import Checkpoints, fingerprint
 from vse_ens.train.trainer import Trainer

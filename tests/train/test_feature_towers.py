@@ -15,10 +15,10 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.means import mean_metrics
+from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.streams import Streams
 from vse_ens.train.checkpoint import fingerprint
-from vse_ens.train.state import features_of, initial_embeddings
+from vse_ens.train.tables import features_of, initial_embeddings
 
 IMAGES, TOPICS, LABELS_PER_TOPIC, LABELS_PER_IMAGE = 1_000, 12, 8, 4
 TOWERS = ("features", "id+features")
@@ -153,7 +153,7 @@ def test_kernels_get_what_the_matrix_holds() -> None:
         assert features.indices.tolist() == [1, 2, 2]
         assert features.values.tolist() == [3.0, 4.0, 1.0]
         # The mean of 25, 0 and 1 is 26 / 3: the least that is divided by.
-        np.testing.assert_allclose(features.reach, [1 / 25, 3 / 26, 3 / 26], rtol=1e-6)
+        np.testing.assert_allclose(features.step_scale, [1 / 25, 3 / 26, 3 / 26], rtol=1e-6)
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((3, 2)), sparse.csr_array((3, 2))])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernels.problems import DIMENSIONS, annotations, make_problem, no_counts, random_state
-from train.runs import bytes_of, finished, small_config, small_data
+from tests.support.kernel_problems import DIMENSIONS, annotations, make_problem, no_counts, random_state
+from tests.support.training_runs import bytes_of, finished, small_config, small_data
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import samplers
-from vse_ens.kernels.batches import Changes, compute_kernel
+from vse_ens.kernels.softmax import BatchGradients, softmax_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn
@@ -111,17 +111,17 @@ def test_with_the_right_age_no_other_is_closer() -> None:
 def test_an_old_vector_is_where_the_expected_loss_has_no_slope() -> None:
     config, data, embeddings = trained("uniform", "logistic", epochs=10)
     config = replace(config, learning_rate=0.01, regularization=0.2)
-    owned = [2, 3, 11]
-    row = annotations([owned], 20)
+    positives = [2, 3, 11]
+    row = annotations([positives], 20)
     with Workers(1) as team:
         fold_in = FoldIn(config, data, embeddings, team)
         fold_in.__dict__["age"] = 4_000
         vector = fold_in.vectors(row.indptr, row.indices)[0].astype(np.float64)
-    others = np.setdiff1d(np.arange(20), owned)
+    others = np.setdiff1d(np.arange(20), positives)
     labels, scores = embeddings.label_vectors, embeddings.scores(vector[None].astype(np.float32))[0]
-    slopes = 1.0 / (1.0 + np.exp(scores[owned][:, None] - scores[others]))
-    wanted = slopes.mean(axis=1) @ labels[owned] - slopes.sum(axis=0) @ labels[others] / len(others)
-    assert_allclose(vector, wanted / (len(owned) * config.regularization), atol=0.05 * np.linalg.norm(vector))
+    slopes = 1.0 / (1.0 + np.exp(scores[positives][:, None] - scores[others]))
+    wanted = slopes.mean(axis=1) @ labels[positives] - slopes.sum(axis=0) @ labels[others] / len(others)
+    assert_allclose(vector, wanted / (len(positives) * config.regularization), atol=0.05 * np.linalg.norm(vector))
 
 
 def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
@@ -130,14 +130,14 @@ def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
     visits = np.array([0, 2, 0, 0, 1, 2])
 
     def train(problem, images, states, *, frozen: bool) -> None:
-        compute_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False, frozen=frozen)(
+        softmax_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False, frozen=frozen)(
             problem.image_vectors,
             problem.tables,
             problem.features,
             problem.pairs,
             images,
             0,
-            Changes.sized(1 if frozen else 5, 4, DIMENSIONS),
+            BatchGradients.sized(1 if frozen else 5, 4, DIMENSIONS),
             np.empty((0, DIMENSIONS), np.float32),
             problem.sampling,
             problem.step(),

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernels.problems import random_annotations
+from tests.support.kernel_problems import random_annotations
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
-from vse_ens.train import moments, state
-from vse_ens.train.engine import Engine
-from vse_ens.train.engines import make_engine
-from vse_ens.train.footprint import footprint
-from vse_ens.train.moments import Moments
-from vse_ens.train.shape import suited
-from vse_ens.train.state import initial_embeddings, padded
+from vse_ens.train import ram_estimate, tables
+from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.engines.base import Engine
+from vse_ens.train.engines.make import make_engine
+from vse_ens.train.ram_estimate import RamModel, estimate_ram
+from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.trainer import Trainer
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -49,7 +48,7 @@ def case(run: str) -> tuple[Config, Annotations]:
     if "features" in run:
         matrix = np.random.default_rng(5).random((3_000, 60)).astype(np.float32)
         data = data.with_features(matrix if "alone" in run else sparse.csr_array(matrix * (matrix > 0.5)))
-    return suited(configure(preset, **settings, dimensions=96, epochs=2), data), data
+    return resolve_auto(configure(preset, **settings, dimensions=96, epochs=2), data), data
 
 
 def sized(arrays: Any) -> int:
@@ -76,12 +75,12 @@ def test_vectors_and_buffers_are_foretold_to_the_byte_or_a_little_over(run: str)
     embeddings = padded(initial_embeddings(config, data))
     with Workers(2) as workers:
         engine = engine_bytes(make_engine(config, data, embeddings, workers))
-    train = next(parts for moment, parts in Moments(config, data, 2).all() if moment == "to train")
+    train = next(parts for moment, parts in RamModel(config, data, 2).all() if moment == "to train")
     made = {
         "image vectors": embeddings.image_vectors.nbytes,
         "label vectors": sized([embeddings.label_vectors, embeddings.label_bias, embeddings.label_squares]),
         "input vectors": sized([embeddings.input_vectors, embeddings.input_squares, embeddings.combinations])
-        + (sized(tuple(embeddings.combination_table)) if embeddings.has_context else 0),
+        + (sized(tuple(embeddings.label_pair_table)) if embeddings.has_context else 0),
         "feature map": embeddings.feature_map.nbytes,
         **engine,
     }
@@ -94,7 +93,7 @@ def test_vectors_and_buffers_are_foretold_to_the_byte_or_a_little_over(run: str)
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the first block of random numbers is all that counts in small data."""
-    for module in (state, moments):
+    for module in (tables, ram_estimate):
         monkeypatch.setattr(module, "BLOCK_ROWS", 128)
 
 
@@ -116,7 +115,7 @@ def trained(config: Config, data: Annotations) -> Embeddings:
 @pytest.mark.usefixtures("small_blocks")
 def test_the_fullest_moment_of_a_training_is_foretold(run: str, request: pytest.FixtureRequest) -> None:
     config, data = case(run)
-    needed = footprint(config, data, 1)
+    needed = estimate_ram(config, data, 1)
     trained(config, data)  # kernels are compiled
     request.getfixturevalue("traced")
     before, _ = tracemalloc.get_traced_memory()

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from train.runs import bytes_of, counted, finished, small_config, whole_preset
+from tests.support.training_runs import bytes_of, counted, finished, small_config, whole_preset
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.part_files import PartFiles
-from vse_ens.data.partition import Partition
-from vse_ens.data.partitioning import partition
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
+from vse_ens.data.partition.build import partition
+from vse_ens.data.partition.parts import PartFiles
+from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.shards.parted import Parted
+from vse_ens.train.sharded.backend import Parted
 from vse_ens.train.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("short_rounds")

@@ -9,20 +9,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
+from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.scenes import scenes
-from vse_ens.data.shard_pairs import shard_images, unnamed
+from vse_ens.data.datasets.scenes import scenes
+from vse_ens.data.partition.parts import numbered, shard_images
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.evaluator import evaluate
 from vse_ens.evaluate.metrics import per_image
+from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.shards.changes import apply_changes, changes_between, cut_tables, fill, join_changes, merge_changes
-from vse_ens.train.shards.exchanges import exchanges
+from vse_ens.train.sharded.merge import (
+    apply_changes,
+    changes_between,
+    cut_tables,
+    exchanges,
+    fill,
+    join_changes,
+    merge_changes,
+)
 from vse_ens.train.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("short_rounds")
@@ -49,7 +56,7 @@ def test_every_image_is_in_one_shard_and_neighbours_are_apart() -> None:
 def test_a_shard_has_the_labels_of_its_images() -> None:
     data = small_data()
     own = shard_images(len(data.images), 1, 3)
-    part = unnamed(data.rows(own), len(data.labels))
+    part = numbered(data.rows(own), len(data.labels))
     assert len(part.labels) == len(data.labels)
     assert [part.label_numbers(n).tolist() for n in range(len(own))] == [data.label_numbers(i).tolist() for i in own]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vse_ens.train.stopping import EarlyStopping
+from vse_ens.train.validation import EarlyStopping
 
 
 def stops_at(values: list[float], patience: int) -> tuple[int, int]:

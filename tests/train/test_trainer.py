@@ -9,18 +9,18 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from kernels.problems import annotations
-from train.runs import bytes_of, counted, finished, small_config, small_data, whole_preset
+from tests.support.kernel_problems import annotations
+from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import METRICS
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import DataError, TrainingError
-from vse_ens.memory.learn import learn_memory
+from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train import trial as trials
-from vse_ens.train.judge import Judge, Judgement
+from vse_ens.train import validation as trials
 from vse_ens.train.trainer import Trainer
+from vse_ens.train.validation import ValidationResult, Validator
 
 pytestmark = pytest.mark.usefixtures("short_rounds")
 
@@ -68,7 +68,7 @@ def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
 
 def test_validation_keeps_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter([0.1, 0.3, 0.2, 0.25])
-    monkeypatch.setattr(Judge, "judge", lambda *_: Judgement(dict.fromkeys(METRICS, next(told)), 0.0))
+    monkeypatch.setattr(Validator, "judge", lambda *_: ValidationResult(dict.fromkeys(METRICS, next(told)), 0.0))
     trainer = Trainer(
         small_config(sampler="uniform", validate=True, epochs=4, patience=3, metric="map"), small_data(), 1
     )
@@ -131,14 +131,14 @@ TOLD = [(0.1, 5.0), (0.3, 40.0), (0.2, 80.0), (0.25, 80.0)]
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second of four epochs is best."""
-    turns: Counter[Judge] = Counter()
+    turns: Counter[Validator] = Counter()
 
-    def judge(self: Judge, _: Embeddings) -> Judgement:
+    def judge(self: Validator, _: Embeddings) -> ValidationResult:
         value, weight = TOLD[turns[self]]
         turns[self] += 1
-        return Judgement(dict.fromkeys(METRICS, value), weight)
+        return ValidationResult(dict.fromkeys(METRICS, value), weight)
 
-    monkeypatch.setattr(Judge, "judge", judge)
+    monkeypatch.setattr(Validator, "judge", judge)
 
 
 def trial_models(trainer: Trainer) -> list[Embeddings]:
@@ -167,13 +167,13 @@ def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> 
     assert trainer.model.memory_weight == 40.0
     assert trainer.memory_regularization is not None
     with Workers(1) as workers:
-        whole = learn_memory(data, trainer.memory_regularization, LocalPool(workers))
+        whole = learn_label_weights(data, trainer.memory_regularization, LocalPool(workers))
     assert trainer.model.memory is not None
     np.testing.assert_array_equal(trainer.model.memory.values, whole.values)
 
 
 def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Judge, "judge", lambda *_: Judgement(dict.fromkeys(METRICS, 0.5), 0.0))
+    monkeypatch.setattr(Validator, "judge", lambda *_: ValidationResult(dict.fromkeys(METRICS, 0.5), 0.0))
     asked, not_asked = (finished(whole_preset(label_memory=memory), small_data()) for memory in (True, False))
     assert asked.model.memory is not_asked.model.memory is None
     assert asked.memory_regularization is not None

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.baselines.checks import check_number, check_whole
-from vse_ens.baselines.contract import Baseline, FittedBaseline
+from vse_ens.baselines.base import Baseline, FittedBaseline, check_number, check_whole
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import MissingPartError
 from vse_ens.model.blas import one_thread

@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.baselines.checks import check_number, check_whole
-from vse_ens.baselines.contract import Baseline, FittedBaseline
+from vse_ens.baselines.base import Baseline, FittedBaseline, check_number, check_whole
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.rows import Rows
-from vse_ens.data.turned import turned
+from vse_ens.data.partition.label_index import transpose
 from vse_ens.errors import ConfigError
+from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.cooccurrence import NO_LABEL, add_partners, find_partners
-from vse_ens.kernels.tables import Pairs
 
 AGGREGATIONS = ("sum", "vote")
 
@@ -54,8 +52,8 @@ class Cooccurrence(Baseline):
         labels = len(data.labels)
         partners = np.empty((labels, min(self.candidates, max(labels - 1, 0))), np.int32)
         together = np.empty_like(partners)
-        by_label = turned(Rows(data.indptr, data.indices), labels)
-        find_partners(Pairs(data.indptr, data.indices), Pairs(*by_label), partners, together)
+        by_label = transpose(Csr(data.indptr, data.indices), labels)
+        find_partners(Csr(data.indptr, data.indices), Csr(*by_label), partners, together)
         return FittedCooccurrence(data, partners, self._weights(data.images_per_label, partners, together))
 
     def _weights(
@@ -88,5 +86,5 @@ class FittedCooccurrence(FittedBaseline):
     def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
         """The sum of what the known labels of an image give."""
         scores = np.zeros((len(indptr) - 1, len(self.labels)), np.float32)
-        add_partners(Pairs(indptr, indices), self.partners, self.weights, scores)
+        add_partners(Csr(indptr, indices), self.partners, self.weights, scores)
         return scores

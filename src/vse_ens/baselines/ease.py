@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.baselines.checks import check_number
-from vse_ens.baselines.contract import Baseline, FittedBaseline
+from vse_ens.baselines.base import Baseline, FittedBaseline, check_number
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.tables import Pairs
-from vse_ens.memory.closed_form import label_weights
-from vse_ens.memory.counting import gram
-from vse_ens.memory.ease_cost import refuse_unaffordable
-from vse_ens.model.memory import LabelMemory
+from vse_ens.kernels.arrays import Csr
+from vse_ens.label_weights.closed_form import label_weights, refuse_unaffordable
+from vse_ens.label_weights.gram import gram
+from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
@@ -55,5 +53,5 @@ class FittedEase(FittedBaseline):
         """The sum of the weights from the known labels of an image."""
         images = len(indptr) - 1
         scores = np.zeros((images, len(self.labels)), np.float32)
-        LabelMemory(self.weights).add_scores(Pairs(indptr, indices), np.ones(images, np.float32), scores)
+        LabelWeights(self.weights).add_scores(Csr(indptr, indices), np.ones(images, np.float32), scores)
         return scores

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.baselines.contract import Baseline, FittedBaseline
+from vse_ens.baselines.base import Baseline, FittedBaseline
 from vse_ens.data.annotations import Annotations
 
 

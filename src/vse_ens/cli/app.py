@@ -13,30 +13,27 @@ from typing import Annotated
 import typer
 
 from vse_ens import __version__
-from vse_ens.cli import boundary
-from vse_ens.cli.annotate import annotate
-from vse_ens.cli.audit import audit
-from vse_ens.cli.compare import compare
-from vse_ens.cli.data_iaprtc12 import iaprtc12
-from vse_ens.cli.data_nuswide import nuswide
-from vse_ens.cli.data_openimages import openimages
-from vse_ens.cli.data_scenes import scenes
-from vse_ens.cli.demo import demo
-from vse_ens.cli.doctor import doctor
-from vse_ens.cli.evaluate import evaluate
-from vse_ens.cli.explain import explain
-from vse_ens.cli.export import export
-from vse_ens.cli.feedback import feedback
-from vse_ens.cli.info import info
+from vse_ens.cli import errors
+from vse_ens.cli.commands.annotate import annotate
+from vse_ens.cli.commands.audit import audit
+from vse_ens.cli.commands.compare import compare
+from vse_ens.cli.commands.data import iaprtc12, nuswide, openimages, scenes
+from vse_ens.cli.commands.demo import demo
+from vse_ens.cli.commands.doctor import doctor
+from vse_ens.cli.commands.evaluate import evaluate
+from vse_ens.cli.commands.explain import explain
+from vse_ens.cli.commands.export import export
+from vse_ens.cli.commands.feedback import feedback
+from vse_ens.cli.commands.info import info
+from vse_ens.cli.commands.reproduce import reproduce
+from vse_ens.cli.commands.search import search
+from vse_ens.cli.commands.serve import serve
+from vse_ens.cli.commands.similar import similar
+from vse_ens.cli.commands.split import split
+from vse_ens.cli.commands.train import train
+from vse_ens.cli.commands.update import update
+from vse_ens.cli.errors import CliState, Debug
 from vse_ens.cli.options import add
-from vse_ens.cli.reproduce import reproduce
-from vse_ens.cli.search import search
-from vse_ens.cli.serve import serve
-from vse_ens.cli.session import Debug, Session
-from vse_ens.cli.similar import similar
-from vse_ens.cli.split import split
-from vse_ens.cli.train import train
-from vse_ens.cli.update import update
 
 app = typer.Typer(
     name="vse",
@@ -99,10 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Ids are any unicode, whatever the terminal's locale says.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    session = Session()
+    session = CliState()
     tree = typer.main.get_command(app)
     sys.exit(
-        boundary.run(
+        errors.run(
             lambda: tree.main(args=arguments, prog_name="vse", standalone_mode=False, obj=session),
             session,
         )

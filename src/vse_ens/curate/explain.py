@@ -17,10 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.rows import Rows
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.kernels.reasons import CombinedShares, context_shares
-from vse_ens.kernels.tables import Pairs
+from vse_ens.kernels.arrays import Csr
+from vse_ens.kernels.attribution import CombinedShares, context_shares
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
 
@@ -85,20 +84,20 @@ def own_parts(embeddings: Embeddings, images: NDArray[np.integer]) -> Floats | N
     return np.asarray(embeddings.image_vectors[images]) if len(embeddings.image_vectors) else None
 
 
-def shares(model: Model, known: Rows, labels: NDArray[np.integer], own: Floats | None) -> list[Shares]:
+def shares(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Shares]:
     """The parts of the score of ``labels[i]`` for an image with the labels of row i and the vector ``own[i]``."""
     embeddings = model.embeddings
-    pairs = Pairs(known.indptr, known.indices)
+    pairs = Csr(known.indptr, known.indices)
     labels = labels.astype(np.int64)
     by_label = np.zeros(len(known.indices), np.float64)
-    combined = CombinedShares.sized(pairs, embeddings.combination_table)
+    combined = CombinedShares.sized(pairs, embeddings.label_pair_table)
     if embeddings.has_context:
         context_shares(
             pairs,
             labels,
             embeddings.label_vectors,
             embeddings.input_vectors,
-            embeddings.combination_table,
+            embeddings.label_pair_table,
             by_label,
             combined,
         )
@@ -126,7 +125,7 @@ def shares(model: Model, known: Rows, labels: NDArray[np.integer], own: Floats |
 def explain(
     model: Model,
     vocabulary: Vocabulary,
-    known: Rows,
+    known: Csr,
     labels: NDArray[np.integer],
     own: Floats | None = None,
     confidences: Iterable[float | None] | None = None,

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.feature_matrix import plain_features
-from vse_ens.data.rows import Rows, take_rows
+from vse_ens.data.csr import take_rows
+from vse_ens.data.features.matrix import plain_features
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
+from vse_ens.kernels.arrays import Csr
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from vse_ens.data.formats import FormatName
-    from vse_ens.data.wide import Layout
+    from vse_ens.data.io.formats import FormatName
+    from vse_ens.data.io.wide import Layout
 
 # How many keys are worked on at a time, where a copy of all of them would double the memory needed.
 _CHUNK = 1 << 17
@@ -142,8 +143,8 @@ class Annotations:
         min_images_per_label: int = 1,
         min_labels_per_image: int = 1,
     ) -> Annotations:
-        """Read a CSV, TSV, JSON Lines or Parquet file, gzipped or not; see `vse_ens.data.readers.read`."""
-        from vse_ens.data.readers import read
+        """Read a CSV, TSV, JSON Lines or Parquet file, gzipped or not; see `vse_ens.data.io.read.read`."""
+        from vse_ens.data.io.read import read
 
         return read(
             path,
@@ -171,8 +172,8 @@ class Annotations:
         min_images_per_label: int = 1,
         min_labels_per_image: int = 1,
     ) -> Annotations:
-        """From a pandas, Polars or Arrow frame; see `vse_ens.data.frames.from_frame`."""
-        from vse_ens.data.frames import from_frame
+        """From a pandas, Polars or Arrow frame; see `vse_ens.data.io.frames.from_frame`."""
+        from vse_ens.data.io.frames import from_frame
 
         return from_frame(
             frame,
@@ -188,8 +189,8 @@ class Annotations:
     def from_matrix(
         cls, matrix: Any, images: Iterable[str] | None = None, labels: Iterable[str] | None = None
     ) -> Annotations:
-        """From a scipy sparse matrix, with or without names; see `vse_ens.data.frames.from_matrix`."""
-        from vse_ens.data.frames import from_matrix
+        """From a scipy sparse matrix, with or without names; see `vse_ens.data.io.frames.from_matrix`."""
+        from vse_ens.data.io.frames import from_matrix
 
         return from_matrix(matrix, images, labels)
 
@@ -238,7 +239,7 @@ class Annotations:
         """The numbers of an image's labels, sorted."""
         return self.indices[self.indptr[image_number] : self.indptr[image_number + 1]]
 
-    def rows(self, images: NDArray[np.integer]) -> Rows:
+    def rows(self, images: NDArray[np.integer]) -> Csr:
         """The labels of some images in CSR form, a row for each of ``images`` in their order."""
         return take_rows(self.indptr, self.indices, images)
 

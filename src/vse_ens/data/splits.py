@@ -15,7 +15,7 @@ from vse_ens.streams import Streams
 _BLOCK = 1 << 18
 
 
-class OneEach(NamedTuple):
+class HeldOut(NamedTuple):
     """One label of each of some images."""
 
     images: NDArray[np.int64]
@@ -39,7 +39,7 @@ def leave_one_out(
     return Split(data.with_pairs(~held), data.with_pairs(held))
 
 
-def one_label_each(indptr: NDArray[np.int64], seed: int, name: str, most_images: int | None = None) -> OneEach:
+def one_label_each(indptr: NDArray[np.int64], seed: int, name: str, most_images: int | None = None) -> HeldOut:
     """Which labels `leave_one_out` holds out, by where the labels of every image begin.
 
     These may be a memory map: they are looked at in blocks, and what is kept follows the images that are chosen.
@@ -59,7 +59,7 @@ def one_label_each(indptr: NDArray[np.int64], seed: int, name: str, most_images:
             drawn = np.argpartition(lots, most_images)[:most_images]
             lots, images, places = lots[drawn], images[drawn], places[drawn]
     order = np.argsort(images)
-    return OneEach(images[order], places[order])
+    return HeldOut(images[order], places[order])
 
 
 def random(data: Annotations, share: float = 0.2, seed: int = 0) -> Split:

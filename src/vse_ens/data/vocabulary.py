@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vse_ens.data.growing import as_arrow
+from vse_ens.data.io.buffers import as_arrow
 from vse_ens.errors import DataError, UnknownIdError
 
 # Building a hash table of the whole vocabulary pays off only when a fair share of it is looked up.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vse_ens.evaluate.standing import Numbers
+from vse_ens.evaluate.ties import Numbers
 
 
 def isotonic(values: Numbers, weights: Numbers) -> Numbers:

@@ -14,7 +14,7 @@ import numpy as np
 
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.standing import Numbers, Standing
+from vse_ens.evaluate.ties import Numbers, TieRanks
 
 TOPS = (1, 5, 10)
 """The N of the metrics at N, if not said otherwise."""
@@ -24,7 +24,7 @@ def per_image(rankings: Rankings, tops: Sequence[int] = TOPS) -> dict[str, Numbe
     """Every metric that has a value for each image, by name."""
     if not tops or min(tops) < 1:
         raise ConfigError(f"top must be whole numbers of at least 1, got {list(tops)}")
-    standing = Standing.of(rankings)
+    standing = TieRanks.of(rankings)
     at = {
         "precision": precision,
         "recall": recall,
@@ -40,7 +40,7 @@ def per_image(rankings: Rankings, tops: Sequence[int] = TOPS) -> dict[str, Numbe
     }
 
 
-def precision(standing: Standing, top: int) -> Numbers:
+def precision(standing: TieRanks, top: int) -> Numbers:
     """precision@N: the held-out labels among the first N, divided by N, also where fewer than N are ranked.
 
     Of a tie: m n / t labels.
@@ -48,7 +48,7 @@ def precision(standing: Standing, top: int) -> Numbers:
     return standing.total(standing.per_place(standing.within(top))) / top
 
 
-def recall(standing: Standing, top: int) -> Numbers:
+def recall(standing: TieRanks, top: int) -> Numbers:
     """recall@N: the share of the image's held-out labels that are among the first N.
 
     Of a tie: m n / t labels.
@@ -56,7 +56,7 @@ def recall(standing: Standing, top: int) -> Numbers:
     return standing.mean(standing.per_place(standing.within(top)))
 
 
-def hit(standing: Standing, top: int) -> Numbers:
+def hit(standing: TieRanks, top: int) -> Numbers:
     """hit@N: 1 if one or more of the held-out labels are among the first N, else 0.
 
     Decided by the best tie with a held-out label: 1 - C(t - m, n) / C(t, n), the chance that not all of its n places
@@ -71,7 +71,7 @@ def hit(standing: Standing, top: int) -> Numbers:
     return 1.0 - missed
 
 
-def ndcg(standing: Standing, top: int) -> Numbers:
+def ndcg(standing: TieRanks, top: int) -> Numbers:
     """nDCG@N: the sum of 1 / log2(1 + place) over held-out labels among the first N, divided by the largest possible.
 
     The largest possible has the held-out labels, at most N of them, in the first places. Of a tie: m / t times the sum
@@ -85,7 +85,7 @@ def ndcg(standing: Standing, top: int) -> Numbers:
     return gained
 
 
-def average_precision(standing: Standing) -> Numbers:
+def average_precision(standing: TieRanks) -> Numbers:
     """map: the mean over held-out labels of the precision at each one's place, 0 for one that is not ranked.
 
     Of a tie: the sum over its places j = 1..t of m / t (h + 1 + (j - 1)(m - 1) / (t - 1)) / (a + j). With
@@ -97,7 +97,7 @@ def average_precision(standing: Standing) -> Numbers:
     return standing.mean(standing.per_place(within))
 
 
-def reciprocal_rank(standing: Standing) -> Numbers:
+def reciprocal_rank(standing: TieRanks) -> Numbers:
     """mrr: 1 / the place of the first held-out label, 0 where none is ranked.
 
     Decided by the best tie with a held-out label: the sum over j of p(j) / (a + j), where the first of m labels among t
@@ -119,7 +119,7 @@ def reciprocal_rank(standing: Standing) -> Numbers:
     return result
 
 
-def auc(standing: Standing) -> Numbers:
+def auc(standing: TieRanks) -> Numbers:
     """auc: of all pairs of a held-out label and a candidate that is not held out, the share in the right order.
 
     A tied pair counts half: 1 - (a - h + (t - m) / 2) / o for each label of a tie; 0 for a label that is not ranked.
@@ -129,7 +129,7 @@ def auc(standing: Standing) -> Numbers:
     return standing.mean(np.where(standing.tied > 0, 1.0 - _share(wrong, standing.others), 0.0))
 
 
-def auc_at(standing: Standing, top: int) -> Numbers:
+def auc_at(standing: TieRanks, top: int) -> Numbers:
     """auc@N: as `auc`, with everything outside the first N unknown: a held-out label there counts as chance, 1/2.
 
     This is how the paper's AUC column must have been computed (docs/paper-numbers.md). For each label of a tie:
@@ -153,7 +153,7 @@ def coverage(rankings: Rankings, top: int) -> float:
     return int(np.count_nonzero(shown[:-1])) / rankings.ranked_labels if rankings.ranked_labels else 0.0
 
 
-def _inverse_places(standing: Standing) -> Numbers:
+def _inverse_places(standing: TieRanks) -> Numbers:
     """S: the sum of 1 / place over the places of each tie."""
     last = (standing.above + standing.tied).astype(np.int64)
     sums = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, last.max(initial=0) + 1))])

@@ -36,7 +36,7 @@ def reliability(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> li
         raise ConfigError(f"calibration needs a hit or miss for each confidence, got {len(hit)} for {len(confidence)}")
     order = np.argsort(confidence, kind="stable")
     ranked = confidence[order]
-    starts = piles(ranked, np.arange(1, bins) * len(ranked) // bins)
+    starts = bin_starts(ranked, np.arange(1, bins) * len(ranked) // bins)
     counts = np.diff(starts, append=len(ranked))
     means, rights = (np.add.reduceat(values, starts) / counts for values in (ranked, hit[order]))
     return [Reliability(*row) for row in zip(means.tolist(), rights.tolist(), counts.tolist(), strict=True)]
@@ -52,7 +52,7 @@ def mean_distance(found: Sequence[Reliability]) -> float:
     return sum(abs(one.confidence - one.right) * one.count for one in found) / sum(one.count for one in found)
 
 
-def piles(ranked: NDArray[np.floating], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+def bin_starts(ranked: NDArray[np.floating], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where piles of rising numbers begin that are cut at ``cuts``, or a little before, where equal ones begin."""
     inside = cuts[cuts < len(ranked)]
     return np.unique(np.concatenate([[0], np.searchsorted(ranked, ranked[inside])]))

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
 from vse_ens.evaluate.metrics import TOPS
-from vse_ens.evaluate.popularity import GROUPS, group_of
-from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.standing import Numbers
+from vse_ens.evaluate.rankings import GROUPS, Rankings, group_of
+from vse_ens.evaluate.ties import Numbers
 from vse_ens.streams import Streams
 
 GROUP_METRICS = ("recall@10", "map", "mrr")

@@ -3,7 +3,7 @@
     v_i = |N|^-1/2 sum_{b in N} u_b + |C|^-1/2 sum_{c in C} u_c,    N the image's labels, C the combinations among them
 
 The positive in question is always left out, of N and with it of C. Trained in two-phase batches like
-`vse_ens.kernels.batches`: from one snapshot, the first phase computes what every positive of a batch wants; the second
+`vse_ens.kernels.softmax`: from one snapshot, the first phase computes what every positive of a batch wants; the second
 applies the changes in the order of the batch, each worker only to the rows it owns. Steps are those of row-wise
 AdaGrad: one sum of squared slopes a row.
 """
@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.combinations import Combinations, Found, find_combinations
-from vse_ens.kernels.jit import kernel, part, prefetch_row, source_version
-from vse_ens.kernels.slices import add_features
-from vse_ens.kernels.tables import (
+from vse_ens.kernels.arrays import (
     DRAWS,
     GIVEN_UP,
     VIOLATIONS,
+    Csr,
     Features,
     Floats,
-    Pairs,
     Sampling,
     Shared,
     Step,
-    apart,
+    cache_aligned,
 )
+from vse_ens.kernels.jit import inline, kernel, prefetch_row, source_version
+from vse_ens.kernels.label_pairs import Found, LabelPairs, find_label_pairs
+from vse_ens.kernels.sgd import add_features
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 # Rows are asked for so many changes before they are needed.
@@ -45,10 +45,10 @@ class ContextTables(NamedTuple):
     inputs: Floats  # (|A| + combinations) x k: u
     input_squares: Floats  # as many: sums of squared slopes, by which steps shrink
     label_squares: Floats  # |A|
-    combinations: Combinations
+    combinations: LabelPairs
 
 
-class ContextChanges(NamedTuple):
+class ContextGradients(NamedTuple):
     """What the positives of a batch want, and how their images' inputs follow from it."""
 
     rows: NDArray[np.int32]  # draws x (negatives + 1): the positive first; -1 where no negative was found
@@ -64,7 +64,7 @@ class ContextChanges(NamedTuple):
     @classmethod
     def sized(
         cls, draws: int, visits: int, entries: int, chunks: int, negatives: int, dimensions: int
-    ) -> ContextChanges:
+    ) -> ContextGradients:
         """Buffers for a batch."""
         return cls(
             np.empty((draws, negatives + 1), np.int32),
@@ -96,25 +96,25 @@ class ContextScratch(NamedTuple):
     def sized(cls, dimensions: int, visit: int, combinations: bool, scores: int = 0) -> ContextScratch:
         """Buffers for so many dimensions, labels of one image, and scores."""
         return cls(
-            apart(1, dimensions, np.float32)[0],
-            apart(1, dimensions, np.float32)[0],
-            apart(1, dimensions, np.float32)[0],
+            cache_aligned(1, dimensions, np.float32)[0],
+            cache_aligned(1, dimensions, np.float32)[0],
+            cache_aligned(1, dimensions, np.float32)[0],
             np.empty((2, dimensions), np.float32),
             np.empty((visit if combinations else 0, dimensions), np.float32),
             np.zeros(visit, np.int64),
-            apart(1, dimensions + 1, np.float32)[0],
-            apart(1, scores, np.float32)[0],
+            cache_aligned(1, dimensions + 1, np.float32)[0],
+            cache_aligned(1, scores, np.float32)[0],
             Found.sized(visit if combinations else 0),
         )
 
 
-@part
+@inline
 def _scale(count: int) -> np.float32:
     """count^-1/2, and 1 where there is nothing to scale."""
     return _ONE / np.sqrt(np.float32(max(count, 1)))
 
 
-@part
+@inline
 def _add_combinations(
     inputs: Floats, found: Found, combined: int, labels: int, sums: Floats, parts: Floats, members: NDArray[np.int64]
 ) -> None:
@@ -150,13 +150,13 @@ def context_kernel(
         tables: Shared,
         context: ContextTables,
         features: Features,
-        pairs: Pairs,
+        pairs: Csr,
         images: NDArray[np.int64],
         chunk: int,
         first_draw: int,
         first_visit: int,
         first_entry: int,
-        changes: ContextChanges,
+        changes: ContextGradients,
         moves: Floats,
         sampling: Sampling,
         step: Step,
@@ -174,8 +174,8 @@ def context_kernel(
         total_loss = 0.0
         for visit in range(images.shape[0]):
             image = images[visit]
-            owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-            others = owned.shape[0] - 1
+            positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+            others = positives.shape[0] - 1
             base[:] = _ZERO
             if has_ids:
                 for f in range(dimensions):
@@ -185,15 +185,15 @@ def context_kernel(
 
             # What all labels of the image share: the sums of its inputs, and where its negatives come from.
             sums[:] = _ZERO
-            for place in range(owned.shape[0]):
+            for place in range(positives.shape[0]):
                 for f in range(dimensions):
-                    sums[0, f] += inputs[owned[place], f]
+                    sums[0, f] += inputs[positives[place], f]
             if has_combinations:
-                combined = find_combinations(owned, context.combinations, found)
-                parts[: owned.shape[0]] = _ZERO
-                members[: owned.shape[0]] = 0
+                combined = find_label_pairs(positives, context.combinations, found)
+                parts[: positives.shape[0]] = _ZERO
+                members[: positives.shape[0]] = 0
                 _add_combinations(inputs, found, combined, labels.shape[0], sums, parts, members)
-            scale, scale_combined = _scale(owned.shape[0]), _scale(combined)
+            scale, scale_combined = _scale(positives.shape[0]), _scale(combined)
             for f in range(dimensions):
                 whole[f] = base[f] + scale * sums[0, f] + scale_combined * sums[1, f]
             if vse_ens:
@@ -202,8 +202,8 @@ def context_kernel(
             visit_sums = changes.sums[first_visit + visit]
             visit_sums[:] = _ZERO
             scale = _scale(others)
-            for place in range(owned.shape[0]):
-                positive = np.int64(owned[place])
+            for place in range(positives.shape[0]):
+                positive = np.int64(positives[place])
                 for f in range(dimensions):
                     vector[f] = base[f] + scale * (sums[0, f] - inputs[positive, f])
                 if has_combinations:
@@ -217,22 +217,22 @@ def context_kernel(
                 weight = _ONE
                 for j in range(1, negatives + 1):
                     if vse_ens:
-                        label = samplers.draw_vse_ens(whole, scratch.cumulative, sampling, owned, state, counts)
+                        label = samplers.draw_vse_ens(whole, scratch.cumulative, sampling, positives, state, counts)
                     elif uniform:
-                        label = samplers.draw_uniform(tables, sampling, owned, state, counts)
+                        label = samplers.draw_uniform(tables, sampling, positives, state, counts)
                     elif popularity:
-                        label = samplers.draw_popularity(sampling, owned, state, counts)
+                        label = samplers.draw_popularity(sampling, positives, state, counts)
                     elif warp:
                         label, tried = samplers.draw_warp(
-                            vector, slopes[0], step.margin, tables, sampling, owned, state, counts
+                            vector, slopes[0], step.margin, tables, sampling, positives, state, counts
                         )
                         if rank_weighted and label >= 0:
                             # rank estimate floor((|A| - 1) / N), weighted by L(.)
                             weight = step.rank_weight[(labels.shape[0] - 1) // tried]
                     elif dns:
-                        label = samplers.draw_dns(vector, tables, sampling, owned, state, counts)
+                        label = samplers.draw_dns(vector, tables, sampling, positives, state, counts)
                     else:
-                        label = samplers.draw_naive(vector, tables, sampling, owned, scratch.scores, state, counts)
+                        label = samplers.draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
                     rows[j] = label
                     prefetch_row(labels, np.int64(max(label, 0)))
                     found_any |= label >= 0
@@ -289,10 +289,12 @@ def context_kernel(
                     visit_sums[dimensions + f] += scale_combined * pull[f]
                 draw += 1
 
-            first = draw - owned.shape[0]
+            first = draw - positives.shape[0]
             if others > 0:
-                for place in range(owned.shape[0]):
-                    _write_entry(changes.entries[entry], owned[place], first_visit + visit, others, first + place, -1)
+                for place in range(positives.shape[0]):
+                    _write_entry(
+                        changes.entries[entry], positives[place], first_visit + visit, others, first + place, -1
+                    )
                     entry += 1
             for place in range(combined if others > 1 else 0):
                 row = labels.shape[0] + found.numbers[place]
@@ -301,7 +303,7 @@ def context_kernel(
                 entry += 1
             if has_ids or has_features:
                 # The image's own part: one plain step, for all of its labels at once.
-                decay = min(step.learning_rate * step.regularization * np.float32(owned.shape[0]), _ONE)
+                decay = min(step.learning_rate * step.regularization * np.float32(positives.shape[0]), _ONE)
                 for f in range(dimensions):
                     pulled = _ZERO
                     for d in range(first, draw):
@@ -319,7 +321,7 @@ def context_kernel(
     return compute_changes
 
 
-@part
+@inline
 def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one: int, other: int) -> None:
     entry[0] = row
     entry[1] = visit
@@ -330,7 +332,7 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
 
 @kernel
 def apply_to_labels(
-    tables: Shared, context: ContextTables, changes: ContextChanges, draws: int, step: Step, first: int, last: int
+    tables: Shared, context: ContextTables, changes: ContextGradients, draws: int, step: Step, first: int, last: int
 ) -> None:
     """The second phase for label rows ``first`` to ``last - 1``: the batch's changes in order, decay on every touch."""
     labels, bias, squares = tables.labels, tables.bias, context.label_squares
@@ -350,15 +352,15 @@ def apply_to_labels(
         label, draw, slope = rows[entry], entry // width, slopes[entry]
         squares[label] += slope * slope * changes.squares[draw]
         rate = step.learning_rate / np.sqrt(squares[label])
-        shrink, reach = _ONE - rate * step.regularization, rate * slope
+        shrink, step_scale = _ONE - rate * step.regularization, rate * slope
         for f in range(labels.shape[1]):
-            labels[label, f] = shrink * labels[label, f] + reach * changes.vectors[draw, f]
+            labels[label, f] = shrink * labels[label, f] + step_scale * changes.vectors[draw, f]
         bias[label] = shrink_bias * bias[label] + step.bias_rate * slope
 
 
 @kernel
 def apply_to_inputs(
-    context: ContextTables, changes: ContextChanges, starts: NDArray[np.int64], step: Step, first: int, last: int
+    context: ContextTables, changes: ContextGradients, starts: NDArray[np.int64], step: Step, first: int, last: int
 ) -> None:
     """The second phase for input rows ``first`` to ``last - 1``; ``starts`` are where each chunk's entries begin.
 
@@ -398,7 +400,7 @@ def _context_vectors() -> Callable[..., None]:
     version = source_version()
 
     @kernel
-    def context_vectors(pairs: Pairs, inputs: Floats, known: Combinations, vectors: Floats) -> None:
+    def context_vectors(pairs: Csr, inputs: Floats, known: LabelPairs, vectors: Floats) -> None:
         """Add to row i of ``vectors`` the context of row i of ``pairs``, all of its labels in it."""
         version  # noqa: B018  # part of the cache key, see source_version
         labels = known.indptr.shape[0] - 1
@@ -408,13 +410,13 @@ def _context_vectors() -> Callable[..., None]:
         room = min(longest * (longest - 1) // 2, 1 << 16) if known.numbers.shape[0] else 0
         found = Found(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
         for image in range(vectors.shape[0]):
-            owned = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+            positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             vector = vectors[image]
-            scale = _scale(owned.shape[0])
-            for place in range(owned.shape[0]):
+            scale = _scale(positives.shape[0])
+            for place in range(positives.shape[0]):
                 for f in range(vector.shape[0]):
-                    vector[f] += scale * inputs[owned[place], f]
-            combined = find_combinations(owned, known, found) if known.numbers.shape[0] else 0
+                    vector[f] += scale * inputs[positives[place], f]
+            combined = find_label_pairs(positives, known, found) if known.numbers.shape[0] else 0
             scale = _scale(combined)
             for place in range(combined):
                 row = labels + found.numbers[place]

@@ -26,7 +26,7 @@ def kernel(function: Function) -> Function:
     return cast("Function", numba.njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")(function))
 
 
-def part(function: Function) -> Function:
+def inline(function: Function) -> Function:
     """Compile a piece of a kernel, placed inside every kernel that calls it."""
     return cast("Function", numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
 

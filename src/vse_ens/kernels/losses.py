@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vse_ens.kernels.jit import part
+from vse_ens.kernels.jit import inline
 
 HINGE, WARP, LOGISTIC, SOFTMAX = range(4)
 CODES = {"hinge": HINGE, "warp": WARP, "logistic": LOGISTIC, "softmax": SOFTMAX}
@@ -12,14 +12,14 @@ CODES = {"hinge": HINGE, "warp": WARP, "logistic": LOGISTIC, "softmax": SOFTMAX}
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 
-@part
+@inline
 def hinge(difference: np.float32, margin: np.float32) -> tuple[np.float32, np.float32]:
     """max(0, margin - x), and minus its slope: 1 where the margin is violated, else 0 (eq. 3)."""
     shortfall = margin - difference
     return (shortfall, _ONE) if shortfall > _ZERO else (_ZERO, _ZERO)
 
 
-@part
+@inline
 def logistic(difference: np.float32) -> tuple[np.float32, np.float32, np.float32]:
     """ln(1 + exp(-x)) as (a, b) with a + ln b, and minus its slope 1 / (1 + exp(x)); none of them overflows.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.jit import kernel, part
+from vse_ens.kernels.jit import inline, kernel
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -14,7 +14,7 @@ _S27, _S30, _S31, _S32, _S40 = np.uint64(27), np.uint64(30), np.uint64(31), np.u
 _UNIT_24 = np.float32(2.0**-24)
 
 
-@part
+@inline
 def next_word(state: NDArray[np.uint64]) -> np.uint64:
     """The next 64 random bits; moves ``state[0]`` on."""
     state[0] += _STEP
@@ -24,13 +24,13 @@ def next_word(state: NDArray[np.uint64]) -> np.uint64:
     return word ^ (word >> _S31)
 
 
-@part
+@inline
 def next_uniform(state: NDArray[np.uint64]) -> np.float32:
     """A number in [0, 1) with 24 bits."""
     return np.float32(next_word(state) >> _S40) * _UNIT_24
 
 
-@part
+@inline
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
     """A whole number in [0, bound), bound < 2**31 (its bias, bound / 2**32, is far below what a run can see)."""
     return np.int64(((next_word(state) >> _S32) * np.uint64(bound)) >> _S32)

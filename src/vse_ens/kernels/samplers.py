@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.jit import part
+from vse_ens.kernels.arrays import REJECTED, TRIES, Floats, Sampling, Shared
+from vse_ens.kernels.jit import inline
 from vse_ens.kernels.random import next_below, next_uniform, next_word
-from vse_ens.kernels.tables import REJECTED, TRIES, Floats, Sampling, Shared
 
 UNIFORM, POPULARITY, WARP, VSE_ENS, NAIVE, DNS = range(6)
 CODES = {"uniform": UNIFORM, "popularity": POPULARITY, "warp": WARP, "vse-ens": VSE_ENS, "naive": NAIVE, "dns": DNS}
@@ -22,16 +22,16 @@ _LOW_24 = np.uint64(0xFFFFFF)
 _UNIT_24 = np.float32(2.0**-24)
 
 
-@part
-def is_owned(owned: NDArray[np.int32], label: int) -> bool:
+@inline
+def is_owned(positives: NDArray[np.int32], label: int) -> bool:
     """Whether the image has the label; no early exit, so that the loop is a few vector instructions."""
     found = False
-    for place in range(owned.shape[0]):
-        found |= owned[place] == label
+    for place in range(positives.shape[0]):
+        found |= positives[place] == label
     return found
 
 
-@part
+@inline
 def score(vector: Floats, tables: Shared, label: int) -> np.float32:
     """s_i(a) = v_i . v_a + b_a."""
     total = tables.bias[label]
@@ -40,7 +40,7 @@ def score(vector: Floats, tables: Shared, label: int) -> np.float32:
     return total
 
 
-@part
+@inline
 def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
     """One draw from the distribution of the alias table: one cell, kept or exchanged for its alias."""
     word = next_word(state)
@@ -49,47 +49,51 @@ def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
     return cell if keep else np.int64(sampling.alias[cell])
 
 
-@part
+@inline
 def draw_uniform(
-    tables: Shared, sampling: Sampling, owned: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
+    tables: Shared,
+    sampling: Sampling,
+    positives: NDArray[np.int32],
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
 ) -> int:
     """`uniform`: every label the image does not have is as likely as any other."""
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = next_below(state, tables.bias.shape[0])
-        if not is_owned(owned, label):
+        if not is_owned(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
 
 
-@part
+@inline
 def draw_popularity(
-    sampling: Sampling, owned: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
+    sampling: Sampling, positives: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
 ) -> int:
     """`popularity`: p(a) ~ (images of a) ^ power over the labels the image does not have."""
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = draw_alias(sampling, state)
-        if not is_owned(owned, label):
+        if not is_owned(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
 
 
-@part
+@inline
 def draw_dns(
     vector: Floats,
     tables: Shared,
     sampling: Sampling,
-    owned: NDArray[np.int32],
+    positives: NDArray[np.int32],
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
     """`dns`: of m uniform draws the one with the highest score s_i(a)."""
     best, best_score = -1, np.float32(-np.inf)
     for _ in range(sampling.candidates):
-        label = draw_uniform(tables, sampling, owned, state, counts)
+        label = draw_uniform(tables, sampling, positives, state, counts)
         if label < 0:
             return best
         its_score = score(vector, tables, label)
@@ -98,14 +102,14 @@ def draw_dns(
     return best
 
 
-@part
+@inline
 def draw_warp(
     vector: Floats,
     positive_score: np.float32,
     margin: np.float32,
     tables: Shared,
     sampling: Sampling,
-    owned: NDArray[np.int32],
+    positives: NDArray[np.int32],
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
@@ -114,7 +118,7 @@ def draw_warp(
     Up to |A| - 1 tries, as published; (-1, N) when none of them violated.
     """
     for tried in range(1, sampling.candidates + 1):
-        label = draw_uniform(tables, sampling, owned, state, counts)
+        label = draw_uniform(tables, sampling, positives, state, counts)
         if label < 0:
             return -1, tried
         if margin + score(vector, tables, label) > positive_score:
@@ -122,7 +126,7 @@ def draw_warp(
     return -1, sampling.candidates
 
 
-@part
+@inline
 def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -> None:
     """Running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
 
@@ -155,12 +159,12 @@ def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -
     cumulative[factors] = chain_3 + sampling.spread[factors]
 
 
-@part
+@inline
 def draw_vse_ens(
     vector: Floats,
     cumulative: Floats,
     sampling: Sampling,
-    owned: NDArray[np.int32],
+    positives: NDArray[np.int32],
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
@@ -180,18 +184,18 @@ def draw_vse_ens(
             factor += np.int32(cumulative[f] <= point)
         from_top = factor == factors or vector[factor] > np.float32(0.0)
         label = np.int64(sampling.rankings[factor, rank if from_top else last - rank])
-        if not is_owned(owned, label):
+        if not is_owned(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
 
 
-@part
+@inline
 def draw_naive(
     vector: Floats,
     tables: Shared,
     sampling: Sampling,
-    owned: NDArray[np.int32],
+    positives: NDArray[np.int32],
     scores: Floats,
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
@@ -206,13 +210,13 @@ def draw_naive(
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = label_at_rank(scores, draw_alias(sampling, state))
-        if not is_owned(owned, label):
+        if not is_owned(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
 
 
-@part
+@inline
 def label_at_rank(scores: Floats, rank: int) -> int:
     """The label that `rank` labels beat, equal scores in the order of numbers; by bisecting the value, no copy made."""
     labels = scores.shape[0]

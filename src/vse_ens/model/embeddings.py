@@ -1,19 +1,20 @@
-"""The trained vectors, and the scores they give."""
+"""The trained vectors, and the scores they give.
+
+Which labels often occur together, and how kernels look that up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-
-if TYPE_CHECKING:
-    from vse_ens.kernels.combinations import Combinations
+from vse_ens.kernels.label_pairs import LabelPairs
 
 Floats = NDArray[np.float32]
 
@@ -50,11 +51,10 @@ class Embeddings:
         return len(self.input_vectors) > 0
 
     @cached_property
-    def combination_table(self) -> Combinations:
+    def label_pair_table(self) -> LabelPairs:
         """The combinations as kernels take them."""
-        from vse_ens.model.combinations import combination_table
 
-        return combination_table(self.combinations, len(self.label_vectors))
+        return label_pair_table(self.combinations, len(self.label_vectors))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as they are saved."""
@@ -111,11 +111,11 @@ class Embeddings:
 
     def context(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
         """The vectors that labels alone give, one for each row of labels in CSR form."""
+        from vse_ens.kernels.arrays import Csr
         from vse_ens.kernels.context import context_vectors
-        from vse_ens.kernels.tables import Pairs
 
         vectors = np.zeros((len(indptr) - 1, self.dimensions), np.float32)
-        context_vectors(Pairs(indptr, indices), self.input_vectors, self.combination_table, vectors)
+        context_vectors(Csr(indptr, indices), self.input_vectors, self.label_pair_table, vectors)
         return vectors
 
     def settled(self, features: Any = None) -> Embeddings:
@@ -135,3 +135,14 @@ class Embeddings:
 
 
 _ALWAYS = {"label_vectors", "label_bias", "image_vectors", "feature_map"}
+
+
+# Of the combinations of an image with many labels, so many a label are used: it bites from 18 labels on.
+_SHARE = 8
+
+
+def label_pair_table(pairs: NDArray[np.int32], labels: int) -> LabelPairs:
+    """Label pairs a < b, the most common first, as kernels look them up."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    indptr = np.searchsorted(pairs[order, 0], np.arange(labels + 1)).astype(np.int64)
+    return LabelPairs(indptr, np.ascontiguousarray(pairs[order, 1]), order.astype(np.int32), _SHARE)

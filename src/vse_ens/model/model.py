@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.tables import Pairs
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.memory import LabelMemory
+from vse_ens.model.weights import LabelWeights
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Model:
     """s_i(a) = v_i . v_a + b_a + weight x what the image's known labels say of a by counts."""
 
     embeddings: Embeddings
-    memory: LabelMemory | None = None
+    memory: LabelWeights | None = None
     memory_weight: float = 0.0
 
     def scores(self, images: NDArray[np.integer], known: Annotations, features: Any = None) -> Floats:
@@ -38,7 +38,7 @@ class Model:
         """Add what the memory says to rows of ``scores``, by their known labels in CSR form."""
         if self.memory is not None and self.memory_weight:
             scales = np.full(len(scores), self.memory_weight, np.float32)
-            self.memory.add_scores(Pairs(indptr, indices), scales, scores)
+            self.memory.add_scores(Csr(indptr, indices), scales, scores)
 
     def settled(self, features: Any = None) -> Model:
         """After training: a model that needs no features to score the images it knows."""
@@ -51,4 +51,4 @@ class Model:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], memory_weight: float = 0.0) -> Model:
         """From arrays by name, as `arrays` gives them."""
-        return cls(Embeddings.from_arrays(arrays), LabelMemory.from_arrays(arrays), memory_weight)
+        return cls(Embeddings.from_arrays(arrays), LabelWeights.from_arrays(arrays), memory_weight)

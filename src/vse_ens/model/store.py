@@ -1,4 +1,9 @@
-"""The model directory: what is in it, how it is saved and loaded. The format is told in docs/model-format.md."""
+"""The model directory: what is in it, how it is saved and loaded. The format is told in docs/model-format.md.
+
+A vocabulary as an Arrow IPC file: one batch, one column ``id``, uncompressed, so that it can be memory-mapped.
+
+The model card: what a person who finds a model directory wants to know.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations
+from vse_ens.data.annotations import Annotations, Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
-from vse_ens.model.draft import writing
-from vse_ens.model.id_file import read_ids, write_ids
-from vse_ens.model.kind import ARRAYS, Kind
-from vse_ens.model.sealed import Sealed, reading
-from vse_ens.model.tensors import write_tensors
+from vse_ens.storage.artifact import ARRAYS, ArtifactSpec
+from vse_ens.storage.reader import ArtifactReader, reading
+from vse_ens.storage.tensors import write_tensors
+from vse_ens.storage.writer import writing
 
 PAIRS = "pairs.safetensors"
 CARD = "README.md"
 IMAGES = "images.arrow"
 LABELS = "labels.arrow"
 
-MODEL = Kind(
+MODEL = ArtifactSpec(
     noun="model",
     version=1,
     document="model.json",
@@ -78,7 +83,7 @@ def load_model(path: str | Path, *, verify: bool = True) -> StoredModel:
     return reading(Path(path), MODEL, lambda sealed: _read(sealed, verify))
 
 
-def _read(sealed: Sealed, verify: bool) -> StoredModel:
+def _read(sealed: ArtifactReader, verify: bool) -> StoredModel:
     document = sealed.document("settings", "counts")
     return StoredModel(
         settings=document["settings"],
@@ -88,7 +93,7 @@ def _read(sealed: Sealed, verify: bool) -> StoredModel:
     )
 
 
-def _read_known(sealed: Sealed, counts: dict[str, Any], verify: bool) -> Annotations:
+def _read_known(sealed: ArtifactReader, counts: dict[str, Any], verify: bool) -> Annotations:
     images = _read_ids(sealed, IMAGES, "image", counts.get("images"), verify)
     labels = _read_ids(sealed, LABELS, "label", counts.get("labels"), verify)
     expected = {
@@ -103,7 +108,7 @@ def _read_known(sealed: Sealed, counts: dict[str, Any], verify: bool) -> Annotat
         raise sealed.damaged(PAIRS, str(error)) from error
 
 
-def _read_ids(sealed: Sealed, name: str, kind: str, count: Any, verify: bool) -> Vocabulary:
+def _read_ids(sealed: ArtifactReader, name: str, kind: str, count: Any, verify: bool) -> Vocabulary:
     if verify:
         sealed.verify(name)
     try:
@@ -113,3 +118,75 @@ def _read_ids(sealed: Sealed, name: str, kind: str, count: Any, verify: bool) ->
     if len(ids) != count:
         raise sealed.damaged(name, f"it holds {len(ids):,} ids and should hold {count}")
     return ids
+
+
+_SCHEMA = pa.schema([("id", pa.large_string())])
+
+
+def write_ids(sink: Any, vocabulary: Vocabulary) -> None:
+    """Write a vocabulary to a file-like object."""
+    # Arrow writes a slice with some of what surrounds it in memory; joined to nothing it is whole, and equal ids give
+    # equal bytes.
+    ids = pa.concat_arrays([vocabulary.arrow, pa.array([], pa.large_string())])
+    with pa.ipc.new_file(sink, _SCHEMA) as writer:
+        writer.write_batch(pa.record_batch([ids], schema=_SCHEMA))
+
+
+def read_ids(mapped: memoryview, kind: str, *, verify: bool) -> Vocabulary:
+    """The vocabulary in a memory map; without ``verify`` no id is touched. A ValueError says what is wrong."""
+    try:
+        reader = pa.ipc.open_file(pa.py_buffer(mapped))
+        if reader.schema != _SCHEMA or reader.num_record_batches != 1:
+            raise ValueError("it does not hold one batch with one column of ids")
+        ids = reader.get_batch(0).column(0)
+        ids.validate(full=verify)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"it is not an Arrow file of ids ({error})") from error
+    if ids.null_count:
+        raise ValueError("it holds ids that are null")
+    try:
+        return Vocabulary(ids, kind) if verify else Vocabulary.trusted(ids, kind)
+    except DataError as error:
+        raise ValueError(str(error)) from error
+
+
+def model_card(
+    settings: Mapping[str, Any], summary: Summary, training: Mapping[str, Any], validation: Mapping[str, float] | None
+) -> str:
+    """Markdown: what it is, the settings, the data, the figures. No time stamps: equal models have equal cards."""
+    lines = [
+        "# A vse-ens model",
+        "",
+        f"Suggests labels for images. Made by vse-ens {training['version']}.",
+        "",
+        "## Use",
+        "",
+        "```python",
+        "from vse_ens import Annotator",
+        "",
+        'model = Annotator.load("path/to/this/directory")',
+        'model.annotate("an image id", top=5)',
+        "```",
+        "",
+        "## Settings",
+        "",
+        *_table(settings),
+        "",
+        "## Data",
+        "",
+        *_table(dict(summary.rows())),
+        "",
+        "## Training",
+        "",
+        *_table({name: value for name, value in training.items() if name != "version"}),
+    ]
+    if validation:
+        lines += ["", "## Validation (one label of some images held out)", "", *_table(validation)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: Mapping[str, Any]) -> list[str]:
+    def text(value: Any) -> str:
+        return (f"{value:.6g}" if isinstance(value, float) else str(value)).replace("|", "\\|").replace("\n", " ")
+
+    return ["| | |", "|---|---|", *(f"| {name} | {text(value)} |" for name, value in rows.items())]

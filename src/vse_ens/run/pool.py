@@ -6,6 +6,10 @@ dictionaries and lists: anything else would tie the two ends to one version of t
 
 Work that needs nothing but a task of its own is done at a bench: `factory(settings, workers)` makes a function from a
 task to its result, and any worker may take any task.
+
+Merging many results two at a time: the same tree for so many results, whoever merges and whenever.
+
+Which cluster the work is done on, if any.
 """
 
 from __future__ import annotations
@@ -13,43 +17,45 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import reduce
+from typing import Any, Protocol, TypeVar
 
+from vse_ens.errors import ConfigError
 from vse_ens.run.threads import Workers
-from vse_ens.run.tree import merge_in_tree
 
-Plain = Mapping[str, Any]
+Payload = Mapping[str, Any]
 """Arrays, numbers and text by name."""
 
-Bench = Callable[[Plain], Plain]
+TaskFn = Callable[[Payload], Payload]
 """From a task to its result; what it is told of before, by its settings, is the same for all tasks."""
 
 
-class Workshop(Protocol):
+class ShardWorker(Protocol):
     """What a factory makes: some of the parts live in it."""
 
     @property
     def keeps_state(self) -> bool:
         """Whether what a part does depends on what it did before."""
 
-    def add(self, part: int, arguments: Plain) -> None:
+    def add(self, part: int, arguments: Payload) -> None:
         """Take in a part."""
 
-    def run(self, part: int, shared: Sequence[Plain], arguments: Plain) -> tuple[Sequence[Plain], Plain]:
+    def run(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         """Work on a part from what all parts share, in pieces: of every piece what is to be merged with that of the
         other parts, and a report.
         """
 
-    def save(self, part: int, arguments: Plain) -> Plain:
+    def save(self, part: int, arguments: Payload) -> Payload:
         """The state of a part, or where it was put: what `load` takes. Nothing where it has none."""
 
-    def load(self, part: int, state: Plain) -> None:
+    def load(self, part: int, state: Payload) -> None:
         """Set a part back to a saved state."""
 
 
 @dataclass(frozen=True)
-class Share:
+class WorkerTiming:
     """How one worker spent a round, in seconds."""
 
     name: str
@@ -69,7 +75,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Merging:
+class MergeSpec:
     """How what is shared is handed out and how results are merged, by dotted names of functions.
 
     Where there are nodes, each hands on and merges a piece: then what moves over a link does not grow with their
@@ -83,15 +89,15 @@ class Merging:
     join: str | None = None
     """join(results): the results of all pieces as one."""
 
-    def pieces(self, shared: Plain, count: int) -> list[Plain]:
+    def pieces(self, shared: Payload, count: int) -> list[Payload]:
         """What is shared, in ``count`` pieces where it can be cut."""
         return [shared] if count == 1 or self.cut is None else list(resolve(self.cut)(shared, count))
 
-    def joined(self, merged: Sequence[Plain]) -> Plain:
+    def joined(self, merged: Sequence[Payload]) -> Payload:
         """The results of all pieces as one."""
         if len(merged) == 1 or self.join is None:
             return merged[0]
-        joined: Plain = resolve(self.join)(merged)
+        joined: Payload = resolve(self.join)(merged)
         return joined
 
 
@@ -99,14 +105,14 @@ class Merging:
 class Round:
     """What a round of all parts gave."""
 
-    merged: Plain
-    reports: list[Plain]
+    merged: Payload
+    reports: list[Payload]
     """Of every part, in order."""
-    shares: tuple[Share, ...] = ()
+    shares: tuple[WorkerTiming, ...] = ()
     """Of every worker."""
 
 
-def amount(reports: Iterable[Plain]) -> float:
+def amount(reports: Iterable[Payload]) -> float:
     """How much some parts did, by what they say."""
     return sum(float(report.get("amount", 0.0)) for report in reports)
 
@@ -114,16 +120,16 @@ def amount(reports: Iterable[Plain]) -> float:
 class Pool(Protocol):
     """Where parts are worked on. Which worker has which part changes no result."""
 
-    def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
+    def open(self, factory: str, settings: Payload, parts: Sequence[Payload]) -> None:
         """Make workshops and share out the parts; what was open before is closed."""
 
-    def run(self, shared: Plain, arguments: Plain, merging: Merging) -> Round:
+    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> Round:
         """Run every part once and merge the results two at a time."""
 
-    def save(self, arguments: Plain) -> Iterator[Plain]:
+    def save(self, arguments: Payload) -> Iterator[Payload]:
         """The states of all parts, in order; a part that is lost later goes on from here."""
 
-    def map(self, factory: str, settings: Plain, tasks: Sequence[Plain]) -> Iterator[Plain]:
+    def map(self, factory: str, settings: Payload, tasks: Sequence[Payload]) -> Iterator[Payload]:
         """The results of tasks in their order, as they come, from benches that the factory of that name makes.
 
         No more results are held than there are workers to be kept busy. What is open stays open.
@@ -144,23 +150,23 @@ class LocalPool:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._workshop: Workshop | None = None
+        self._workshop: ShardWorker | None = None
         self._parts = 0
 
-    def open(self, factory: str, settings: Plain, parts: Sequence[Plain]) -> None:
+    def open(self, factory: str, settings: Payload, parts: Sequence[Payload]) -> None:
         """Make a workshop of all parts."""
-        workshop: Workshop = resolve(factory)(settings, self._workers)
+        workshop: ShardWorker = resolve(factory)(settings, self._workers)
         for part, arguments in enumerate(parts):
             workshop.add(part, arguments)
         self._workshop, self._parts = workshop, len(parts)
 
-    def run(self, shared: Plain, arguments: Plain, merging: Merging) -> Round:
+    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> Round:
         """Run the parts in turn, each merged as soon as it is done."""
         began = time.perf_counter()
         workshop = self._open
-        reports: list[Plain] = []
+        reports: list[Payload] = []
 
-        def results() -> Iterator[Plain]:
+        def results() -> Iterator[Payload]:
             for part in range(self._parts):
                 (result,), report = workshop.run(part, merging.pieces(shared, 1), arguments)
                 reports.append(report)
@@ -168,16 +174,16 @@ class LocalPool:
 
         merged = merge_in_tree(results(), resolve(merging.merge))
         seconds = time.perf_counter() - began
-        everything = Share("this process", tuple(range(self._parts)), amount(reports), seconds, 0.0, 0.0)
+        everything = WorkerTiming("this process", tuple(range(self._parts)), amount(reports), seconds, 0.0, 0.0)
         return Round(merged, reports, (everything,))
 
-    def save(self, arguments: Plain) -> Iterator[Plain]:
+    def save(self, arguments: Payload) -> Iterator[Payload]:
         """The states of all parts, in order."""
         return (self._open.save(part, arguments) for part in range(self._parts))
 
-    def map(self, factory: str, settings: Plain, tasks: Sequence[Plain]) -> Iterator[Plain]:
+    def map(self, factory: str, settings: Payload, tasks: Sequence[Payload]) -> Iterator[Payload]:
         """The results of tasks, one after another, each on all threads."""
-        bench: Bench = resolve(factory)(settings, self._workers)
+        bench: TaskFn = resolve(factory)(settings, self._workers)
         return map(bench, tasks)
 
     def close(self) -> None:
@@ -185,7 +191,45 @@ class LocalPool:
         self._workshop = None
 
     @property
-    def _open(self) -> Workshop:
+    def _open(self) -> ShardWorker:
         if self._workshop is None:
             raise RuntimeError("the pool is not open")
         return self._workshop
+
+
+T = TypeVar("T")
+
+
+def merge_in_tree(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
+    """Neighbours first, then neighbouring pairs, and so on; what is left over joins at the end, from the right.
+
+    Sums of floating-point numbers depend on their order, which here depends on the number of results alone. They may
+    come one by one: at most log2 of their number is held at a time.
+    """
+    waiting: list[tuple[int, T]] = []
+    for result in results:
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            result = merge(waiting.pop()[1], result)
+            size *= 2
+        waiting.append((size, result))
+    return reduce(lambda right, left: merge(left, right), [result for _, result in reversed(waiting)])
+
+
+@contextmanager
+def pool_for(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
+    """The workers of a cluster, until the block ends; None where the work is to be done in this process.
+
+    ``cluster`` is its kind, ``"ray"``; ``address`` that of a running one, else one is started on this machine.
+    """
+    if cluster is None:
+        if address is not None:
+            raise ConfigError("address is that of a cluster: say --cluster ray too (cluster='ray' in Python)")
+        yield None
+        return
+    if cluster != "ray":
+        raise ConfigError(f"cluster must be 'ray', got {cluster!r}")
+    from vse_ens.run.ray.pool import RayPool
+
+    with RayPool(address, workers) as pool:
+        yield pool

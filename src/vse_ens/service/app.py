@@ -9,19 +9,19 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from vse_ens import __version__
-from vse_ens.service.asking import asking_router
-from vse_ens.service.browsing import browsing_router
-from vse_ens.service.documentation import DESCRIPTION, TAGS, document_key
-from vse_ens.service.judging import judging_router
-from vse_ens.service.label_studio import label_studio_router
-from vse_ens.service.limits import Limited
-from vse_ens.service.observing import Observed
-from vse_ens.service.operating import operating_router
-from vse_ens.service.refusals import add_refusals
-from vse_ens.service.security import Guarded, Headed
-from vse_ens.service.service import Service
+from vse_ens.service.errors import add_refusals
+from vse_ens.service.label_studio.routes import label_studio_router
+from vse_ens.service.middleware.access import AccessMiddleware, SecurityHeadersMiddleware
+from vse_ens.service.middleware.limits import LimitsMiddleware
+from vse_ens.service.middleware.logging import AccessLogMiddleware
+from vse_ens.service.openapi import DESCRIPTION, TAGS, document_key
+from vse_ens.service.routes.catalog import browsing_router
+from vse_ens.service.routes.feedback import judging_router
+from vse_ens.service.routes.ops import operating_router
+from vse_ens.service.routes.page import add_page
+from vse_ens.service.routes.predict import asking_router
 from vse_ens.service.settings import Settings
-from vse_ens.service.static_files import add_page
+from vse_ens.service.state import Service
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -47,10 +47,10 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=life,
         # From the outside in.
         middleware=[
-            Middleware(Headed, settings),
-            Middleware(Observed, service.metrics),
-            Middleware(Guarded, settings),
-            Middleware(Limited, settings.limits),
+            Middleware(SecurityHeadersMiddleware, settings),
+            Middleware(AccessLogMiddleware, service.metrics),
+            Middleware(AccessMiddleware, settings),
+            Middleware(LimitsMiddleware, settings.limits),
         ],
     )
     app.state.service = service

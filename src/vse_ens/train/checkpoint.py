@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition import Partition
+from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
-from vse_ens.model.state import load_state, save_state
+from vse_ens.model.checkpoint_store import load_state, save_state
 
 _IDS_AT_ONCE = 65_536
 _TIMES_WRITING = 20

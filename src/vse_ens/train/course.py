@@ -7,25 +7,25 @@ from typing import Protocol
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.run.pool import Share
+from vse_ens.run.pool import WorkerTiming
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engine import Work
-from vse_ens.train.engines import make_engine
-from vse_ens.train.rounds import EpochPlan
+from vse_ens.train.engines.base import RoundStats
+from vse_ens.train.engines.make import make_engine
+from vse_ens.train.schedule import EpochPlan
 
 
 class Course(Protocol):
     """Trains embeddings in place, epoch by epoch, round by round."""
 
     @property
-    def shares(self) -> tuple[Share, ...]:
+    def shares(self) -> tuple[WorkerTiming, ...]:
         """How each worker of a cluster spent the last round."""
 
     def begin(self, epoch: int) -> int:
         """Plan an epoch, counted from 0: how many rounds it has."""
 
-    def run_round(self, number: int, learning_rate: float) -> Work:
+    def run_round(self, number: int, learning_rate: float) -> RoundStats:
         """Train one round of the epoch."""
 
     def settle(self) -> None:
@@ -35,7 +35,7 @@ class Course(Protocol):
 class SerialCourse:
     """One engine, all images."""
 
-    shares: tuple[Share, ...] = ()
+    shares: tuple[WorkerTiming, ...] = ()
 
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class SerialCourse:
         self._plan = EpochPlan.of(self._data, self._engine.schedule, stream)
         return self._plan.rounds
 
-    def run_round(self, number: int, learning_rate: float) -> Work:
+    def run_round(self, number: int, learning_rate: float) -> RoundStats:
         """Train one round of the epoch."""
         if self._plan is None:
             raise RuntimeError("an epoch has to begin before its rounds")

@@ -19,16 +19,15 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.batches import Changes, compute_kernel
-from vse_ens.kernels.rank import RankScratch, rank_factors
-from vse_ens.kernels.slices import SliceScratch, slice_kernel
-from vse_ens.kernels.tables import COUNTS, Features, Pairs, Step
+from vse_ens.kernels.arrays import COUNTS, Csr, Features, Step
+from vse_ens.kernels.rank_table import RankScratch, rank_factors
+from vse_ens.kernels.sgd import SgdScratch, sgd_kernel
+from vse_ens.kernels.softmax import BatchGradients, softmax_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.distributions import rank_weights
-from vse_ens.train.samplers import make_sampling
-from vse_ens.train.state import padded, shared_tables
+from vse_ens.train.sampling import make_sampling, rank_weights
+from vse_ens.train.tables import padded, shared_tables
 
 # So many visits here for one in training, each with a step as much shorter.
 _FINER = 4
@@ -44,7 +43,7 @@ _PIECE = 16
 class _Walk:
     """Images on their way, each with a random state of its own."""
 
-    pairs: Pairs
+    pairs: Csr
     vectors: Floats
     states: NDArray[np.uint64]
 
@@ -106,7 +105,7 @@ class FoldIn:
         stream = Streams(self._config.seed).child("fold-in")
         rows = (indices[first:last].tolist() for first, last in pairwise(indptr))
         return _Walk(
-            pairs=Pairs(indptr, indices),
+            pairs=Csr(indptr, indices),
             vectors=np.zeros((len(indptr) - 1, self._width), np.float32),
             states=np.array([stream.child(*row).key()[0] for row in rows], np.uint64),
         )
@@ -119,13 +118,13 @@ class FoldIn:
         def visit(first: int, _worker: int) -> None:
             images = np.repeat(np.arange(first, min(first + _PIECE, len(walk.vectors))), visits)
             scores = len(self._tables.labels) if self._config.sampler == "naive" else 0
-            train(walk, images, SliceScratch.sized(self._width, most, scores))
+            train(walk, images, SgdScratch.sized(self._width, most, scores))
 
         self._workers.run([partial(visit, first) for first in range(0, len(walk.vectors), _PIECE)])
 
-    def _train_slice(self, walk: _Walk, images: NDArray[np.int64], scratch: SliceScratch) -> None:
+    def _train_slice(self, walk: _Walk, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler, loss = samplers.CODES[self._config.sampler], losses.CODES[self._config.loss]
-        slice_kernel(self._width, sampler, loss, has_ids=True, has_features=False, frozen=True)(
+        sgd_kernel(self._width, sampler, loss, has_ids=True, has_features=False, frozen=True)(
             walk.vectors,
             self._tables,
             self._features,
@@ -138,16 +137,16 @@ class FoldIn:
             np.zeros(COUNTS, np.int64),
         )
 
-    def _train_batch(self, walk: _Walk, images: NDArray[np.int64], scratch: SliceScratch) -> None:
+    def _train_batch(self, walk: _Walk, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler = samplers.CODES[self._config.sampler]
-        compute_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
+        softmax_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
             walk.vectors,
             self._tables,
             self._features,
             walk.pairs,
             images,
             0,
-            Changes.sized(1, self._config.negatives, self._width),
+            BatchGradients.sized(1, self._config.negatives, self._width),
             np.empty((0, self._width), np.float32),
             self._sampling,
             self._step,

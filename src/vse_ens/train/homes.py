@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.shard_pairs import shard_images
+from vse_ens.data.partition.parts import shard_images
 from vse_ens.errors import DataError
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.run.pool import Plain
+from vse_ens.run.pool import Payload
 
 # Rows of the image table that are put in order at a time.
 _ROWS_AT_ONCE = 1 << 16
@@ -28,13 +28,13 @@ class Home(Protocol):
     def begin(self, embeddings: Embeddings) -> None:
         """A training begins, or goes on, with these embeddings."""
 
-    def arguments(self) -> Plain:
+    def arguments(self) -> Payload:
         """What a shard is told when it is to save its state."""
 
-    def receive(self, states: Iterable[Plain]) -> None:
+    def receive(self, states: Iterable[Payload]) -> None:
         """Keep the states, one for each shard in order."""
 
-    def shard_states(self) -> list[Plain]:
+    def shard_states(self) -> list[Payload]:
         """The states received last; none where shards are as they began, or where the embeddings say it."""
 
     def keep(self) -> None:
@@ -63,16 +63,16 @@ class TableHome:
         """States are put into this table from now on."""
         self._table = embeddings.image_vectors
 
-    def arguments(self) -> Plain:
+    def arguments(self) -> Payload:
         """Shards are to send their rows."""
         return {}
 
-    def receive(self, states: Iterable[Plain]) -> None:
+    def receive(self, states: Iterable[Payload]) -> None:
         """Put every row in its place."""
         for shard, state in enumerate(states):
             self._table[shard_images(len(self._table), shard, self._shards)] = state["image_vectors"]
 
-    def shard_states(self) -> list[Plain]:
+    def shard_states(self) -> list[Payload]:
         """The embeddings say it."""
         return []
 
@@ -103,20 +103,20 @@ class FolderHome:
         self._images = images
         self._numbers = count()
         self._pinned: set[Path] = set()
-        self._best: list[Plain] = []
-        self._states: list[Plain] = []
+        self._best: list[Payload] = []
+        self._states: list[Payload] = []
 
     def begin(self, embeddings: Embeddings) -> None:  # noqa: ARG002  # which hold none
         """Shards start by the seed."""
         self._states = []
 
-    def arguments(self) -> Plain:
+    def arguments(self) -> Payload:
         """Shards are to write their rows to a folder that was not there before."""
         fresh = next(place for n in self._numbers if not (place := self._folder / f"rows-{n:06d}").exists())
         fresh.mkdir(parents=True)
         return {"folder": str(fresh)}
 
-    def receive(self, states: Iterable[Plain]) -> None:
+    def receive(self, states: Iterable[Payload]) -> None:
         """Remember the files, and remove those that nobody will ask for."""
         self._states = list(states)
         kept = self._pinned | self._places()
@@ -124,7 +124,7 @@ class FolderHome:
             if old not in kept:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def shard_states(self) -> list[Plain]:
+    def shard_states(self) -> list[Payload]:
         """Where the rows of each shard were last put."""
         return self._states
 
@@ -179,7 +179,7 @@ class FolderHome:
         return {Path(one["path"]).parent for one in (*self._states, *self._best)}
 
 
-def write_rows(folder: str, shard: int, rows: Floats) -> Plain:
+def write_rows(folder: str, shard: int, rows: Floats) -> Payload:
     """Write a shard's rows to a file, whole or not at all; where it is."""
     path = Path(folder) / f"shard-{shard:05d}.npy"
     partial = path.with_suffix(".partial")

@@ -1,4 +1,4 @@
-"""What a model is learnt from: pairs in memory, or (`vse_ens.train.shards.parted`) pairs that are in no one place."""
+"""What a model is learnt from: pairs in memory, or (`vse_ens.train.sharded.backend`) pairs that are in no one place."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.feature_matrix import plain_features
-from vse_ens.data.shard_pairs import shard_images
+from vse_ens.data.features.matrix import plain_features
+from vse_ens.data.partition.parts import shard_images
 from vse_ens.errors import ConfigError
-from vse_ens.memory.learn import learn_memory
+from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.memory import LabelMemory
-from vse_ens.run.pool import LocalPool, Plain, Pool
+from vse_ens.model.weights import LabelWeights
+from vse_ens.run.pool import LocalPool, Payload, Pool
 from vse_ens.run.threads import Workers
-from vse_ens.train.combinations import common_combinations
 from vse_ens.train.course import Course, SerialCourse
 from vse_ens.train.homes import Home, TableHome
-from vse_ens.train.shards.course import ShardedCourse
-from vse_ens.train.shards.workshop import feature_arguments
-from vse_ens.train.state import initial_embeddings, padded
-from vse_ens.train.trial import Trial, choose_held_out, make_trial
+from vse_ens.train.pair_selection import frequent_label_pairs
+from vse_ens.train.sharded.actor import feature_arguments
+from vse_ens.train.sharded.course import ShardedCourse
+from vse_ens.train.tables import initial_embeddings, padded
+from vse_ens.train.validation import ValidationSet, choose_held_out, make_validation_set
 
 
 class Material(Protocol):
@@ -36,7 +36,7 @@ class Material(Protocol):
     def check(self, config: Config) -> None:
         """Refuse settings that do not go with it."""
 
-    def hold_out(self, config: Config) -> tuple[Material, Trial]:
+    def hold_out(self, config: Config) -> tuple[Material, ValidationSet]:
         """Keep one label of some images from training: what is left, and these."""
 
     def start(self, config: Config, pool: Pool) -> Embeddings:
@@ -48,7 +48,7 @@ class Material(Protocol):
     def course(self, config: Config, embeddings: Embeddings, home: Home, workers: Workers, pool: Pool | None) -> Course:
         """What trains the embeddings: in the pool where there is one, else by the workers."""
 
-    def memory(self, regularization: float, pool: Pool) -> LabelMemory:
+    def memory(self, regularization: float, pool: Pool) -> LabelWeights:
         """The label-label memory of all pairs."""
 
 
@@ -63,17 +63,17 @@ class InMemory:
         if config.shards > len(self.known.images):
             raise ConfigError(f"shards must be no more than the {len(self.known.images)} images, got {config.shards}")
 
-    def hold_out(self, config: Config) -> tuple[InMemory, Trial]:
+    def hold_out(self, config: Config) -> tuple[InMemory, ValidationSet]:
         """What is left, and what is held out."""
         chosen = choose_held_out(config, self.known)
         kept = np.ones(self.known.pairs, np.bool_)
         kept[chosen.places] = False
         part = self.known.with_pairs(kept)
-        return InMemory(part), make_trial(self.known, part, chosen)
+        return InMemory(part), make_validation_set(self.known, part, chosen)
 
     def start(self, config: Config, pool: Pool) -> Embeddings:
         """All that is trained."""
-        combinations = common_combinations(self.known, config.combinations, pool) if config.has_context else None
+        combinations = frequent_label_pairs(self.known, config.combinations, pool) if config.has_context else None
         return padded(initial_embeddings(config, self.known, combinations))
 
     def home(self, config: Config) -> Home:
@@ -87,7 +87,7 @@ class InMemory:
         parts = list(self._parts(config, embeddings))
         return ShardedCourse(config, self.known.pairs, embeddings, pool or LocalPool(workers), parts, home)
 
-    def _parts(self, config: Config, embeddings: Embeddings) -> Iterator[Plain]:
+    def _parts(self, config: Config, embeddings: Embeddings) -> Iterator[Payload]:
         """What each shard begins with."""
         for shard in range(config.shards):
             own = shard_images(len(self.known.images), shard, config.shards)
@@ -100,6 +100,6 @@ class InMemory:
             features = config.has_features
             yield part | (feature_arguments(plain_features(self.known.features)[own]) if features else {})
 
-    def memory(self, regularization: float, pool: Pool) -> LabelMemory:
+    def memory(self, regularization: float, pool: Pool) -> LabelWeights:
         """Counted where the pool works."""
-        return learn_memory(self.known, regularization, pool)
+        return learn_label_weights(self.known, regularization, pool)

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition import Partition
-from vse_ens.run.clusters import pool_for
-from vse_ens.train.footprint import check_footprint
-from vse_ens.train.shards.parted import Parted
+from vse_ens.data.partition.store import Partition
+from vse_ens.run.pool import pool_for
+from vse_ens.train.ram_estimate import check_ram
+from vse_ens.train.sharded.backend import Parted
 from vse_ens.train.trainer import Trainer
 
 
@@ -32,5 +32,5 @@ def trainer_for(
         if isinstance(data, Partition):
             yield Trainer(config, Parted(data, data.folder.with_name("training")), workers, pool)
         else:
-            check_footprint(config, data, workers)
+            check_ram(config, data, workers)
             yield Trainer(config, data, workers, pool)

@@ -13,21 +13,19 @@ from numpy.typing import NDArray
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError, DataError
-from vse_ens.evaluate.calibration import Calibration
+from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
+from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
+from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.course import Course
-from vse_ens.train.engine import Work
-from vse_ens.train.finite import check_finite
-from vse_ens.train.judge import Judge
+from vse_ens.train.engines.base import RoundStats
 from vse_ens.train.material import InMemory, Material
-from vse_ens.train.progress import Progress
-from vse_ens.train.report import EpochReport
-from vse_ens.train.shape import suited
-from vse_ens.train.stopping import EarlyStopping
+from vse_ens.train.progress import EpochReport, Progress
+from vse_ens.train.tables import check_finite
+from vse_ens.train.validation import EarlyStopping, Validator
 
 # Where more of the pairs than this are held out, what is left is a poorer data set: the final model is trained on all.
 WORTH_REFITTING = 0.02
@@ -59,25 +57,25 @@ class Trainer:
                 f"the model; got {config.shards}"
             )
         material.check(config)
-        self.config = config = suited(config, known)
+        self.config = config = resolve_auto(config, known)
         self.history: list[EpochReport] = []
         self._material = material
         self._workers = workers
         self._pool = pool
         self._course: Course | None = None
-        self._judge: Judge | None = None
+        self._judge: Validator | None = None
         self._part = material
         if config.validate:
             self._part, trial = material.hold_out(config)
-            self._judge = Judge(config, trial, self._learner(self._part), workers)
+            self._judge = Validator(config, trial, self._learner(self._part), workers)
         self._stopping = EarlyStopping(config.patience)
         self._home = material.home(config)
         self._start()
         self._best: Embeddings | None = None
         self._memory_weight = 0.0
-        self._memory: LabelMemory | None = None
+        self._memory: LabelWeights | None = None
         self._refitting = False
-        self._epoch, self._round, self._work = 0, 0, Work()
+        self._epoch, self._round, self._work = 0, 0, RoundStats()
 
     def _start(self) -> None:
         """From the beginning, with the pairs of the part."""
@@ -94,8 +92,8 @@ class Trainer:
         with Workers(self._workers) as workers:
             yield LocalPool(workers)
 
-    def _learner(self, material: Material) -> Callable[[float], LabelMemory]:
-        def learn(regularization: float) -> LabelMemory:
+    def _learner(self, material: Material) -> Callable[[float], LabelWeights]:
+        def learn(regularization: float) -> LabelWeights:
             with self._some_pool() as pool:
                 return material.memory(regularization, pool)
 
@@ -140,7 +138,7 @@ class Trainer:
         """lambda of the memory, where there is one."""
         return self._judge.regularization if self._judge and self.config.label_memory else None
 
-    def _learn_memory(self) -> LabelMemory | None:
+    def _learn_memory(self) -> LabelWeights | None:
         if self._memory is None and self._memory_weight and self.memory_regularization:
             self._memory = self._learner(self._material)(self.memory_regularization)
         return self._memory
@@ -193,7 +191,7 @@ class Trainer:
         course = self._course = self._part.course(self.config, current, self._home, workers, self._pool)
         final = self._refitting or not self._worth_refitting
 
-        def progress(rounds: int, work: Work, report: EpochReport | None) -> Progress:
+        def progress(rounds: int, work: RoundStats, report: EpochReport | None) -> Progress:
             number, done = (report.epoch, rounds) if report else (self._epoch + 1, self._round)
             return Progress(number, done, rounds, self._planned, final, work, report, course.shares)
 
@@ -243,7 +241,7 @@ class Trainer:
             self._home.keep()
         report = EpochReport.of(self._epoch, self._work, rate, validation)
         self.history.append(report)
-        self._round, self._work = 0, Work()
+        self._round, self._work = 0, RoundStats()
         return report
 
     # What a checkpoint holds: enough to go on from the end of any round to the same bytes.
@@ -304,7 +302,9 @@ class Trainer:
             self._judge.weight = state["memory"]["next_weight"]
             self._memory_weight = state["memory"]["weight"]
         work = state["work"]
-        self._work = Work(np.array(work["counts"], np.int64), work["loss"], work["seconds"], work["refresh_seconds"])
+        self._work = RoundStats(
+            np.array(work["counts"], np.int64), work["loss"], work["seconds"], work["refresh_seconds"]
+        )
         if state["stopping"]:
             self._stopping = EarlyStopping(self.config.patience, **state["stopping"])
             self._best = embeddings("best")

@@ -11,10 +11,10 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from service.browser.running import Running
+from tests.support.browser_running import Running
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.service.settings import Settings
 
 if TYPE_CHECKING:

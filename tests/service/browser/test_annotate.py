@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
-from service.browser.running import Running
+from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
+from tests.support.browser_running import Running
 
 pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from service.browser.running import Running
-from vse_ens.service.feedback import Feedback
+from tests.support.browser_running import Running
+from vse_ens.service.verdicts import Feedback
 
 pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from service.browser.conftest import SCRIPT
+from tests.service.browser.conftest import SCRIPT
 
 pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
 

@@ -1,0 +1,1 @@
+"""Audit: labels that are likely wrong, missing or duplicates."""

@@ -1,0 +1,1 @@
+"""Data sets: the built-in one, and loaders of published ones."""

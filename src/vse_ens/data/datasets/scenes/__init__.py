@@ -1,0 +1,60 @@
+"""The built-in data set: pictures of a world a person understands at a glance, made up as they are asked for.
+
+
+    data = scenes(images=2_000, seed=0)
+    data.labels_of("img_0000017")
+
+`scenes` makes `Annotations`, `stream_scenes` chunks of any number of images, `write_scenes` a file. The words are in
+`vse_ens.data.datasets.scenes.words`; docs/scenes.md tells what the data set is and is not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
+from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scenes
+from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
+from vse_ens.data.datasets.scenes.world import SCENES
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.errors import ConfigError
+
+__all__ = ["SCENE_NAMES", "SceneChunk", "SceneCounts", "parent_of", "scenes", "stream_scenes", "write_scenes"]
+
+SCENE_NAMES: tuple[str, ...] = tuple(scene.name for scene in SCENES)
+"""The scenes that `SceneChunk.scene` counts."""
+
+_MOST_IMAGES = 10_000_000
+
+
+def scenes(images: int = 2_000, labels: int | None = None, seed: int = 0) -> Annotations:
+    """Make annotated images in memory; the vocabulary holds the labels that occur.
+
+    Without ``labels`` they are hand-written words, some 900; a larger number adds compounds ("red umbrella"), a smaller
+    one keeps the most popular words.
+
+    >>> scenes(images=2_000, seed=0).labels_of("img_0000019")
+    ['flower', 'flowerpot', 'garden', 'orchid']
+    """
+    if images > _MOST_IMAGES:
+        raise ConfigError(
+            f"images must be at most {_MOST_IMAGES:,} in memory, got {images}; write_scenes makes any number"
+        )
+    keys: list[NDArray[np.uint64]] = []
+    words: tuple[str, ...] = ()
+    for chunk in stream_scenes(images, labels, seed):
+        keys.append(chunk.image.astype(np.uint64) << np.uint64(32) | chunk.label.astype(np.uint64))
+        words = chunk.words
+    pairs = np.concatenate(keys)
+    label = pairs.astype(np.uint32)
+    used = np.unique(label)
+    vocabulary = Vocabulary.from_ids([words[n] for n in used], "label")
+    renumbered = np.zeros(len(words), dtype=np.uint64)
+    renumbered[used] = vocabulary.numbers([words[n] for n in used])
+    pairs = (pairs >> np.uint64(32) << np.uint64(32)) | renumbered[label]
+    # Seven digits keep the order of numbers and the order of ids the same up to `_MOST_IMAGES`.
+    ids = Vocabulary(pa.array(image_ids(0, images), pa.large_string()), "image")
+    return Annotations.from_keys(ids, vocabulary, pairs)

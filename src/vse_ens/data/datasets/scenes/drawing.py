@@ -1,0 +1,151 @@
+"""Pictures out of a world, in chunks that do not depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.data.datasets.scenes.world import World, build_world
+from vse_ens.errors import ConfigError
+from vse_ens.streams import Streams
+
+CHUNK = 4_096
+"""Images a chunk; part of the data set, as every chunk has a random stream of its own."""
+
+_SECOND_SCENE_STRENGTH = 0.55
+_NOISE_SHARE = 0.025
+_LIKELIEST = 0.97
+
+
+class SceneChunk(NamedTuple):
+    """Consecutive images: the number of an image and of a label for every pair, sorted and distinct."""
+
+    first: int
+    """The number of the first image."""
+    image: NDArray[np.int64]
+    label: NDArray[np.int32]
+    """Places in ``words``."""
+    scene: NDArray[np.int32]
+    """Two columns, a row an image: the true scene and the one mixed in, as places in `SCENE_NAMES`, or -1."""
+    words: tuple[str, ...]
+    """The whole vocabulary, the same for every chunk."""
+
+
+def stream_scenes(images: int, labels: int | None = None, seed: int = 0) -> Iterator[SceneChunk]:
+    """Yield the images in order, a few thousand at a time.
+
+    An image depends on its number, ``labels`` and ``seed`` only: asking for fewer images gives the first ones.
+
+    >>> chunk = next(stream_scenes(images=10_000_000, seed=0))
+    >>> len(chunk.scene), chunk.first
+    (4096, 0)
+    """
+    if images < 1:
+        raise ConfigError(f"images must be at least 1, got {images}")
+    stream = Streams(seed).child("scenes")
+    return _stream(build_world(labels), stream, images)
+
+
+def _stream(world: World, stream: Streams, images: int) -> Iterator[SceneChunk]:
+    for number in range(-(-images // CHUNK)):
+        first = number * CHUNK
+        image, label, scene = draw(world, stream.child(number))
+        count = min(CHUNK, images - first)
+        pairs = int(np.searchsorted(image, count))
+        yield SceneChunk(first, image[:pairs] + first, label[:pairs], scene[:count], world.words)
+
+
+def draw(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """The pairs of one chunk, images numbered from 0, and the two scenes of each image."""
+    scenes, rows, strength, habits = _plan(world, stream.child("plan"))
+    image, label = _draw_rows(world, stream.child("rows"), rows, strength)
+    parts = [(image, label), *_draw_compounds(world, stream, image, label, scenes[:, 0])]
+    parts += [_draw_noise(world, stream.child("noise"))]
+    for step in ("parents", "grandparents"):
+        image, label = _draw_parents(world, stream.child(step), image, label, habits)
+        parts.append((image, label))
+    without = np.flatnonzero(np.bincount(parts[0][0], minlength=CHUNK) == 0)
+    parts.append((without, world.likeliest[scenes[without, 0]]))
+
+    keys = np.concatenate([image << 32 | label for image, label in parts])
+    keys.sort()
+    keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+    return keys >> 32, (keys & 0xFFFFFFFF).astype(np.int32), scenes
+
+
+def _plan(
+    world: World, stream: Streams
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """What each image shows and how it is annotated: its scenes, rows, the strength of each row, and a habit.
+
+    An annotator's care is how readily words come: most give a few, some a great many. The habit is how readily
+    the general word ("animal") is given with the special one.
+    """
+    uniforms = stream.uniforms(8 * CHUNK).reshape(8, CHUNK)
+    scene = np.searchsorted(world.scene, uniforms[0], side="right").astype(np.int32)
+    second = world.second.draw(scene, uniforms[1])
+    mixed = second >= 0
+    rows = np.stack(
+        [
+            world.base[scene],
+            world.theme.draw(scene, uniforms[2]),
+            world.light.draw(scene, uniforms[3]),
+            world.company.draw(scene, uniforms[4]),
+            np.where(mixed, world.base[second], 0),
+            np.where(mixed, world.theme.draw(second, uniforms[5]), 0),
+        ],
+        axis=1,
+    )
+    care = 0.35 + 0.5 * uniforms[6] + 0.06 / (1.03 - uniforms[6])
+    strength = np.repeat(care[:, None], rows.shape[1], axis=1)
+    strength[:, 4:] *= _SECOND_SCENE_STRENGTH
+    return np.stack([scene, second], axis=1), rows, strength, 2.0 * uniforms[7]
+
+
+def _draw_rows(
+    world: World, stream: Streams, rows: NDArray[np.int32], strength: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Every word of every row of an image comes or does not, each for itself."""
+    flat = rows.ravel()
+    length = np.diff(world.row_start)[flat]
+    ends = np.cumsum(length)
+    entry = np.arange(ends[-1]) + np.repeat(world.row_start[flat] - ends + length, length)
+    chance = np.minimum(world.row_chance[entry] * np.repeat(strength.ravel(), length), _LIKELIEST)
+    comes = np.flatnonzero(stream.uniforms(len(entry)) < chance)
+    row = np.searchsorted(ends, comes, side="right")
+    return row // rows.shape[1], world.row_label[entry[comes]]
+
+
+def _draw_parents(
+    world: World,
+    stream: Streams,
+    image: NDArray[np.int64],
+    label: NDArray[np.int32],
+    habits: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The general words that are given with special ones."""
+    chance = np.minimum(world.parent_share[label] * habits[image], _LIKELIEST)
+    comes = (stream.uniforms(len(label)) < chance) & (world.parent[label] >= 0)
+    return image[comes], world.parent[label[comes]]
+
+
+def _draw_compounds(
+    world: World, stream: Streams, image: NDArray[np.int64], label: NDArray[np.int32], scene: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    for number, compounds in enumerate(world.compounds):
+        child = stream.child("compounds", number)
+        comes = child.child("comes").uniforms(len(label)) < compounds.share
+        owner = image[comes]
+        which = child.child("which").uniforms(CHUNK)[owner]
+        drawn = compounds.draw(label[comes], scene[owner], which)
+        yield owner[drawn >= 0], drawn[drawn >= 0]
+
+
+def _draw_noise(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Here and there a word that has nothing to do with the picture."""
+    wrong = np.flatnonzero(stream.child("where").uniforms(CHUNK) < _NOISE_SHARE)
+    words = stream.child("word").below(np.full(len(wrong), world.plain))
+    return wrong, words.astype(np.int32)

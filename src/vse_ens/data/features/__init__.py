@@ -1,0 +1,1 @@
+"""Image features: reading, checking and attaching them."""

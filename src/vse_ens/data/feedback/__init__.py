@@ -1,0 +1,1 @@
+"""Verdicts of people on suggestions: stored, counted, turned into pairs."""

@@ -1,0 +1,73 @@
+"""Accepted pairs out to a file that every command reads, each with who said so, when, and of which model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from vse_ens.data.feedback.store import Event, check_whole, in_force, reading
+from vse_ens.errors import ConfigError
+from vse_ens.storage.atomic import replace_files
+
+_COLUMNS = ("image", "label", "by", "at", "model")
+_SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
+_SUFFIXES = (".csv", ".parquet", ".jsonl")
+# Held at a time.
+_BLOCK = 1 << 16
+
+
+def check_name(path: Path) -> None:
+    """Refuse a file name that does not say what to write, before anything is read."""
+    if path.suffix not in _SUFFIXES:
+        raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
+
+
+def export_accepted(feedback: str | Path, out: str | Path) -> int:
+    """Write the accepted pairs in force of a feedback file, by image and label, whole or not at all; how many."""
+    source, target = Path(feedback), Path(out)
+    check_name(target)
+    written = 0
+    with reading(source) as file, replace_files(target) as (partial,), _OPENERS[target.suffix](partial) as write:
+        check_whole(file, source, "integrity_check")
+        events = in_force(file, "accept")
+        while block := list(islice(events, _BLOCK)):
+            write(_table(block))
+            written += len(block)
+    return written
+
+
+def _table(events: list[Event]) -> pa.Table:
+    columns = [pa.array([getattr(event, name) for event in events], pa.large_string()) for name in _COLUMNS]
+    return pa.table(columns, schema=_SCHEMA)
+
+
+Write = Callable[[pa.Table], Any]
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
+    with pq.ParquetWriter(path, _SCHEMA) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Write]:
+    with pa_csv.CSVWriter(path, _SCHEMA) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _jsonl(path: Path) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        yield lambda table: file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in table.to_pylist())
+
+
+_OPENERS = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}

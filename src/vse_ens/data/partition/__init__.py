@@ -1,0 +1,1 @@
+"""Pairs partitioned by shard, on disk."""

@@ -1,0 +1,1 @@
+"""Learning the label-label matrix (EASE or its sparse form)."""

@@ -1,1 +1,0 @@
-"""Learning the label-label memory from pairs."""

@@ -1,0 +1,1 @@
+"""Running on a Ray cluster."""

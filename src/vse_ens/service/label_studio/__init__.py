@@ -1,0 +1,1 @@
+"""The machine-learning backend for Label Studio."""

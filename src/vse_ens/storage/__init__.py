@@ -1,0 +1,1 @@
+"""Artifact directories: written atomically, verified on reading."""

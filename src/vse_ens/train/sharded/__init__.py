@@ -1,0 +1,1 @@
+"""Training by shards, for clusters and for data larger than memory."""

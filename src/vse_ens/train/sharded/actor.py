@@ -1,0 +1,186 @@
+"""The shards of one process: what a pool makes in every worker.
+
+One shard: its pairs, its rows of the image table, and an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.partition.parts import numbered
+from vse_ens.data.partition.store import Partition
+from vse_ens.kernels.arrays import DRAWS, Csr
+from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.run.pool import Payload
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+from vse_ens.train.engines.base import RoundStats
+from vse_ens.train.engines.make import make_engine
+from vse_ens.train.homes import read_rows, write_rows
+from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.sharded.merge import Piece, TableDelta, changes_between, fill, shared_tables
+from vse_ens.train.tables import initial_rows
+
+FACTORY = f"{__name__}.ShardWorkshop"
+
+
+class ShardWorkshop:
+    """Some shards, trained one after another on one set of working tables."""
+
+    def __init__(self, settings: Payload, workers: Workers) -> None:
+        self._config = Config.from_dict(settings["config"])
+        self._settings = settings
+        self._workers = workers
+        self._shards: dict[int, Shard] = {}
+
+    @property
+    def keeps_state(self) -> bool:
+        """Shards have rows of the image table where every image has a vector of its own."""
+        return self._config.has_ids
+
+    def add(self, part: int, arguments: Payload) -> None:
+        """Take in a shard: its pairs, its rows of the image table, and its features where the tower has them.
+
+        Or the folder in which its pairs are, and the file in which its rows are; without one they start by the seed.
+        """
+        if "partition" in arguments:
+            rows = Partition.open(arguments["partition"]).rows(part)
+        else:
+            rows = Csr(_own(arguments["indptr"]), _own(arguments["indices"]))
+        data = numbered(rows, self._settings["labels"])
+        if self._config.has_features:
+            data = data.with_features(_features(arguments, self._settings["features"]))
+        own = replace(self._working, image_vectors=self._image_vectors(part, len(data.images), arguments))
+        self._shards[part] = Shard(self._config, part, data, own, self._workers)
+
+    def _image_vectors(self, part: int, images: int, arguments: Payload) -> Floats:
+        if not self._config.has_ids:
+            return self._working.image_vectors
+        if "image_vectors" in arguments:
+            return np.array(arguments["image_vectors"])
+        if "path" in arguments:
+            return np.array(read_rows(arguments["path"]))
+        vectors = np.zeros((images, self._settings["width"]), np.float32)
+        vectors[:, : self._config.dimensions] = initial_rows(self._config, part, images)
+        return vectors
+
+    def run(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+        """Train a stretch of an epoch."""
+        changes, work = self._shards[part].run(shared, **arguments)
+        report = {
+            "counts": work.counts,
+            "loss": work.loss,
+            "seconds": work.seconds,
+            "refresh_seconds": work.refresh_seconds,
+            "amount": int(work.counts[DRAWS]),
+        }
+        return changes, report
+
+    def save(self, part: int, arguments: Payload) -> Payload:
+        """The shard's rows of the image table, or the file in ``folder`` that they were written to."""
+        rows = self._shards[part].image_vectors
+        return write_rows(arguments["folder"], part, rows) if "folder" in arguments else {"image_vectors": rows}
+
+    def load(self, part: int, state: Payload) -> None:
+        """Set the shard's rows of the image table; without a state they stay."""
+        if state:
+            rows = read_rows(state["path"]) if "path" in state else state["image_vectors"]
+            np.copyto(self._shards[part].image_vectors, rows)
+
+    @cached_property
+    def _working(self) -> Embeddings:
+        """Tables to train on, filled at the start of every stretch."""
+        labels, width = self._settings["labels"], self._settings["width"]
+        combinations = _own(self._settings["combinations"])
+        inputs = labels + len(combinations) if self._config.has_context else 0
+
+        def table(rows: int) -> Floats:
+            return np.zeros((rows, width), np.float32)
+
+        return Embeddings(
+            label_vectors=table(labels),
+            label_bias=np.zeros(labels, np.float32),
+            image_vectors=table(0),
+            feature_map=table(self._settings["features"]),
+            input_vectors=table(inputs),
+            combinations=combinations,
+            label_squares=np.zeros(labels if inputs else 0, np.float32),
+            input_squares=np.zeros(inputs, np.float32),
+        )
+
+
+def feature_arguments(features: Any) -> dict[str, Any]:
+    """Rows of image features as arrays."""
+    if isinstance(features, np.ndarray):
+        return {"features": features}
+    rows = features.tocsr()
+    return {"feature_indptr": rows.indptr, "feature_indices": rows.indices, "feature_values": rows.data}
+
+
+def _features(arguments: Payload, columns: int) -> Any:
+    if "features" in arguments:
+        return _own(arguments["features"])
+    arrays = tuple(_own(arguments[f"feature_{name}"]) for name in ("values", "indices", "indptr"))
+    return sparse.csr_matrix(arrays, shape=(len(arguments["indptr"]) - 1, columns))
+
+
+def _own(array: NDArray[Any]) -> NDArray[Any]:
+    """An array that may be written to, as kernels are compiled for; what comes from another process may not."""
+    return np.require(array, requirements="W")
+
+
+class Shard:
+    """Trains its own images on tables that others train too.
+
+    ``embeddings`` hold the rows of its own images; the shared tables in them are filled at the start of every stretch,
+    and may be those of other shards of this process.
+    """
+
+    def __init__(
+        self, config: Config, number: int, data: Annotations, embeddings: Embeddings, workers: Workers
+    ) -> None:
+        self._config = config
+        self._number = number
+        self._data = data
+        self._embeddings = embeddings
+        self._engine = make_engine(config, data, embeddings, workers)
+        self._planned: tuple[int, int, EpochPlan] | None = None
+
+    def run(
+        self, pieces: Sequence[Piece], epoch: int, stretch: int, stretches: int, learning_rate: float
+    ) -> tuple[list[TableDelta], RoundStats]:
+        """Train one of the equal stretches of an epoch: what it did to each piece of the shared tables, and what it
+        took.
+        """
+        working = shared_tables(self._embeddings)
+        for piece in pieces:
+            fill(working, piece)
+        self._engine.tables_changed()
+        plan = self._plan(epoch, stretches)
+        work = RoundStats()
+        for place in range(plan.rounds * stretch // stretches, plan.rounds * (stretch + 1) // stretches):
+            work.add(self._engine.run_round(plan, place, learning_rate))
+        return [changes_between(piece, working) for piece in pieces], work
+
+    def _plan(self, epoch: int, stretches: int) -> EpochPlan:
+        """Every stretch has one of the engine's rounds at least."""
+        if self._planned is None or self._planned[:2] != (epoch, stretches):
+            schedule = self._engine.schedule
+            shortened = replace(schedule, round_draws=max(1, min(schedule.round_draws, self._data.pairs // stretches)))
+            stream = Streams(self._config.seed).child("train", epoch, "shard", self._number)
+            self._planned = epoch, stretches, EpochPlan.of(self._data, shortened, stream)
+        return self._planned[2]
+
+    @property
+    def image_vectors(self) -> Floats:
+        """The rows of its own images; none where the tower has no ids."""
+        return self._embeddings.image_vectors

@@ -1,0 +1,166 @@
+"""The tables under training, shared by both engines.
+
+A training that diverges is told as such, as soon as it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.features.matrix import plain_features, squared_lengths
+from vse_ens.errors import ConfigError, TrainingError
+from vse_ens.kernels.arrays import Csr, Features, Shared
+from vse_ens.kernels.context import ContextTables
+from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.streams import Streams
+from vse_ens.train.pair_selection import frequent_label_pairs
+
+BLOCK_ROWS = 16_384
+"""Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
+memory of what is kept."""
+
+
+# Vectors are trained at a multiple of this length, that of a vector register: what is over would run one by one.
+_LANES = 8
+
+
+def padded(embeddings: Embeddings) -> Embeddings:
+    """A copy to train, with zeros behind every vector; they stay zeros, since no step has a direction there."""
+    return embeddings.widened(padded_width(embeddings.dimensions))
+
+
+def padded_width(dimensions: int) -> int:
+    """How long vectors of so many dimensions are in training."""
+    return -(-dimensions // _LANES) * _LANES
+
+
+# What the sums of squared slopes start from: it bounds the first steps of a row.
+_FIRST_SQUARE = 0.01
+
+
+def initial_embeddings(config: Config, data: Annotations, combinations: NDArray[np.int32] | None = None) -> Embeddings:
+    """N(0, init_scale^2) from named streams; biases start at 0."""
+    return replace(initial_tables(config, data, combinations), image_vectors=_initial_images(config, len(data.images)))
+
+
+def initial_rows(config: Config, shard: int, rows: int) -> Floats:
+    """What the images of one of several shards start from: it needs to know of no others."""
+    return _normal(Streams(config.seed).child("init", "shard", shard), "images", rows, config)
+
+
+def _initial_images(config: Config, images: int) -> Floats:
+    if not config.has_ids:
+        return np.empty((0, config.dimensions), np.float32)
+    if config.shards == 1:
+        return _normal(Streams(config.seed).child("init"), "images", images, config)
+    vectors = np.empty((images, config.dimensions), np.float32)
+    for shard in range(config.shards):
+        own = vectors[shard :: config.shards]
+        own[:] = initial_rows(config, shard, len(own))
+    return vectors
+
+
+def _normal(streams: Streams, name: str, rows: int, config: Config, scale: float | None = None) -> Floats:
+    table = np.empty((rows, config.dimensions), np.float32)
+    scale = config.init_scale if scale is None else scale
+    for start in range(0, rows, BLOCK_ROWS):
+        block = table[start : start + BLOCK_ROWS]
+        block[:] = (streams.child(name, start).normals(block.size) * scale).reshape(block.shape)
+    return table
+
+
+def initial_tables(config: Config, data: Annotations, combinations: NDArray[np.int32] | None = None) -> Embeddings:
+    """All but the images' own vectors; the ``combinations`` of the data are found here unless they are given."""
+    streams = Streams(config.seed).child("init")
+
+    def normal(name: str, rows: int, scale: float | None = None) -> Floats:
+        return _normal(streams, name, rows, config, scale)
+
+    columns, feature_scale = 0, 0.0
+    if config.has_features:
+        if data.features is None:
+            raise ConfigError(
+                f"tower {config.tower} needs image features: --features FILE, or Annotations.with_features in Python"
+            )
+        columns = data.features.shape[1]
+        # So that x_i F, not F, starts with init_scale, whatever the unit of the features.
+        feature_scale = config.init_scale / _mean_or_one(squared_lengths(plain_features(data.features))) ** 0.5
+    embeddings = Embeddings(
+        label_vectors=normal("labels", len(data.labels)),
+        label_bias=np.zeros(len(data.labels), np.float32),
+        image_vectors=normal("images", 0),
+        feature_map=normal("features", columns, feature_scale),
+    )
+    if not config.has_context:
+        return embeddings
+    if combinations is None:
+        combinations = frequent_label_pairs(data, config.combinations)
+    inputs = np.concatenate([normal("inputs", len(data.labels)), normal("combinations", len(combinations))])
+    return replace(
+        embeddings,
+        input_vectors=inputs,
+        combinations=combinations,
+        label_squares=np.full(len(data.labels), _FIRST_SQUARE, np.float32),
+        input_squares=np.full(len(inputs), _FIRST_SQUARE, np.float32),
+    )
+
+
+def shared_tables(embeddings: Embeddings) -> Shared:
+    """The tables that all images train, as kernels take them."""
+    return Shared(embeddings.label_vectors, embeddings.label_bias, embeddings.feature_map)
+
+
+def context_tables(embeddings: Embeddings) -> ContextTables:
+    """What the context tower adds to them."""
+    return ContextTables(
+        embeddings.input_vectors, embeddings.input_squares, embeddings.label_squares, embeddings.label_pair_table
+    )
+
+
+def pairs_of(data: Annotations) -> Csr:
+    """The known pairs, as kernels take them."""
+    return Csr(data.indptr, data.indices)
+
+
+def features_of(config: Config, data: Annotations) -> Features:
+    """Image features in CSR form, as kernels take them; dense ones become sparse ones without zeros."""
+    if not config.has_features:
+        nothing = np.zeros(0, np.float32)
+        return Features(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing, nothing)
+    matrix = plain_features(data.features)
+    if isinstance(matrix, np.ndarray):
+        filled = matrix != 0
+        indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+        columns = np.broadcast_to(np.arange(matrix.shape[1], dtype=np.int32), matrix.shape)[filled]
+        values = matrix[filled]
+    else:
+        indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
+    # A long x_i must not lengthen its step, nor a short one be made up for by a huge F.
+    lengths = squared_lengths(matrix)
+    step_scale = 1.0 / np.maximum(lengths, _mean_or_one(lengths))
+    return Features(
+        indptr.astype(np.int64, copy=False), columns.astype(np.int32, copy=False), values, step_scale.astype(np.float32)
+    )
+
+
+def _mean_or_one(lengths: NDArray[np.float64]) -> float:
+    """The mean, or 1 where all features are 0."""
+    return float(lengths.mean()) or 1.0
+
+
+def check_finite(config: Config, embeddings: Embeddings, epoch: int) -> None:
+    """Raise where vectors are no longer finite, in an epoch counted from 0."""
+    # An image's vector that is not finite reaches the labels with its next step, so the shared tables tell for all.
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = [table.sum() for table in (*shared_tables(embeddings), embeddings.input_vectors)]
+    if not np.isfinite(sums).all():
+        raise TrainingError(
+            f"training diverged in epoch {epoch + 1}: the vectors are no longer finite; "
+            f"lower the learning rate ({config.learning_rate:g}) or raise the regularization "
+            f"({config.regularization:g})"
+        )

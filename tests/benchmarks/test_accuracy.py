@@ -1,0 +1,116 @@
+"""Benchmarks of accuracy measure and score as they should, on tiny data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.accuracy import ablation, context, label_weights, partial_fit, sensitivity, vocabularies
+
+from vse_ens.config import configure
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.datasets.scenes import scenes
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Annotations:
+    """Made-up pairs in place of a real data set."""
+    data = scenes(150, 60)
+    for benchmark in (ablation, context, partial_fit, sensitivity):
+        monkeypatch.setattr(benchmark, "real", lambda _: ({"corel5k": data}, []))
+    return data
+
+
+def test_memory_measures_and_scores() -> None:
+    raw = label_weights.measure(label_weights.Sizes(words=(60, 80), images=300, real=(), supports=(4, 8)))
+    assert [check.limit for check in label_weights.score(through_json(raw)).checks] == [0.012, 20.0, 0.012]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_context_is_checked_against_floors_and_ease() -> None:
+    raw = context.measure(context.Sizes(seeds=(0, 1), words=(60,), images=150, epochs=1))
+    score = context.score(through_json(raw))
+    assert [check.limit for check in score.checks] == [0.755, 0.487, 0.958, 0.0, 0.0, 0.0]
+    seeds = [fit["metrics"]["mrr"] for fit in raw["sets"]["corel5k"]["context"]]
+    ease = raw["sets"]["corel5k"]["ease"]["metrics"]["mrr"]
+    assert score.checks[1].value == pytest.approx(np.mean(seeds))
+    assert score.checks[4].value == pytest.approx(np.mean(seeds) - ease)
+    assert [row[1] for row in score.tables[0].rows][:3] == ["context, mean", "context, seed 0", "context, seed 1"]
+
+
+def test_ablation_cells_are_distinct_and_include_the_preset() -> None:
+    configs = {cell: cell.config() for cell in ablation.GRID if cell.loss}
+    assert len(set(configs.values())) == len(configs) == 2 * 10 + 4
+    assert configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")] == configure("context")
+    assert all(config.validate and config.refit for config in configs.values())
+
+
+@pytest.mark.usefixtures("tiny")
+def test_ablation_shows_cells_and_gain_of_the_sampler() -> None:
+    cells = [ablation.Cell("context", sampler, "softmax") for sampler in ("uniform", "vse-ens")]
+    raw = ablation.measure(ablation.Sizes(cells=(*cells, ablation.Cell("label weights alone")), epochs=1))
+    grid, gains = ablation.score(through_json(raw)).tables
+    assert [row[:3] for row in grid.rows] == [
+        ("context", "softmax", "uniform"),
+        ("", "", "vse-ens"),
+        ("label weights alone", "", ""),
+    ]
+    assert sum(row[3].count("**") for row in grid.rows) >= 4
+    plain, adaptive = (cell["mrr"] for cell in raw["sets"]["corel5k"]["cells"][:2])
+    assert [row[2].split(" / ")[1] for row in gains.rows] == [f"{adaptive - plain:+.3f}"]
+
+
+def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
+    def curve(seconds: float, *reached: float) -> list[dict[str, float]]:
+        return [{"epoch": n, "seconds": n * seconds, "recall@10": value} for n, value in enumerate(reached, 1)]
+
+    curves = {"uniform": curve(1.0, 0.1, 0.2, 0.3), "vse-ens": curve(2.0, 0.2, 0.4, 0.5)}
+    raw = {"images": 9, "epochs": 3, "cases": [{"labels": 300, "negatives": 8, "curves": curves}]}
+    (row,) = vocabularies.score(raw).tables[0].rows
+    assert row[2:7] == ("0.3000", "0.5000", "+0.2000", "0.3000", "+0.0000")
+    raw = vocabularies.measure(vocabularies.Sizes(words=(60,), images=150, negatives=(8,), epochs=2))
+    assert [point["epoch"] for point in raw["cases"][0]["curves"]["vse-ens"]] == [1, 2]
+
+
+def test_hold_back_removes_images_and_labels(tiny: Annotations) -> None:
+    old, more = partial_fit.hold_back(tiny)
+    assert old.pairs + more.pairs == tiny.pairs
+    assert len(old.labels) == len(tiny.labels) - 5
+    new = set(tiny.images) - set(old.images)
+    assert len(new) >= len(tiny.images) // 10
+    assert all(more.labels_of(image) == tiny.labels_of(image) for image in new)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_growing_measures_and_scores() -> None:
+    raw = partial_fit.measure(partial_fit.Sizes(presets=("context",), epochs=1))
+    score = partial_fit.score(through_json(raw))
+    assert [check.limit for check in score.checks] == [0.01, 0.2]
+    assert [row[2] for row in score.tables[0].rows] == ["before", "updated", "from scratch"]
+
+
+def test_variant_differs_from_the_preset_in_one_setting(tiny: Annotations) -> None:
+    (_, base), *others = sensitivity.variants(tiny).items()
+    for title, config in others:
+        changed = {name for name, value in config.to_dict().items() if getattr(base, name) != value}
+        assert changed == {title.split()[0]}
+    assert dict(others)["rank_scale x 0.5"].rank_scale == pytest.approx(base.rank_scale / 2, abs=1e-4)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_stored_variants_are_not_trained_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    base = configure("context", epochs=1)
+    tried = {"unchanged": base, "patience 9": base.override(patience=9)}
+    monkeypatch.setattr(sensitivity, "variants", lambda _: tried)
+    shown = sensitivity.compare(tmp_path / "rows.jsonl", seeds=(0,))
+    assert "| patience 9 | +0.0000 ± 0.0000 | +0.0000 |" in shown
+    monkeypatch.setattr(sensitivity, "fit_and_rank", None)
+    assert sensitivity.compare(tmp_path / "rows.jsonl", seeds=(0,)) == shown
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
+
+
+def through_json(raw: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(json.dumps(raw, allow_nan=False))  # type: ignore[no-any-return]

@@ -1,0 +1,91 @@
+"""Benchmarks of speed: turns, the C++ reference, and scores."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.core.data_sets import zipf
+from benchmarks.core.models import random_embeddings
+from benchmarks.speed import labels, samplers, workers
+from benchmarks.speed.interleaved import TrainingTurns, Turn, best, cost, interleave
+from benchmarks.speed.labels import Case
+from benchmarks.speed.reference import Reference, uniform_negatives
+
+from vse_ens.config import Config
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+
+SMALL = Config(sampler="uniform", loss="logistic", dimensions=8)
+
+
+def test_cost_includes_a_share_of_the_plan() -> None:
+    slow = asdict(Turn(draws=100, seconds=2.0))
+    fast = asdict(Turn(draws=100, seconds=1.0, plan_seconds=4.0, epoch_draws=1_000))
+    assert best([slow, fast]) == fast
+    assert cost(fast) == pytest.approx(0.01 + 0.004)
+
+
+def test_candidates_alternate_after_an_uncounted_turn() -> None:
+    taken: list[str] = []
+
+    def contestant(name: str) -> Turn:
+        taken.append(name)
+        return Turn(1, 1.0)
+
+    turns = interleave({"a": lambda: contestant("a"), "b": lambda: contestant("b")}, repeats=2)
+    assert taken == ["a", "b"] * 3
+    assert {name: len(listed) for name, listed in turns.items()} == {"a": 2, "b": 2}
+
+
+def test_reference_negatives_are_labels_the_image_lacks() -> None:
+    data = zipf(images=200, labels=12)
+    images = np.arange(200)[::-1].copy()
+    negatives = uniform_negatives(data, images, Streams(0))
+    owners = np.repeat(images, data.labels_per_image[images])
+    assert not any(n in data.label_numbers(int(i)) for i, n in zip(owners, negatives, strict=True))
+    assert set(negatives.tolist()) == set(range(12))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to build the yardstick with")
+def test_reference_does_the_same_work_as_the_engine() -> None:
+    data = zipf(images=2_000, labels=60)
+    start = random_embeddings(data, SMALL.dimensions)
+    with Workers(1) as worker:
+        ours = TrainingTurns(SMALL, data, start, worker)
+        theirs = Reference(SMALL, data, start)
+        for _ in range(3):
+            our_turn, their_turn = ours(), theirs()
+            assert our_turn.draws == their_turn.draws == data.pairs
+            assert our_turn.loss == pytest.approx(their_turn.loss, rel=0.03)
+
+
+def test_turns_of_some_rounds_continue_the_epoch() -> None:
+    data = zipf(images=2_000, labels=60)
+    with Workers(1) as worker:
+        training = TrainingTurns(SMALL, data, random_embeddings(data, SMALL.dimensions), worker, rounds=2)
+        draws = 0
+        while draws < data.pairs:
+            turn = training()
+            draws += turn.draws
+            assert turn.draws < data.pairs
+        assert draws == data.pairs
+        assert training().draws < data.pairs
+
+
+def test_speed_workers_and_labels_measure_and_score() -> None:
+    raw = samplers.measure(samplers.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, others=(), other_turns=1))
+    assert [check.limit for check in samplers.score(through_json(raw)).checks][-1] == 0.4
+    raw = workers.measure(workers.Sizes(300, 200, dimensions=8, start_epochs=1, turns=1, kinds=("uniform", "context")))
+    assert raw["skipped"] or workers.score(through_json(raw)).checks[0].limit == 1.6
+    cases = (Case(200, 20), Case(200, 100)), (Case(100, 20, rounds=1), Case(400, 20, rounds=1))
+    raw = labels.measure(labels.Sizes(*cases, dimensions=8, turns=1))
+    assert [check.limit for check in labels.score(through_json(raw)).checks] == [2.0, 1.5]
+
+
+def through_json(raw: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(json.dumps(raw, allow_nan=False))  # type: ignore[no-any-return]

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Answer
+from vse_ens.service import server
+from vse_ens.service.settings import Settings
+
+Vse = Callable[..., Answer]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """What would be served; each is announced and stops at once."""
+    found: list[Settings] = []
+
+    def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
+        found.append(settings)
+        announce(settings)
+
+    monkeypatch.setattr(server, "run", run)
+    monkeypatch.delenv("VSE_API_KEY", raising=False)
+    return found
+
+
+def test_it_says_where_and_keeps_feedback_beside_the_model(vse: Vse, started: list[Settings], tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    answer = vse("serve", model, "--image-url", "https://a.example/{image}")
+    assert (answer.status, answer.err) == (0, "")
+    assert "http://127.0.0.1:8765/" in answer.out.replace("\n", "")
+    assert started == [
+        Settings(model, feedback=tmp_path / "model.feedback.sqlite", image_url="https://a.example/{image}")
+    ]
+    assert vse("serve", model, "--json").document == {"model": str(model), "address": "http://127.0.0.1:8765/"}
+
+
+def test_the_key_comes_from_a_file_or_the_environment(
+    vse: Vse, started: list[Settings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = tmp_path / "key"
+    key.write_text("from-a-file\n")
+    monkeypatch.setenv("VSE_API_KEY", "from-the-environment")
+    assert vse("serve", "model", "--host", "0.0.0.0").status == 0
+    assert vse("serve", "model", "--api-key-file", key).status == 0
+    assert [one.api_key for one in started] == ["from-the-environment", "from-a-file"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--host", "0.0.0.0"), "can be reached by others"),
+        (("--image-url", "https://a.example/"), "lacks {image}"),
+        (("--port", "70000"), "'--port'"),
+    ],
+)
+def test_what_cannot_work_is_refused(vse: Vse, started: list[Settings], options: Any, sentence: str) -> None:
+    answer = vse("serve", "model", *options)
+    assert answer.status in (1, 2)
+    assert sentence in answer.err.replace("\n", " ")
+    assert started == []
+
+
+@pytest.mark.parametrize(("content", "sentence"), [(b"", "is empty"), (b"\xff", "is not a text file"), (None, "key")])
+def test_a_key_file_without_a_key_is_named(
+    vse: Vse, started: list[Settings], tmp_path: Path, content: bytes | None, sentence: str
+) -> None:
+    file = tmp_path / "key"
+    if content is not None:
+        file.write_bytes(content)
+    answer = vse("serve", "model", "--api-key-file", file)
+    assert answer.status == 1
+    assert sentence in answer.err.replace("\n", " ")
+    assert "key" in answer.err
+
+
+def test_without_the_libraries_it_says_how_to_get_them(
+    vse: Vse, monkeypatch: pytest.MonkeyPatch, started: list[Settings]
+) -> None:
+    monkeypatch.delitem(sys.modules, "vse_ens.service.server")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    answer = vse("serve", "model")
+    assert answer.status == 1
+    assert "pip install 'vse-ens[service]'" in answer.err
+
+
+def test_a_port_that_is_taken_is_named(vse: Vse, model: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = vse("serve", model, "--port", port, "--feedback", tmp_path / "f.sqlite")
+    assert answer.status == 1
+    assert f"--port {port} cannot be served" in answer.err
+
+
+def test_no_model_is_an_error_and_not_a_service(vse: Vse, tmp_path: Path) -> None:
+    answer = vse("serve", tmp_path / "nowhere", "--port", 0)
+    assert answer.status == 1
+    assert answer.err.startswith(f"error: there is no model {tmp_path}/nowhere")
+    assert list(tmp_path.iterdir()) == []

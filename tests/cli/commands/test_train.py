@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vse_ens.annotator import Annotator
+from vse_ens.config import METRICS
+from vse_ens.data.datasets.scenes import scenes
+
+Vse = Callable[..., Any]
+SETTINGS = ("--preset", "vse-ens", "--dimensions", 8, "--epochs", 3)
+
+
+def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    document = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS, "--set", "margin=0.5", "--json").document
+    assert document["model"] == str(tmp_path / "model")
+    assert (document["preset"], document["epochs"], document["complete"]) == ("vse-ens", 3, True)
+    assert document["draws"] == 3 * 23
+    assert document["draws_per_second"] > 0
+    assert document["validation"] == {}
+    assert document["config"]["margin"] == 0.5
+    assert [report["epoch"] for report in document["history"]] == [1, 2, 3]
+    assert {"loss", "violations", "tries_per_draw", "rejected", "given_up", "refresh_share"} <= set(
+        document["history"][0]
+    )
+    assert len(Annotator.load(tmp_path / "model").annotate("img 00", top=3)) == 3
+    assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    scenes(images=200, labels=60, seed=1).to_frame().write_csv(path)
+    settings = ("--dimensions", 8, "--negatives", 4, "--epochs", 3)
+    answer = vse("train", path, "--out", tmp_path / "model", *settings)
+    assert answer.status == 0
+    words = " ".join(answer.out.split())
+    assert re.search(r"epochs (\d) on all pairs, after 3 with labels held out, of which \1 was best", words)
+    assert re.search(r"validation recall@5 0\.\d{4}, .*, overall 0\.\d{4}", words)
+    assert re.search(r"label memory weight [\d.]+, found on the held-out labels", words)
+
+    document = vse("train", path, "--out", tmp_path / "again", *settings, "--json").document
+    assert (document["preset"], document["epochs"]) == ("context", 3 + document["best_epoch"])
+    assert document["memory_weight"] > 0.0
+    assert set(document["validation"]) == set(METRICS)
+    assert document["config"]["rank_scale"] > 0.0, "chosen from the data"
+    assert document["config"]["combinations"] > 0
+    tried = [report["validation"] is not None for report in document["history"]]
+    assert tried == [True] * 3 + [False] * document["best_epoch"]
+
+
+def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / f"model {workers}" for workers in (1, 2, 3)]
+    for workers, folder in enumerate(folders, 1):
+        settings = (*SETTINGS, "--set", "slices=3", "--validate", "--workers", workers)
+        assert vse("train", pairs, "--out", folder, *settings).status == 0
+    first, *others = [{file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders]
+    assert len(first) == 7
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (("--sampler", "best"), "sampler must be one of uniform, popularity, warp, vse-ens, naive, dns; got 'best'"),
+        (("--loss", "warp"), "with sampler vse-ens use hinge, logistic or softmax"),
+        (("--set", "depth=3"), "unknown setting 'depth'; known are batch, "),
+        (("--preset", "bpr"), "preset must be one of context, vse-ens, warp, opt-auc"),
+        (("--workers", "0"), "workers must be at least 1, got 0"),
+        (("--tower", "features"), "needs image features: --features FILE"),
+        (("--preset", "vse-ens", "--learning-rate", "10", "--epochs", "50"), "lower the learning rate (10)"),
+    ],
+)
+def test_what_cannot_work_is_one_sentence(
+    vse: Vse, pairs: Path, tmp_path: Path, settings: tuple[str, ...], sentence: str
+) -> None:
+    answer = vse("train", pairs, "--out", tmp_path / "model", "--dimensions", 8, *settings)
+    assert answer.status == 1
+    assert sentence in answer.err
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_place_that_is_not_a_model_is_refused_before_the_work(vse: Vse, pairs: Path) -> None:
+    answer = vse("train", pairs, "--out", pairs.parent, *SETTINGS)
+    assert answer.status == 1
+    assert "is not a model directory; choose another --out" in answer.err
+    assert "epoch" not in answer.err
+
+
+def test_nothing_to_resume_is_told(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    answer = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS, "--resume")
+    assert answer.status == 0
+    assert "there was nothing to resume" in answer.err
+
+
+def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> None:
+    data = scenes(images=200, labels=60, seed=1)
+    frame = data.to_frame()
+    (tmp_path / "parts").mkdir()
+    frame[:300].write_parquet(tmp_path / "parts" / "1.parquet")
+    frame[300:].write_parquet(tmp_path / "parts" / "2.parquet")
+    settings = (*SETTINGS, "--shards", 3)
+    answer = vse("train", tmp_path / "parts", "--out", tmp_path / "model", *settings, "--json")
+    assert (answer.status, answer.document["config"]["shards"]) == (0, 3)
+    frame.write_parquet(tmp_path / "pairs.parquet")
+    vse("train", tmp_path / "pairs.parquet", "--out", tmp_path / "other", *settings)
+    model, other = Annotator.load(tmp_path / "model"), Annotator.load(tmp_path / "other")
+    assert model.known_.images == other.known_.images
+    assert all((one == model.model_.arrays()[name]).all() for name, one in other.model_.arrays().items())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "other", "pairs.parquet", "parts"]
+
+
+def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "model")
+    for arguments, status, sentence in (
+        ([pairs, *out, "--address", "localhost:1"], 1, "address is that of a cluster"),
+        ([pairs, *out, "--cluster", "spark"], 2, "'--cluster'"),
+        ([pairs, *out, "--shards", 100], 1, "shards must be no more than the 10 images"),
+        ([tmp_path, *out, "--feedback", "f.sqlite"], 2, "--features and --feedback need all pairs in one file"),
+        (["s3x://nowhere/parts", *out], 1, "s3x://nowhere/parts cannot be listed"),
+    ):
+        answer = vse("train", *arguments)
+        assert (answer.status, answer.out) == (status, "")
+        assert sentence in answer.err
+        assert answer.err.count("\n") == 1

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from vse_ens.cli import errors
+from vse_ens.cli.errors import CliState
+from vse_ens.errors import DataError, UnknownIdError
+
+ADVICE = "run it again with --debug to see where, and please report it"
+
+
+class Panic(BaseException):
+    """What a fault inside a library written in Rust looks like."""
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def command() -> None:
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (
+            DataError("pairs.csv is empty; write some pairs to it"),
+            1,
+            "error: pairs.csv is empty; write some pairs to it",
+        ),
+        (UnknownIdError("a", "image"), 1, "error: no image 'a' is known"),
+        (typer.BadParameter("too large", param_hint="'--seed'"), 2, "error: invalid value for '--seed': too large"),
+        (PermissionError(errno.EACCES, "Permission denied", "a/b.csv"), 1, "error: a/b.csv: permission denied"),
+        (OSError(errno.ENOSPC, "No space left on device", b"x"), 1, "error: x: no space left on device"),
+        (OSError(errno.ENOSPC, "No space left"), 1, "error: standard output: no space left"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (
+            ZeroDivisionError("division\nby zero"),
+            1,
+            f"error: vse failed in a way it should not (ZeroDivisionError: division by zero); {ADVICE}",
+        ),
+        (
+            Panic("index out of bounds"),
+            1,
+            f"error: vse failed in a way it should not (Panic: index out of bounds); {ADVICE}",
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_an_error_is_one_sentence_and_an_exit_code(
+    error: BaseException, status: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert errors.run(raising(error), CliState()) == status
+    assert capsys.readouterr() == ("", f"{sentence}\n")
+
+
+def test_debug_shows_where_it_happened_and_the_sentence_last(capsys: pytest.CaptureFixture[str]) -> None:
+    assert errors.run(raising(DataError("pairs.csv is empty")), CliState(debug=True)) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Traceback (most recent call last):")
+    assert "test_boundary.py" in err
+    assert err.endswith("error: pairs.csv is empty\n")
+
+
+def test_a_command_that_went_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert errors.run(lambda: None, CliState()) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_square_brackets_in_a_message_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    errors.run(raising(DataError("no column '[red]'")), CliState())
+    assert capsys.readouterr().err == "error: no column '[red]'\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_under_standard_output_is_a_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "vse_ens", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (1, "error: standard output: no space left on device\n")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["doctor", "--json"]])
+def test_a_reader_that_leaves_early_is_no_trouble(arguments: list[str]) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "vse_ens", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    assert child.stderr.read() == b""
+    child.stderr.close()
+    child.wait(timeout=600)

@@ -1,0 +1,113 @@
+"""An audit as it is asked for, kept as CSV and shown as a page."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.curate_models import KNOWN, MODELS
+from tests.support.html_reading import Reader
+from vse_ens.curate.audit.audit import Audit, Finding, audit, audit_rows
+from vse_ens.curate.audit.duplicates import Duplicate
+from vse_ens.curate.audit.missing import likely_missing
+from vse_ens.curate.audit.page import audit_page
+from vse_ens.curate.audit.wrong import Auditor, wrong_confidences
+from vse_ens.curate.explain import Reason
+from vse_ens.errors import ConfigError, DataError
+
+NASTY = '<script>alert("1")</script>, ä\n"quoted"'
+MADE_UP = Audit(
+    [Finding(NASTY, "sea", 0.9, "speaking against it: sky (-1.00)", (Reason(("sky",), -1.0),))],
+    [Finding("i2", "=1+1", 0.75, "no known label speaks for it", ())],
+    [Duplicate("cars", "car & co", 0.8, "the same word; ...")],
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_audit_joins_the_three_lists(name: str) -> None:
+    model, counts = MODELS[name], list[int]()
+    found = audit(model, KNOWN, top=12, progress=counts.append)
+    assert sum(counts) == audit_rows(KNOWN)
+    confidences = wrong_confidences(Auditor(model, KNOWN))
+    best = np.sort(confidences[confidences > np.float32(0.02)])[::-1][:12]
+    assert [one.confidence for one in found.wrong] == pytest.approx(best.tolist())
+    for one in found.wrong:
+        assert one.label in KNOWN.labels_of(one.image)
+        assert all(one.label not in reason.labels for reason in one.because)
+        assert all(set(reason.labels) <= set(KNOWN.labels_of(one.image)) for reason in one.because)
+    missing = likely_missing(model, KNOWN, 12)
+    assert [one.image for one in found.missing] == KNOWN.images.ids(missing.images)
+    assert all(one.label not in KNOWN.labels_of(one.image) for one in found.missing)
+    assert all(reason.share > 0 for one in found.missing for reason in one.because)
+
+
+def test_reasons_name_what_speaks_most() -> None:
+    found = audit(MODELS["context with memory"], KNOWN, top=30)
+    for one in found.wrong:
+        shares = [reason.share for reason in one.because]
+        if one.reason.startswith("speaking against it"):
+            assert max(shares) < 0
+            assert shares == sorted(shares)
+    strongest = found.missing[0].because[0]
+    assert found.missing[0].reason.startswith(
+        f"speaking for it: {' + '.join(strongest.labels)} ({strongest.share:+.2f})"
+    )
+
+
+@pytest.mark.parametrize(("values", "message"), [({"top": 0}, "top"), ({"wrong_share": 1.0}, "wrong_share")])
+def test_bad_arguments_are_told(values: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        audit(MODELS["context"], KNOWN, **values)  # type: ignore[arg-type]
+
+
+def test_as_a_dictionary() -> None:
+    plain = json.loads(json.dumps(MADE_UP.to_dict()))
+    assert plain["wrong"][0] == {
+        "image": NASTY,
+        "label": "sea",
+        "confidence": 0.9,
+        "reason": "speaking against it: sky (-1.00)",
+        "because": [{"labels": ["sky"], "share": -1.0}],
+    }
+    assert plain["duplicates"] == [
+        {"label": "cars", "other": "car & co", "confidence": 0.8, "reason": "the same word; ..."}
+    ]
+    assert plain["missing"][0]["because"] == []
+
+
+def test_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "audit.csv"
+    MADE_UP.write_csv(path)
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [tuple(line.values()) for line in lines] == [
+        ("wrong", NASTY, "sea", "", "0.9000", "speaking against it: sky (-1.00)", ""),
+        ("missing", "i2", "=1+1", "", "0.7500", "no known label speaks for it", ""),
+        ("duplicate", "", "cars", "car & co", "0.8000", "the same word; ...", ""),
+    ]
+    assert list(lines[0]) == ["kind", "image", "label", "other_label", "confidence", "reason", "decision"]
+    assert [one.name for one in path.parent.iterdir()] == ["audit.csv"]
+
+
+def test_a_csv_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"audit\.csv could not be written"):
+        MADE_UP.write_csv(tmp_path / "file" / "audit.csv")
+
+
+def test_the_page_shows_ids_as_text() -> None:
+    page = Reader(audit_page(MADE_UP).html())
+    assert not page.all("script")
+    assert NASTY.replace("\n", " ") in page.text.replace("\n", " ")
+    for words in ("1 label that may be wrong", "car & co", "=1+1", "0.900", "the same word; ..."):
+        assert words in page.text
+
+
+def test_an_empty_audit_has_a_page() -> None:
+    text = Reader(audit_page(Audit([], [], [])).html()).text
+    assert text.count("None.") == 3
+    assert "0 labels that may be wrong" in text

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.saved_models import random_annotator
+from vse_ens.errors import ModelError
+from vse_ens.model.loaded import ModelRef, opened
+
+
+def test_what_is_opened_is_what_was_saved(tmp_path: Path) -> None:
+    model = random_annotator("context with memory")
+    model.save(tmp_path / "model")
+    found = opened(ModelRef.of(tmp_path / "model"))
+    assert found.known == model.known_
+    assert found.model.memory_weight == model.model_.memory_weight
+    assert found.calibration is not None
+    for name, array in model.model_.arrays().items():
+        assert np.array_equal(found.model.arrays()[name], array)
+        assert not found.model.arrays()[name].flags.writeable
+
+
+def test_home_is_from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    random_annotator("id").save(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    assert ModelRef.of("model") == ModelRef.of(tmp_path / "model")
+    assert ModelRef.of("model").path == str(tmp_path / "model")
+    assert ModelRef.of("no model").seal == ""
+
+
+def test_another_model_in_its_place_is_refused(tmp_path: Path) -> None:
+    random_annotator("id").save(tmp_path / "model")
+    place = ModelRef.of(tmp_path / "model")
+    random_annotator("context").save(tmp_path / "model")
+    with pytest.raises(ModelError, match="model holds another model than when it was loaded; load it again"):
+        opened(place)
+
+
+def test_a_model_that_a_worker_cannot_see_is_a_sentence(tmp_path: Path) -> None:
+    random_annotator("id").save(tmp_path / "model")
+    place = ModelRef.of(tmp_path / "model")
+    shutil.rmtree(tmp_path / "model")
+    with pytest.raises(ModelError, match=r"a worker of the cluster finds no model .*model; save it where all nodes"):
+        opened(place)

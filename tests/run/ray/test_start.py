@@ -1,0 +1,31 @@
+"""Reaching a cluster: what is missing is told in a sentence."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+import pytest
+
+from vse_ens.errors import ClusterError, MissingPartError
+from vse_ens.run.ray import start
+
+
+@pytest.fixture(autouse=True)
+def same_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set for Ray is gone afterwards."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+
+
+def test_without_ray_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingPartError, match=r"pip install 'vse-ens\[cluster\]'"):
+        start.start("127.0.0.1:6379", None)
+
+
+def test_a_cluster_that_is_not_there_is_told_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with pytest.raises(ClusterError, match=f"^there is no Ray cluster to be had at {address}: .*refused; see docs/"):
+        start._knock(address)

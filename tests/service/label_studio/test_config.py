@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.errors import ConfigError
+from vse_ens.service.label_studio.config import controls
+
+KNOWN = Vocabulary.from_ids(["sea", "Online/UGC", "NY Times", "Male", "other"], "label")
+
+
+def test_choices_are_found_with_the_field_of_the_image() -> None:
+    # The example of the published page about Choices, and an image.
+    config = """
+    <View>
+      <Choices name="gender" toName="img" choice="single-radio">
+        <Choice alias="M" value="Male" /><Choice alias="F" value="Female" />
+      </Choices>
+      <View>
+        <Choices name="many" toName="img" choice="multiple"><Choice value="Sea"/><Choice value=" "/></Choices>
+      </View>
+      <Image name="img" value="$photo" />
+    </View><!-- {"data": {"photo": "x"}} -->"""
+    gender, many = controls(config)
+    assert (gender.kind, gender.name, gender.to_name, gender.variable) == ("choices", "gender", "img", "photo")
+    assert [choice.path for choice in gender.choices] == [("M",), ("F",)]  # a result says the alias
+    assert list(gender.labels(KNOWN)) == ["Male", "Female"]
+    assert (gender.top, many.top) == (1, 5)
+    assert list(many.labels(KNOWN)) == ["sea"]  # written with a capital in the interface
+
+
+TAXONOMY = """
+<View>
+  <Taxonomy name="media" toName="text">
+    <Choice value="Online">
+      <Choice value="UGC" />
+      <Choice value="Free" />
+      <Choice value="Paywall"><Choice value="NY Times" /><Choice value="The Wall Street Journal" /></Choice>
+    </Choice>
+    <Choice value="Offline" />
+  </Taxonomy>
+  <Text name="text" value="$text" />
+</View>"""
+
+
+def test_a_taxonomy_has_paths() -> None:
+    [media] = controls(TAXONOMY)
+    assert {label: choice.path for label, choice in media.labels(KNOWN).items()} == {
+        "Online": ("Online",),
+        "Online/UGC": ("Online", "UGC"),  # the model has it by its full path
+        "Free": ("Online", "Free"),
+        "Paywall": ("Online", "Paywall"),
+        "NY Times": ("Online", "Paywall", "NY Times"),  # and this one by its own name
+        "The Wall Street Journal": ("Online", "Paywall", "The Wall Street Journal"),
+        "Offline": ("Offline",),
+    }
+    [leaves] = controls(TAXONOMY.replace('toName="text"', 'toName="text" leafsOnly="true" maxUsages="2"'))
+    assert len(leaves.choices) == 5
+    assert leaves.top == 2
+
+
+def test_tags_that_choose_nothing_for_a_whole_image_are_passed_over() -> None:
+    for config in (
+        "<View></View>",
+        '<View><Image name="i" value="$x"/><Labels name="l" toName="i"><Label value="sea"/></Labels></View>',
+        '<View><Image name="i" value="$x"/><Choices name="c" toName="i" perRegion="true"/></View>',
+        '<View><Choices name="c" toName="nothing"/></View>',
+        '<View><Text name="t" value="said here"/><Choices name="c" toName="t"/></View>',
+    ):
+        assert controls(config) == ()
+
+
+def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
+    config = '<View><Image name="i" value="$x"/><Choices name="c" toName="i" model_score_threshold="{}"/></View>'
+    assert controls(config.format("0.3"))[0].least == 0.3
+    assert controls(config.replace("model_score_threshold", "other"))[0].least is None
+    for wrong in ("nan", "-1", "much"):
+        with pytest.raises(ConfigError, match=f"model_score_threshold='{wrong}', which must be a number of 0 or more"):
+            controls(config.format(wrong))
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ("", "not well-formed XML: no element found"),
+        ("<View", "not well-formed XML"),
+        ("<View>&lol;</View>", "not well-formed XML: undefined entity"),
+        ('<!DOCTYPE v [<!ENTITY a "aaaa">]><View>&a;</View>', "declares a document type; leave that out"),
+        ('<!DOCTYPE v SYSTEM "file:///etc/passwd"><View/>', "declares a document type; leave that out"),
+        ("<View>" + " " * 1_000_000 + "</View>", "longer than 1,000,000 characters; make it shorter"),
+        (
+            "<View><Taxonomy name='t' toName='i'>" + "<Choice value='x'>" * 60 + "</Choice>" * 60 + "</Taxonomy>"
+            "<Image name='i' value='$x'/></View>",
+            "more than 50 deep",
+        ),
+    ],
+)
+def test_what_is_no_interface_is_refused(config: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=f"the labelling interface .*{sentence}"):
+        controls(config)
+
+
+def test_tags_in_tags_without_end_do_no_harm() -> None:
+    assert controls("<a>" * 140_000 + "</a>" * 140_000) == ()

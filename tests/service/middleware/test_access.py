@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.support.service_in_process import Client
+from vse_ens.service.middleware import access
+
+KEY = "a-key-of-thirty-two-characters-x"
+OPEN = ("/health", "/ready", "/", "/static/app.js", "/openapi.json")
+CLOSED = ("/api/model", "/api/labels", "/metrics", "/no/such/thing", "/api/feedback/pairs")
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def basic(key: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"user:{key}".encode()).decode()}
+
+
+def test_with_a_key_only_what_tells_nothing_is_open(serve: Callable[..., Client]) -> None:
+    client = serve(api_key=KEY)
+    assert {client.get(path).status_code for path in OPEN} == {200}
+    for path in CLOSED:
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert "Authorization: Bearer" in answer.json()["error"]
+    for path in ("/static/../api/model", "/static/%2e%2e/api/model", "//api/model", "/API/model", "/api/model/"):
+        url = httpx.URL("http://127.0.0.1:8765").copy_with(raw_path=path.encode())
+        assert client.run(client.http.send(httpx.Request("GET", url))).status_code in (401, 404)
+    assert client.get("/api/model", headers=bearer(KEY)).status_code == 200
+    assert client.get("/metrics", headers=bearer(KEY)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        bearer(KEY + "x"),
+        bearer(KEY[:-1]),
+        bearer(""),
+        bearer("ключ"),
+        {"Authorization": KEY},
+        {"Authorization": "Basic !!!"},
+        basic(KEY),
+    ],
+)
+def test_a_wrong_key_is_refused_before_the_body_is_looked_at(
+    serve: Callable[..., Client], headers: dict[str, str]
+) -> None:
+    client = serve(api_key=KEY)
+    raw = {name: value.encode() for name, value in headers.items()}
+    assert client.post("/api/annotate", content=b"{", headers=raw).status_code == 401
+    assert client.post("/api/reload", headers={**raw, "X-VSE-Reload": b"yes"}).status_code == 401
+
+
+def test_label_studio_may_send_the_key_as_a_password(serve: Callable[..., Client]) -> None:
+    client = serve(api_key=KEY)
+    body = {"project": "1", "schema": "<View/>"}
+    assert client.post("/setup", json=body).status_code == 401
+    assert client.post("/setup", json=body, headers=basic("wrong")).status_code == 401
+    assert client.post("/setup", json=body, headers=basic(KEY)).status_code == 200
+
+
+def test_with_a_key_it_also_reloads(serve: Callable[..., Client]) -> None:
+    assert serve(api_key=KEY).post("/api/reload", headers=bearer(KEY)).status_code == 200
+
+
+def test_keys_are_compared_in_constant_time(serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    client = serve(api_key=KEY)
+    monkeypatch.setattr(access, "compare_digest", compare)
+    client.get("/api/model", headers=bearer("guess"))
+    assert compared == [(b"guess", KEY.encode())]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8765", 200),
+        ("LOCALHOST", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8765", 200),
+        ("evil.example", 403),
+        ("evil.example:8765", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example:80", 403),
+        ("", 403),
+        ("127.0.0.1:8765:8765", 403),
+    ],
+)
+def test_a_foreign_name_that_leads_here_is_refused(client: Client, host: str, status: int) -> None:
+    assert client.get("/api/model", headers={"Host": host}).status_code == status
+    assert client.get("/", headers={"Host": host}).status_code == status
+
+
+def test_past_this_machine_any_name_will_do(serve: Callable[..., Client]) -> None:
+    client = serve(api_key=KEY, host="0.0.0.0")
+    assert client.get("/api/model", headers={"Host": "labels.example", **bearer(KEY)}).status_code == 200
+
+
+def test_pages_of_other_sites_may_not_ask(client: Client) -> None:
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        assert client.get("/api/model", headers={"Sec-Fetch-Site": site}).status_code == status
+    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_form_cannot_send_a_body(client: Client, kind: str) -> None:
+    answer = client.post("/api/annotate", content=b'{"images": ["img_0000001"]}', headers={"Content-Type": kind})
+    assert (answer.status_code, "application/json" in answer.json()["error"]) == (415, True)
+
+
+def test_no_other_origin_is_allowed(client: Client) -> None:
+    answer = client.run(
+        client.http.options(
+            "/api/annotate", headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+        )
+    )
+    assert answer.status_code == 405
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_every_answer_tells_browsers_to_be_strict(serve: Callable[..., Client]) -> None:
+    client = serve(image_url="https://pictures.example:8443/{image}")
+    for path in ("/", "/static/app.js", "/api/model", "/no/such/thing", "/health", "/api/image?id=nobody"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
+        assert "img-src 'self' data: https://pictures.example:8443;" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "camera=()" in headers["permissions-policy"]
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "server" not in headers
+    assert client.get("/api/model").headers["cache-control"] == "no-store"
+    refused = client.get("/api/model", headers={"Host": "evil.example"})
+    assert "content-security-policy" in refused.headers

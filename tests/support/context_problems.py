@@ -1,0 +1,149 @@
+"""Small training problems of the context tower, and one batch of them by the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.support.kernel_problems import DIMENSIONS, Problem, make_problem, no_counts, random_state
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.arrays import Floats, Step
+from vse_ens.kernels.context import (
+    ContextGradients,
+    ContextScratch,
+    ContextTables,
+    apply_to_inputs,
+    apply_to_labels,
+    context_kernel,
+)
+from vse_ens.kernels.softmax import apply_moves
+from vse_ens.model.embeddings import label_pair_table
+
+NEGATIVES = 5  # of the softmax loss; the others have one
+Images = NDArray[np.int64]
+
+
+@dataclass
+class ContextProblem(Problem):
+    """A context model in the middle of training."""
+
+    context: ContextTables
+    combinations: NDArray[np.int32]
+    """The label pairs of the combinations, by number."""
+
+    @property
+    def negatives(self) -> int:
+        return NEGATIVES if self.config.loss == "softmax" else 1
+
+    @property
+    def trained(self) -> dict[str, Floats]:
+        """All that a batch may change."""
+        return {
+            "labels": self.tables.labels,
+            "bias": self.tables.bias,
+            "feature_map": self.tables.feature_map,
+            "ids": self.image_vectors,
+            "inputs": self.context.inputs,
+            "label_squares": self.context.label_squares,
+            "input_squares": self.context.input_squares,
+        }
+
+
+def make_context_problem(
+    config: Config, data: Annotations, seed: int = 0, scale: float = 0.5, share: int = 8
+) -> ContextProblem:
+    """A model of random numbers, with as many combinations as the configuration asks for, in no order."""
+    plain = make_problem(config, data, seed, scale)
+    numbers = np.random.default_rng(seed + 1)
+    every = {pair for image in range(len(data.images)) for pair in combinations(plain.positives(image).tolist(), 2)}
+    pairs = numbers.permutation(np.array(sorted(every), np.int32).reshape(-1, 2))[: config.combinations]
+    rows = plain.labels + len(pairs)
+    context = ContextTables(
+        inputs=numbers.normal(0.0, scale, (rows, DIMENSIONS)).astype(np.float32),
+        input_squares=numbers.uniform(0.01, 0.2, rows).astype(np.float32),
+        label_squares=numbers.uniform(0.01, 0.2, plain.labels).astype(np.float32),
+        combinations=label_pair_table(pairs, plain.labels)._replace(share=share),
+    )
+    return ContextProblem(**vars(plain), context=context, combinations=pairs)
+
+
+@dataclass
+class Batch:
+    """One batch: what its first phase found, and what its second needs."""
+
+    problem: ContextProblem
+    step: Step
+    images: Images
+    draws: int
+    first_entries: NDArray[np.int64]
+    changes: ContextGradients
+    moves: Floats
+    counts: NDArray[np.int64]
+    loss: float
+
+    @property
+    def owners(self) -> Images:
+        """The image of every draw."""
+        return np.repeat(self.images, np.diff(self.problem.pairs.indptr)[self.images])
+
+    def apply(self) -> None:
+        """The second phase, in uneven parts."""
+        problem, labels = self.problem, self.problem.labels
+        for first, last in ((labels - 2, labels), (0, 1), (1, labels - 2)):
+            apply_to_labels(problem.tables, problem.context, self.changes, self.draws, self.step, first, last)
+        for first, last in ((3, len(problem.context.inputs)), (0, 3)):
+            apply_to_inputs(problem.context, self.changes, self.first_entries, self.step, first, last)
+        if problem.config.has_features:
+            for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
+                apply_moves(problem.tables, problem.features, self.images, self.moves, first, last)
+
+
+def compute(problem: ContextProblem, chunks: list[Images], states: list[int], rate: float = 0.05) -> Batch:
+    """The first phase of a batch, chunk by chunk."""
+    config, step, counts = problem.config, problem.step(rate), no_counts()
+    degrees = np.diff(problem.pairs.indptr)
+    has_combinations = len(problem.combinations) > 0
+    draws = [int(degrees[chunk].sum()) for chunk in chunks]
+    # Room for all combinations: chunks leave some of it empty.
+    entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
+    changes = ContextGradients.sized(
+        sum(draws), sum(map(len, chunks)), sum(entries), len(chunks), problem.negatives, DIMENSIONS
+    )
+    moves = np.empty((sum(map(len, chunks)) if config.has_features else 0, DIMENSIONS), np.float32)
+    kernel = context_kernel(
+        DIMENSIONS,
+        samplers.CODES[config.sampler],
+        losses.CODES[config.loss],
+        config.has_ids,
+        config.has_features,
+        has_combinations,
+    )
+    loss = 0.0
+    for number, (chunk, state) in enumerate(zip(chunks, states, strict=True)):
+        first_visit = sum(map(len, chunks[:number]))
+        loss += kernel(
+            problem.image_vectors,
+            problem.tables,
+            problem.context,
+            problem.features,
+            problem.pairs,
+            chunk,
+            number,
+            sum(draws[:number]),
+            first_visit,
+            sum(entries[:number]),
+            changes,
+            moves[first_visit:],
+            problem.sampling,
+            step,
+            ContextScratch.sized(DIMENSIONS, int(degrees.max()), has_combinations, problem.labels),
+            random_state(state),
+            counts,
+        )
+    first_entries = np.cumsum([0, *entries[:-1]])
+    return Batch(problem, step, np.concatenate(chunks), sum(draws), first_entries, changes, moves, counts, loss)

@@ -1,0 +1,135 @@
+"""The slow, obvious twin of the context tower: every positive's vector from nothing, every slope as a sum over them."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.support.context_problems import ContextProblem, Images
+from tests.support.kernel_problems import DIMENSIONS
+from tests.support.kernel_twins import Doubles, SlowModel, SplitMix
+from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS, Step
+
+
+class Visit(NamedTuple):
+    """What the positives of one image want."""
+
+    image: int
+    inputs: dict[int, Doubles]
+    times: dict[int, int]
+    """Of every input: how many positives it serves."""
+    pull: Doubles
+    own: Doubles
+    """The image's own part before the batch."""
+
+
+class SlowContext(SlowModel):
+    """A context model in double precision, trained one batch at a time."""
+
+    problem: ContextProblem
+
+    def __init__(self, problem: ContextProblem, step: Step) -> None:
+        super().__init__(problem, SplitMix(0), step)
+        tables = problem.context
+        self.inputs = tables.inputs.astype(np.float64)
+        self.label_squares, self.input_squares = (
+            squares.astype(np.float64) for squares in (tables.label_squares, tables.input_squares)
+        )
+
+    @property
+    def trained(self) -> dict[str, Doubles]:
+        return {
+            "labels": self.labels,
+            "bias": self.bias,
+            "feature_map": self.map,
+            "ids": self.ids,
+            "inputs": self.inputs,
+            "label_squares": self.label_squares,
+            "input_squares": self.input_squares,
+        }
+
+    def weights(self, image: int, without: int | None = None) -> dict[int, float]:
+        """Every input that makes up v_i with its weight: |N|^-1/2 or |C|^-1/2, one label left out."""
+        positives, pairs = self.problem.positives(image).tolist(), self.problem.combinations.tolist()
+        numbers = {(a, b): number for number, (a, b) in enumerate(pairs)}
+        used = sorted(numbers[pair] for pair in combinations(positives, 2) if pair in numbers)
+        used = used[: self.problem.context.combinations.share * len(positives)]
+        groups = (
+            [b for b in positives if b != without],
+            [self.problem.labels + c for c in used if without not in pairs[c]],
+        )
+        return {row: len(group) ** -0.5 for group in groups for row in group}
+
+    def built(self, image: int, without: int | None = None) -> Doubles:
+        """v_i: the image's own part and its context."""
+        weights = self.weights(image, without)
+        context = sum((weight * self.inputs[row] for row, weight in weights.items()), start=np.zeros(DIMENSIONS))
+        return self.vector(image) + context
+
+    def judge(self, vector: Doubles, rows: list[int], tried: int) -> tuple[float, Doubles]:
+        """The loss of a positive against its negatives, and minus its slope in each score."""
+        scores = self.scores(vector)[rows]
+        if len(rows) == 1:
+            return 0.0, np.zeros(1)
+        if self.problem.config.loss == "softmax":
+            self.counts[VIOLATIONS] += bool(scores.max() > scores[0])
+            share = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+            return -math.log(share[0]), np.eye(len(rows))[0] - share
+        difference = scores[0] - scores[1]
+        self.counts[VIOLATIONS] += bool(difference < self.margin)
+        value, slope = self.loss_of(difference, tried)
+        return value, np.array([slope, -slope])
+
+    def train(self, chunks: list[Images], states: list[int]) -> None:
+        """One batch: all from the tables as they are, then the changes in order."""
+        changes: list[tuple[int, float, Doubles]] = []
+        visits: list[Visit] = []
+        for chunk, state in zip(chunks, states, strict=True):
+            self.random = SplitMix(state)
+            visits += [self.visit(image, changes) for image in chunk.tolist()]
+        self.move_labels(changes)
+        for visit in visits:
+            self.move_inputs(visit)
+            self.move_own(visit)
+
+    def visit(self, image: int, changes: list[tuple[int, float, Doubles]]) -> Visit:
+        whole = self.built(image)
+        factors = self.factor_weights(whole)
+        visit = Visit(image, {}, {}, np.zeros_like(whole), self.vector(image))
+        for p in self.problem.positives(image).tolist():
+            vector = self.built(image, without=p)
+            # One draw of factors an image: the adaptive sampler looks at the vector of all labels.
+            seen = whole if self.problem.config.sampler == "vse-ens" else vector
+            drawn = [self.draw(image, p, seen, factors) for _ in range(self.problem.negatives)]
+            rows = [p, *(label for label, _ in drawn if label >= 0)]
+            self.counts[DRAWS] += 1
+            self.counts[GIVEN_UP] += len(rows) == 1
+            value, slopes = self.judge(vector, rows, drawn[0][1])
+            self.loss += value
+            pull = slopes @ self.labels[rows]
+            changes += [(row, slope, vector) for row, slope in zip(rows, slopes, strict=True)]
+            for row, weight in self.weights(image, without=p).items():
+                visit.inputs[row] = visit.inputs.get(row, 0.0) + weight * pull
+                visit.times[row] = visit.times.get(row, 0) + 1
+            visit.pull[:] += pull
+        return visit
+
+    def move_labels(self, changes: list[tuple[int, float, Doubles]]) -> None:
+        for row, slope, vector in changes:
+            self.label_squares[row] += np.mean((slope * vector) ** 2)
+            rate = self.rate / math.sqrt(self.label_squares[row])
+            self.labels[row] += rate * (slope * vector - self.regularization * self.labels[row])
+            self.bias[row] += self.bias_rate * (slope - self.bias_regularization * self.bias[row])
+
+    def move_inputs(self, visit: Visit) -> None:
+        for row, pull in visit.inputs.items():
+            self.input_squares[row] += np.mean(pull**2)
+            rate = self.rate / math.sqrt(self.input_squares[row])
+            self.inputs[row] += rate * (pull - visit.times[row] * self.regularization * self.inputs[row])
+
+    def move_own(self, visit: Visit) -> None:
+        decay = self.regularization * len(self.problem.positives(visit.image))
+        self.move_image(visit.image, self.rate * (visit.pull - decay * visit.own))

@@ -1,0 +1,68 @@
+"""Random models of any size and kind, with pairs to go with them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.support.kernel_problems import annotations
+from vse_ens.data.annotations import Annotations
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.model import Model
+from vse_ens.model.weights import LabelWeights
+
+KINDS = ("id", "context", "id and context", "context with memory", "context with sparse memory")
+
+
+class Case(NamedTuple):
+    model: Model
+    known: Annotations
+
+
+def random_case(kind: str, images: int = 60, labels: int = 40, dimensions: int = 6, seed: int = 0) -> Case:
+    """The last image has no label, and the first has all."""
+    numbers = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> Any:
+        return (0.5 * numbers.normal(size=shape)).astype(np.float32)
+
+    rows = [np.flatnonzero(numbers.random(labels) < 3 / labels).tolist() for _ in range(images)]
+    rows[0], rows[-1] = list(range(labels)), []
+    ids = images if "id" in kind else 0
+    context = "context" in kind
+    pairs = np.array([[0, 1], [1, 3], [0, 2]], np.int32) if context else np.empty((0, 2), np.int32)
+    inputs = labels + len(pairs) if context else 0
+    embeddings = Embeddings(
+        normal(labels, dimensions),
+        normal(labels),
+        normal(ids, dimensions),
+        normal(0, dimensions),
+        normal(inputs, dimensions),
+        pairs,
+        normal(labels if context else 0),
+        normal(inputs),
+    )
+    weights = normal(labels, labels)
+    if "sparse" in kind:
+        weights[numbers.random(weights.shape) < 0.8] = 0.0
+        row, column = np.nonzero(weights)
+        indptr = np.searchsorted(row, np.arange(labels + 1)).astype(np.int64)
+        memory = LabelWeights(weights[row, column], indptr, column.astype(np.int32))
+    else:
+        memory = LabelWeights(weights)
+    model = Model(embeddings, memory, 1.5) if "memory" in kind else Model(embeddings)
+    return Case(model, annotations(rows, labels))
+
+
+def warm(counts: Any) -> Any:
+    """A temperature that rises with the number of known labels."""
+    return (1.7 * np.maximum(counts, 1) ** 0.25).astype(np.float32)
+
+
+def scores_of_unknown(case: Case) -> Any:
+    """The scores of all labels for all images, with -inf where the image is known to have them."""
+    scores = case.model.scores(np.arange(len(case.known.images)), case.known)
+    for image in range(len(scores)):
+        scores[image, case.known.label_numbers(image)] = -np.inf
+    return scores

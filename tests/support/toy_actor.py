@@ -1,0 +1,93 @@
+"""A small work for pools to do: every part adds to a number of its own, and may be told to come to harm once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vse_ens.errors import DataError
+from vse_ens.run.pool import MergeSpec, Payload, TaskFn
+from vse_ens.run.threads import Workers
+
+FACTORY = f"{__name__}.ToyWorkshop"
+MERGE = MergeSpec(f"{__name__}.joined")
+BENCH = f"{__name__}.toy_bench"
+
+
+class ToyWorkshop:
+    """A part's number grows by what is shared, and its result depends on all it was before."""
+
+    def __init__(self, settings: Payload, workers: Workers) -> None:
+        self._settings = settings
+        self._numbers: dict[int, np.ndarray] = {}
+
+    @property
+    def keeps_state(self) -> bool:
+        return bool(self._settings["keeps_state"])
+
+    def add(self, part: int, arguments: Payload) -> None:
+        if arguments["start"] is None:
+            raise DataError("there is nothing to start from")
+        self._numbers[part] = np.array(arguments["start"])
+
+    def run(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+        harm = arguments.get("harm", {})
+        if part in harm.get("parts", ()):
+            _harm(harm)
+        self._numbers[part] = self._numbers[part] * (2.0 if self.keeps_state else 0.0) + shared[0]["number"] + part
+        return [{"text": f"({part}:{self._numbers[part][0]:g})"}], {
+            "process": os.getpid(),
+            "parent": os.getppid(),
+            "amount": 2,
+        }
+
+    def save(self, part: int, arguments: Payload) -> Payload:
+        return {"number": self._numbers[part]} if self.keeps_state else {}
+
+    def load(self, part: int, state: Payload) -> None:
+        if state:
+            self._numbers[part] = np.array(state["number"])
+
+
+def _harm(harm: dict[str, Any]) -> None:
+    """Once: whoever makes the mark first."""
+    try:
+        Path(harm["mark"]).touch(exist_ok=False)
+    except FileExistsError:
+        return
+    kind = harm["kind"]
+    if kind == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif kind == "node killed":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+    elif kind == "hangs":
+        time.sleep(600)
+    elif kind == "bad data":
+        raise DataError("this part is bad")
+    else:
+        raise ZeroDivisionError("a slip")
+
+
+def joined(left: Payload, right: Payload) -> Payload:
+    """Shows in which order and by which tree results were merged."""
+    return {"text": f"[{left['text']} {right['text']}]"}
+
+
+def toy_bench(settings: Payload, workers: Workers) -> TaskFn:
+    """Adds a number to that of the task."""
+    if settings["number"] is None:
+        raise DataError("there is no number to add")
+
+    def work(task: Payload) -> Payload:
+        if "harm" in task:
+            _harm(task["harm"])
+        return {"number": task["number"] + settings["number"], "process": os.getpid()}
+
+    return work

@@ -1,0 +1,54 @@
+"""What is left open is chosen from the data, and nothing else is touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.kernel_problems import annotations
+from vse_ens.config import PRESETS, TOWERS, Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.train import auto_config
+from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.trainer import Trainer
+
+OPEN = Config(tower="context", rank_scale=0.0, combinations=-1)
+
+
+def of_shape(images: int, labels: int, each: int) -> Annotations:
+    """So many images with the first labels each."""
+    return annotations([list(range(each))] * images, labels)
+
+
+@pytest.mark.parametrize(("labels", "scale"), [(2, 0.55), (291, 0.55), (400, 0.5), (10_000, 0.02)])
+def test_negatives_are_drawn_200_labels_deep(labels: int, scale: float) -> None:
+    assert resolve_auto(OPEN, of_shape(3, labels, 2)).rank_scale == scale
+
+
+def test_many_labels_an_image_leave_no_room_for_combinations() -> None:
+    most = auto_config._MOST_LABELS_AN_IMAGE
+    assert resolve_auto(OPEN, of_shape(4, 50, most)).combinations == auto_config._MOST_COMBINATIONS
+    assert resolve_auto(OPEN, of_shape(4, 50, most + 1)).combinations == 0
+    # It is the mean that counts.
+    mixed = annotations([list(range(most + 5)), list(range(most - 5))], 50)
+    assert resolve_auto(OPEN, mixed).combinations == auto_config._MOST_COMBINATIONS
+
+
+@pytest.mark.parametrize("tower", TOWERS)
+def test_only_a_context_tower_has_combinations(tower: str) -> None:
+    config = resolve_auto(OPEN.override(tower=tower), of_shape(4, 9, 3))
+    assert bool(config.combinations) is config.has_context
+
+
+def test_what_is_said_stays() -> None:
+    data = of_shape(4, 100, 30)
+    said = OPEN.override(rank_scale=0.25, combinations=7)
+    assert resolve_auto(said, data) == said
+    assert resolve_auto(said.override(combinations=0), data).combinations == 0
+    assert resolve_auto(OPEN, data) == OPEN.override(rank_scale=0.55, combinations=0)
+
+
+def test_a_trainer_tells_what_was_chosen() -> None:
+    data = of_shape(10, 100, 3)
+    config = Trainer(PRESETS["context"], data, 1).config
+    assert config == resolve_auto(PRESETS["context"], data)
+    assert (config.rank_scale, config.combinations) == (0.55, auto_config._MOST_COMBINATIONS)
