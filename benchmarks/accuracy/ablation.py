@@ -13,12 +13,12 @@ from benchmarks.core.data_sets import REAL, real
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Split
 from vse_ens.errors import TrainingError
-from vse_ens.evaluate.means import mean_metrics
-from vse_ens.memory.learn import learn_memory
+from vse_ens.evaluate.rank import mean_metrics
+from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train.judge import Judge
 from vse_ens.train.material import InMemory
+from vse_ens.train.validation import Validator
 
 _METRICS = ("recall@10", "mrr")
 _ID, _WEIGHTS = "id", "label weights alone"
@@ -110,8 +110,8 @@ def _rank_by_weights(split: Split) -> dict[str, float]:
         pool = LocalPool(workers)
         config = configure("context")
         part, trial = InMemory(split.train).hold_out(config)
-        judge = Judge(config, trial, lambda regularization: part.memory(regularization, pool), None)
-        weights = learn_memory(split.train, judge.regularization, pool)
+        judge = Validator(config, trial, lambda regularization: part.memory(regularization, pool), None)
+        weights = learn_label_weights(split.train, judge.regularization, pool)
     found = mean_metrics(weights_scorer(weights, split.train).scores, *split)
     return {name: found[name] for name in _METRICS}
 

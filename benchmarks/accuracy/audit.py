@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.annotator import Annotator
-from vse_ens.curate.decoys import random_absent
-from vse_ens.curate.missing import likely_missing
-from vse_ens.curate.wrong import Auditor, steps_of, wrong_confidences
+from vse_ens.curate.audit.missing import likely_missing
+from vse_ens.curate.audit.wrong import Auditor, random_absent, steps_of, wrong_confidences
 from vse_ens.data.annotations import Annotations
 from vse_ens.streams import Streams
 

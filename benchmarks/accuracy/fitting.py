@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.core.benchmark import Raw
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations, Split
-from vse_ens.evaluate.means import mean_metrics
-from vse_ens.experiments.fitting import warm_up
+from vse_ens.evaluate.rank import mean_metrics
+from vse_ens.experiments.compare.fit import warm_up
 from vse_ens.model.model import Model
 from vse_ens.train.trainer import Trainer
 

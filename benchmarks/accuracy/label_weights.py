@@ -14,14 +14,14 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real, zipf
 from benchmarks.core.process import call
 from vse_ens.data.annotations import Annotations, Split
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
-from vse_ens.evaluate.evaluator import evaluate
+from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.report import summarise
 from vse_ens.evaluate.scorer import FunctionScorer
-from vse_ens.kernels.tables import Pairs
-from vse_ens.memory.learn import SUPPORT, learn_memory
-from vse_ens.model.memory import LabelMemory
+from vse_ens.kernels.arrays import Csr
+from vse_ens.label_weights.learn import SUPPORT, learn_label_weights
+from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
@@ -94,7 +94,7 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     known = split.train
     forms = {"dense_labels": len(known.labels)} if support is None else {"dense_labels": 0, "support": support}
     started = time.perf_counter()
-    weights = learn_memory(known, _REGULARIZATION, LocalPool(workers), **forms)
+    weights = learn_label_weights(known, _REGULARIZATION, LocalPool(workers), **forms)
     seconds = time.perf_counter() - started
     found = summarise(evaluate(weights_scorer(weights, known), known, split.test))
     return {
@@ -104,12 +104,12 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     }
 
 
-def weights_scorer(weights: LabelMemory, known: Annotations) -> FunctionScorer:
+def weights_scorer(weights: LabelWeights, known: Annotations) -> FunctionScorer:
     """Return a scorer that uses label weights only."""
 
     def scores(images: NDArray[np.int64]) -> NDArray[np.float32]:
         made = np.zeros((len(images), len(known.labels)), np.float32)
-        weights.add_scores(Pairs(*known.rows(images)), np.ones(len(images), np.float32), made)
+        weights.add_scores(Csr(*known.rows(images)), np.ones(len(images), np.float32), made)
         return made
 
     return FunctionScorer(known.images, known.labels, scores)

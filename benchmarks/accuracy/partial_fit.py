@@ -12,8 +12,8 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations, Split
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.filters import keep_frequent
-from vse_ens.data.scenes import scenes
 from vse_ens.streams import Streams
 
 _METRIC = "recall@10"

@@ -24,7 +24,7 @@ from benchmarks.core.results import FOLDER
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
-from vse_ens.train.shape import suited
+from vse_ens.train.auto_config import resolve_auto
 
 RESULTS = FOLDER / "tuning_context.jsonl"
 SEEDS = (0, 1)
@@ -56,7 +56,7 @@ Found = dict[str, dict[str, list[Metrics]]]
 
 def variants(data: Annotations) -> dict[str, Config]:
     """Return the preset with its automatic settings resolved, and with one setting changed, by name."""
-    base = suited(configure("context"), data)
+    base = resolve_auto(configure("context"), data)
     found = {_BASE: base}
     for name, factors in _FACTORS.items():
         for factor in factors:

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.accuracy.fitting import learning_curve
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from vse_ens.config import configure
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 
 _METRIC = "recall@10"

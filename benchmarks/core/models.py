@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.memory import LabelMemory
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, save_model
+from vse_ens.model.weights import LabelWeights
 from vse_ens.train.trainer import Trainer
 
 # About the standard deviation of trained vectors. Synthetic pairs have no structure from which training could learn it.
@@ -69,7 +69,7 @@ def random_context_model(data: Annotations, dimensions: int) -> Model:
         label_squares=normal(labels),
         input_squares=normal(inputs),
     )
-    return Model(embeddings, LabelMemory(normal(labels, labels)), 10.0)
+    return Model(embeddings, LabelWeights(normal(labels, labels)), 10.0)
 
 
 def save_random_model(

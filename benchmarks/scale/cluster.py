@@ -15,14 +15,14 @@ from typing import Any
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.process import PeakPrivateRam, call
 from vse_ens.config import Config, configure
-from vse_ens.data.part_files import PartFiles
-from vse_ens.data.partition import Partition
-from vse_ens.data.partitioning import partition
-from vse_ens.data.scenes import scenes
-from vse_ens.kernels.tables import DRAWS
+from vse_ens.data.datasets.scenes import scenes
+from vse_ens.data.partition.build import partition
+from vse_ens.data.partition.parts import PartFiles
+from vse_ens.data.partition.store import Partition
+from vse_ens.kernels.arrays import DRAWS
 from vse_ens.run.threads import available_cores
-from vse_ens.train.shards.exchanges import exchanges
-from vse_ens.train.shards.parted import Parted
+from vse_ens.train.sharded.backend import Parted
+from vse_ens.train.sharded.merge import exchanges
 from vse_ens.train.trainer import Trainer
 
 _PARTS = 8
@@ -95,7 +95,7 @@ def train_by_threads(folder: str, preset: str, shards: int, dimensions: int, epo
 
 def train_on_cluster(folder: str, preset: str, shards: int, dimensions: int, epochs: int) -> Raw:
     """Train on a Ray cluster of two workers on this machine."""
-    from vse_ens.run.ray_pool import RayPool
+    from vse_ens.run.ray.pool import RayPool
 
     config = _config(preset, shards, dimensions, epochs)
     found, shares = [], []

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 
 from benchmarks.core.benchmark import Table
-from vse_ens.run.tree import merge_in_tree
+from vse_ens.run.pool import merge_in_tree
 from vse_ens.streams import Streams
 
 # Measured on one machine (docs/scale.md): copying, comparing and passing on tables; merging two results of one node;

@@ -14,8 +14,8 @@ import resource
 import time
 
 from vse_ens.config import configure
-from vse_ens.data.scenes import scenes
-from vse_ens.train.footprint import footprint
+from vse_ens.data.datasets.scenes import scenes
+from vse_ens.train.ram_estimate import estimate_ram
 from vse_ens.train.trainer import Trainer
 
 
@@ -25,7 +25,7 @@ def run(preset: str, images: int, labels: int) -> dict[str, object]:
     data = scenes(images, labels)
     generated = time.perf_counter() - began
     config = configure(preset, validate=False, epochs=1)
-    estimated = footprint(config, data).total
+    estimated = estimate_ram(config, data).total
     trainer = Trainer(config, data)
     (report,) = trainer.epochs()
     return {

@@ -10,7 +10,7 @@ from benchmarks.core.data_sets import real
 from vse_ens import Annotator
 from vse_ens.config import Settings, configure
 from vse_ens.data.annotations import Split
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 
 _SHARDS = (1, 4, 16)

@@ -12,7 +12,7 @@ from benchmarks.scale.namespaces import head_address, wait_for_nodes
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.run.pool import Merging, Plain, Share
+from vse_ens.run.pool import MergeSpec, Payload, WorkerTiming
 from vse_ens.run.threads import Workers
 from vse_ens.train.trainer import Trainer
 
@@ -41,50 +41,50 @@ class TransferOnly:
 
     keeps_state = False
 
-    def __init__(self, settings: Plain, workers: Workers) -> None:  # noqa: ARG002
+    def __init__(self, settings: Payload, workers: Workers) -> None:  # noqa: ARG002
         self._floats = settings["floats"]
 
-    def add(self, part: int, arguments: Plain) -> None:
+    def add(self, part: int, arguments: Payload) -> None:
         """Do nothing: all parts are alike."""
 
-    def load(self, part: int, state: Plain) -> None:
+    def load(self, part: int, state: Payload) -> None:
         """Do nothing: there is no state."""
 
-    def save(self, part: int, arguments: Plain) -> Plain:  # noqa: ARG002
+    def save(self, part: int, arguments: Payload) -> Payload:  # noqa: ARG002
         """Return an empty state."""
         return {}
 
     def run(
         self,
         part: int,  # noqa: ARG002
-        shared: Sequence[Plain],
-        arguments: Plain,  # noqa: ARG002
-    ) -> tuple[Sequence[Plain], Plain]:
+        shared: Sequence[Payload],
+        arguments: Payload,  # noqa: ARG002
+    ) -> tuple[Sequence[Payload], Payload]:
         """Return one piece of the result for each piece of the tables."""
         return [{"changes": np.ones(self._floats // len(shared), np.float32)} for _ in shared], {}
 
 
-def add_up(left: Plain, right: Plain) -> Plain:
+def add_up(left: Payload, right: Payload) -> Payload:
     """Merge two results."""
     return {"changes": left["changes"] + right["changes"]}
 
 
-def cut(shared: Plain, pieces: int) -> list[Plain]:
+def cut(shared: Payload, pieces: int) -> list[Payload]:
     """Split the tables into pieces."""
     return [{"tables": part} for part in np.array_split(shared["tables"], pieces)]
 
 
-def join(results: Sequence[Plain]) -> Plain:
+def join(results: Sequence[Payload]) -> Payload:
     """Concatenate the results of all pieces."""
     return {"changes": np.concatenate([one["changes"] for one in results])}
 
 
-MERGING = Merging(*(f"{__name__}.{function.__name__}" for function in (add_up, cut, join)))
+MERGING = MergeSpec(*(f"{__name__}.{function.__name__}" for function in (add_up, cut, join)))
 
 
 def time_rounds(nodes: int, labels: Sequence[int], rounds: int) -> list[Raw]:
     """Return the seconds of rounds of training, of distributing tables and of merging results, by number of labels."""
-    from vse_ens.run.ray_pool import RayPool
+    from vse_ens.run.ray.pool import RayPool
 
     found = []
     with RayPool(head_address()) as pool:
@@ -115,7 +115,7 @@ def _time_transfers(pool: Any, nodes: int, rounds: int, down: int, up: int) -> l
     return _times([pool.run(shared, {}, MERGING).shares for _ in range(rounds + 1)])
 
 
-def _times(rounds: list[tuple[Share, ...]]) -> list[Raw]:
+def _times(rounds: list[tuple[WorkerTiming, ...]]) -> list[Raw]:
     """Return the times of every round except the first, which may compile."""
     return [
         {"seconds": shares[0].seconds, "computing": max(share.computing for share in shares)} for shares in rounds[1:]

@@ -21,14 +21,14 @@ from benchmarks.core.models import random_context_model, random_embeddings, save
 from benchmarks.core.process import call, peak_bytes
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.export.suggestions import Block, write_suggestions
-from vse_ens.memory.learn import learn_memory
-from vse_ens.model.index import ImageIndex
+from vse_ens.label_weights.learn import learn_label_weights
+from vse_ens.model.ann_index import ImageIndex
 from vse_ens.model.model import Model
 from vse_ens.model.search import ImageSearch, Query
-from vse_ens.model.suggesting import Suggester
+from vse_ens.model.topk import TopKScorer
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
@@ -97,7 +97,7 @@ def _annotate_all(model: Model, data: Annotations, turns: int) -> dict[str, Any]
     out = np.empty((rows, len(data.labels)), np.float32)
     seconds: dict[str, list[float]] = {"products": [], "suggestions": [], "suggestions and their file": []}
     with Workers() as team, tempfile.TemporaryDirectory() as folder:
-        suggester = Suggester(model, _TOP, run=team.run)
+        suggester = TopKScorer(model, _TOP, run=team.run)
         next(suggester.of_images(data))  # compile first: compilation is not measured
 
         def products() -> None:
@@ -145,7 +145,7 @@ def search(sizes: Sizes) -> dict[str, Any]:
     small = _first_images(data, sizes.trained_images)
     fitted = Annotator(seed=0, epochs=4, validate=False).fit(small)
     with Workers() as team:
-        model = Model(fitted.embeddings_, learn_memory(small, 100.0, LocalPool(team)), 10.0)
+        model = Model(fitted.embeddings_, learn_label_weights(small, 100.0, LocalPool(team)), 10.0)
         exact = ImageSearch(model, data, run=team.run)
         totals = _seconds(lambda: exact.log_totals)
         built: list[ImageIndex] = []

@@ -23,7 +23,7 @@ from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_context_model, save_random_model
 from benchmarks.core.process import call
 from benchmarks.service.load_client import run_load
-from vse_ens.evaluate.calibration import Calibration, Temperature
+from vse_ens.model.calibration import Calibration, Temperature
 
 _DIMENSIONS = 128
 _TOP = 5

@@ -13,15 +13,15 @@ from typing import Any
 from benchmarks.core.benchmark import Raw, log
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.tables import DRAWS, TRIES
+from vse_ens.kernels.arrays import DRAWS, TRIES
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engine import Work
-from vse_ens.train.engines import make_engine
-from vse_ens.train.rounds import EpochPlan
-from vse_ens.train.shape import suited
-from vse_ens.train.state import padded
+from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.engines.base import RoundStats
+from vse_ens.train.engines.make import make_engine
+from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.tables import padded
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class TrainingTurns:
         self, config: Config, data: Annotations, start: Embeddings, workers: Workers, rounds: int | None = None
     ) -> None:
         """Start from a copy of ``start``. A turn is ``rounds`` rounds, or an epoch if None."""
-        self._config = suited(config, data)
+        self._config = resolve_auto(config, data)
         self._data = data
         self._engine = make_engine(self._config, data, padded(start), workers)
         self._rounds = rounds
@@ -64,7 +64,7 @@ class TrainingTurns:
         if self._round >= self._plan.rounds:
             self._next_epoch()
         last = self._plan.rounds if self._rounds is None else min(self._round + self._rounds, self._plan.rounds)
-        work = Work()
+        work = RoundStats()
         started = time.perf_counter()
         for number in range(self._round, last):
             work.add(self._engine.run_round(self._plan, number, self._config.learning_rate))

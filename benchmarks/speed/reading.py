@@ -78,7 +78,7 @@ def read_once(reader: str, path: str) -> dict[str, float]:
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401  # imported here so that reading does not include it
 
-    from vse_ens.data.readers import read
+    from vse_ens.data.io.read import read
 
     file = Path(path)
     before = resident_bytes()

@@ -9,7 +9,7 @@ from benchmarks.core.models import trained_embeddings
 from benchmarks.speed.interleaved import CONTEXT_START, Candidate, TrainingTurns, best, cost, interleave, thousands
 from benchmarks.speed.reference import COMPILER, Reference, compiler
 from vse_ens.config import Config, configure
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.run.threads import Workers
 
 # The samplers with a promised ratio. A turn of the others is part of an epoch, because some are slow.

@@ -14,7 +14,7 @@ _IMPORT = "import time; start = time.perf_counter(); import vse_ens; print(time.
 # Includes what `fit` imports on first use.
 _TRAIN = """
 import sys, time
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 data = scenes(images=int(sys.argv[1]))
 start = time.perf_counter()
 from vse_ens.annotator import Annotator

@@ -20,7 +20,7 @@ from benchmarks.speed.interleaved import (
 )
 from vse_ens.config import Config, configure
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.scenes import scenes
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers, available_cores
 
