@@ -17,14 +17,14 @@ from vse_ens.data.datasets.scenes import scenes
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Annotations:
-    """Made-up pairs in place of a real data set."""
+    """Synthetic pairs in place of a real data set."""
     data = scenes(150, 60)
     for benchmark in (ablation, context, partial_fit, sensitivity):
         monkeypatch.setattr(benchmark, "real", lambda _: ({"corel5k": data}, []))
     return data
 
 
-def test_memory_measures_and_scores() -> None:
+def test_label_weights_measure_and_score() -> None:
     raw = label_weights.measure(label_weights.Sizes(words=(60, 80), images=300, real=(), supports=(4, 8)))
     assert [check.limit for check in label_weights.score(through_json(raw)).checks] == [0.012, 20.0, 0.012]
 
@@ -85,7 +85,7 @@ def test_hold_back_removes_images_and_labels(tiny: Annotations) -> None:
 
 
 @pytest.mark.usefixtures("tiny")
-def test_growing_measures_and_scores() -> None:
+def test_partial_fit_measures_and_scores() -> None:
     raw = partial_fit.measure(partial_fit.Sizes(presets=("context",), epochs=1))
     score = partial_fit.score(through_json(raw))
     assert [check.limit for check in score.checks] == [0.01, 0.2]

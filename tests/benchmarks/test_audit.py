@@ -1,4 +1,4 @@
-"""The audit's benchmark plants and removes what it says, and judges plainly."""
+"""The benchmark of the audit."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.streams import Streams
 
 
-def test_planted_labels_are_new_ones_and_known_by_place() -> None:
+def test_planted_labels_are_new_and_marked() -> None:
     data = scenes(300, 60)
     noisy, planted = audit.plant(data, 0.05, Streams(0))
     assert noisy.with_pairs(~planted) == data
     assert planted.sum() == pytest.approx(0.05 * data.pairs, abs=2)
 
 
-def test_the_area_under_the_curve_is_that_of_all_pairs() -> None:
+def test_area_under_curve_matches_all_comparisons() -> None:
     numbers = np.random.default_rng(0)
     confidences, wrong = numbers.integers(0, 9, 80).astype(np.float32), numbers.random(80) < 0.3
     compared = [(a > b) + 0.5 * (a == b) for a in confidences[wrong] for b in confidences[~wrong]]
     assert audit.area_under_curve(confidences, wrong) == pytest.approx(np.mean(compared))
 
 
-def test_measures_and_judges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "real", lambda _: ({"made up": scenes(200, 60)}, []))
+def test_measures_and_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "real", lambda _: ({"synthetic": scenes(200, 60)}, []))
     raw = json.loads(json.dumps(audit.measure(audit.Sizes(seeds=(0,), epochs=1)), allow_nan=False))
     score = audit.score(raw)
     assert [check.limit for check in score.checks] == [0.92, 10.0, 10.0]
-    run = raw["sets"]["made up"]["runs"][0]
+    run = raw["sets"]["synthetic"]["runs"][0]
     assert score.checks[0].value == run["wrong"]["auc"]
     chance = run["wrong"]["planted"] / run["wrong"]["pairs"]
     assert score.checks[1].value == pytest.approx(run["wrong"]["first"] / 100 / chance)
-    assert [row[:2] for row in score.tables[0].rows] == [("made up", "0")]
+    assert [row[:2] for row in score.tables[0].rows] == [("synthetic", "0")]

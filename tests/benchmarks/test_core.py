@@ -72,8 +72,8 @@ def test_quick_run_uses_small_sizes_and_stores_nothing(
 ) -> None:
     stored: list[Result] = []
     reported: list[bool] = []
-    made_up = Benchmark("x", "A claim.", 100.0, 1.0, lambda size: {"size": size, "skipped": ["A reason."]}, _score)
-    monkeypatch.setattr(command, "SUITE", {"x": made_up})
+    benchmark = Benchmark("x", "A claim.", 100.0, 1.0, lambda size: {"size": size, "skipped": ["A reason."]}, _score)
+    monkeypatch.setattr(command, "SUITE", {"x": benchmark})
     monkeypatch.setattr(command, "store", lambda _, result: stored.append(result) or tmp_path)
     monkeypatch.setattr(command, "report", lambda: reported.append(True))
     command.main(["x", "--quick"])

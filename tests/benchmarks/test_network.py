@@ -1,4 +1,4 @@
-"""The benchmark of the network: what can be seen of it without root."""
+"""The parts of the network benchmark that do not need root."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vse_ens.train.trainer import Trainer
 
 
 def found(nodes: int, labels: int, megabits: float) -> dict[str, Any]:
-    """What would be measured if the formula were true to the last digit."""
+    """Return measurements that follow the formula exactly."""
     case: dict[str, Any] = {"nodes": nodes, "labels": labels, "bytes": labels * 420, "megabits": megabits}
     one = {"seconds": 0.5 + predict(network.case_of(case)).moving, "computing": 0.5}
     return case | {way: [one] for way in ("round", "down", "up")}
@@ -27,14 +27,14 @@ def found(nodes: int, labels: int, megabits: float) -> dict[str, Any]:
 CASES = [found(nodes, labels, 1000) for nodes in (2, 4) for labels in (20_000, 80_000)]
 
 
-def test_the_formula_is_found_again() -> None:
+def test_fit_recovers_the_constants() -> None:
     best = network.fit([*CASES, found(4, 20_000, 200)])
     assert best.share_of_link == pytest.approx(SHARE_OF_LINK)
     assert best.seconds_per_byte_across == pytest.approx(SECONDS_PER_BYTE_ACROSS)
     assert best.step == pytest.approx(STEP)
 
 
-def test_a_case_is_told_beside_its_formula() -> None:
+def test_score_shows_each_case_with_its_formula() -> None:
     score = network.score({"links": {"1000": 955.0}, "cases": CASES})
     assert [row[1:3] for row in score.tables[0].rows][::3] == [("2", "8.4 MB"), ("4", "33.6 MB")]
     assert {row[-1] for row in score.tables[0].rows} == {"1.00"}
@@ -62,14 +62,14 @@ def test_every_shard_changes_every_label() -> None:
         assert (table != before.arrays()[name]).reshape(250, -1).any(axis=1).all()
 
 
-def test_parcels_are_as_large_as_they_should_be() -> None:
+def test_transferred_results_are_merged() -> None:
     with Workers(1) as workers:
         pool = LocalPool(workers)
         pool.open("benchmarks.scale.transfer.TransferOnly", {"floats": 5}, [{}] * 3)
         np.testing.assert_array_equal(pool.run({}, {}, transfer.MERGING).merged["changes"], np.full(5, 3.0))
 
 
-def test_parcels_in_pieces_are_as_large_as_whole_ones() -> None:
+def test_pieces_have_the_size_of_the_whole() -> None:
     with Workers(1) as workers:
         parcels = transfer.TransferOnly({"floats": 6}, workers)
     pieces = transfer.MERGING.pieces({"tables": np.arange(7)}, 3)
@@ -78,6 +78,6 @@ def test_parcels_in_pieces_are_as_large_as_whole_ones() -> None:
     np.testing.assert_array_equal(transfer.MERGING.joined(results)["changes"], np.ones(6))
 
 
-def test_what_it_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirement_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
     assert "root and iproute2" in (namespaces.missing_requirement() or "")

@@ -1,4 +1,4 @@
-"""The benchmark of the service loads it as it says, and counts what is lost."""
+"""The benchmark of the service and its load client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.service.load_client import Load, digest
 
 
 async def answer_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers in two pieces; leaves in the middle of the answer to a body of 9 bytes, refuses one of 7."""
+    """Answer in two pieces; disconnect while answering a body of 9 bytes, and refuse one of 7."""
     while head := await reader.readuntil(b"\r\n\r\n"):
         size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         await reader.readexactly(size)
@@ -39,20 +39,20 @@ def loaded(bodies: list[str], **how: float) -> Load:
     return asyncio.run(ask())
 
 
-def test_every_request_is_answered_or_lost_and_is_counted_once() -> None:
+def test_every_request_is_counted_once() -> None:
     load = loaded(["{}", '{"abcd":1}'.ljust(9)[:9], '{"a":1}'], rate=300, seconds=0.5)
     assert load.statuses == {"200": 50, "ConnectionError": 50, "503": 50}
     assert len(load.seconds) == 150
     assert min(load.seconds) > 0
 
 
-def test_as_many_connections_ask_as_were_wanted() -> None:
+def test_saturate_keeps_all_connections_busy() -> None:
     load = loaded(["{}"], connections=3, seconds=0.2)
     assert set(load.statuses) == {"200"}
     assert sum(load.seconds) > 2.1 * 0.2  # of three connections, each asking all the time; one would have 0.2 s
 
 
-def test_a_lost_request_and_a_slow_one_are_told() -> None:
+def test_lost_and_slow_requests_are_reported() -> None:
     quick: dict[str, Any] = {"elapsed": 1.0, "statuses": {"200": 100}, "milliseconds": digest([2.0] * 100)}
     slow = {**quick, "milliseconds": digest([2.0] * 98 + [40.0] * 2)}
     losing = {**quick, "statuses": {"200": 98, "503": 1, "ConnectionError": 1}}
@@ -65,7 +65,7 @@ def test_a_lost_request_and_a_slow_one_are_told() -> None:
 
 
 @pytest.mark.slow
-def test_measures_and_judges() -> None:
+def test_measures_and_scores() -> None:
     sizes = serving.Sizes(500, 100, 2, 0.2, 0.5, 1.5)
     raw = json.loads(json.dumps(serving.measure(sizes), allow_nan=False))
     assert raw["swaps"] == 2

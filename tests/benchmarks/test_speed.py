@@ -51,7 +51,7 @@ def test_reference_negatives_are_labels_the_image_lacks() -> None:
     assert set(negatives.tolist()) == set(range(12))
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to build the yardstick with")
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_reference_does_the_same_work_as_the_engine() -> None:
     data = zipf(images=2_000, labels=60)
     start = random_embeddings(data, SMALL.dimensions)
