@@ -66,7 +66,7 @@ def test_debug_shows_where_it_happened_and_the_sentence_last(capsys: pytest.Capt
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("Traceback (most recent call last):")
-    assert "test_boundary.py" in err
+    assert "test_errors.py" in err
     assert err.endswith("error: pairs.csv is empty\n")
 
 

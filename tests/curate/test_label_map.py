@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vse_ens.annotator import Annotator
-from vse_ens.curate import label_map
+from vse_ens.curate import label_map as label_map_module
 from vse_ens.curate.label_map import layout_2d, make_label_map
 from vse_ens.streams import Streams
 
@@ -81,7 +81,7 @@ def test_only_the_most_frequent_labels_are_on_the_map(
     model: Path, other_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vse_ens.curate.label_map._MOST_LABELS", 30)
-    monkeypatch.setattr(label_map, "_ROUNDS", 5)
+    monkeypatch.setattr(label_map_module, "_ROUNDS", 5)
     for path in (model, other_model):
         annotator = Annotator.load(path)
         found = make_label_map(annotator, lambda _: None)

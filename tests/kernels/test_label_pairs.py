@@ -71,7 +71,7 @@ def test_long_lists_of_partners_are_searched_and_short_ones_walked_along(size: i
     assert len(expected) > 1
 
 
-@pytest.mark.parametrize("owned", [[], [3]])
+@pytest.mark.parametrize("positives", [[], [3]])
 def test_one_label_is_no_combination(positives: list[int]) -> None:
     assert found_in(positives, label_pair_table(some_pairs(6, 1.0, 0), 6)) == []
 

@@ -17,8 +17,8 @@ def rank(scores: np.ndarray, known: list[list[int]], held_out: list[list[int]], 
     rows = np.arange(len(scores))
     asked = pairs(held_out)
     found = Found(
-        np.full(len(asked.labels), -9, np.int32),
-        np.full(len(asked.labels), -9, np.int32),
+        np.full(len(asked.indices), -9, np.int32),
+        np.full(len(asked.indices), -9, np.int32),
         np.full((len(scores), top), -9, np.int32),
     )
     rank_rows(scores.astype(np.float32), rows, rows, 0, len(scores), pairs(known), asked, found)

@@ -265,11 +265,11 @@ def test_a_writer_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: py
 WRITER = """
 import sys
 import numpy as np
-from vse_ens.storage import directory
+from vse_ens.storage import writer
 from vse_ens.model.checkpoint_store import save_state
 path, number, times, way = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 if way == "two renames":
-    directory._exchange = lambda one, other: False
+    writer._exchange = lambda one, other: False
 for n in range(times):
     version = number + n
     save_state(path, {"a": np.full(50_000 + version, float(version)), "b": np.full(7, version)}, {"version": version})

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).with_name("killed_run.py")
+SCRIPT = Path(__file__).parents[1] / "support" / "killed_run.py"
 DELAYS = np.random.default_rng(11).uniform(0.0, 0.1, 10).round(4).tolist()
 
 

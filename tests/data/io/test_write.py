@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.io import write
+from vse_ens.data.io.write import write_parquet
 from vse_ens.errors import DataError
 
 PAIRS = [("img 2", "sea"), ("img 10", "日本"), ("img 2", "007")]
 
 
 def test_pairs_are_written_sorted_as_text(tmp_path: Path) -> None:
-    write.write_parquet({tmp_path / "new" / "folder" / "a.parquet": Annotations.from_pairs(PAIRS)})
+    write_parquet({tmp_path / "new" / "folder" / "a.parquet": Annotations.from_pairs(PAIRS)})
     frame = pl.read_parquet(tmp_path / "new" / "folder" / "a.parquet")
     assert frame.schema == {"image": pl.String, "label": pl.String}
     assert frame.rows() == sorted(PAIRS)
@@ -23,13 +23,13 @@ def test_pairs_are_written_sorted_as_text(tmp_path: Path) -> None:
 def test_the_same_pairs_are_the_same_bytes(tmp_path: Path) -> None:
     many = [(f"{image:05}", f"{image % label}") for image in range(3_000) for label in range(1, 8)]
     one, other = tmp_path / "one.parquet", tmp_path / "other.parquet"
-    write.write_parquet({one: Annotations.from_pairs(many), other: Annotations.from_pairs(many[::-1])})
+    write_parquet({one: Annotations.from_pairs(many), other: Annotations.from_pairs(many[::-1])})
     assert one.read_bytes() == other.read_bytes()
 
 
 def test_a_file_that_was_there_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_text("old")
-    write.write_parquet({tmp_path / "a.parquet": Annotations.from_pairs(PAIRS)})
+    write_parquet({tmp_path / "a.parquet": Annotations.from_pairs(PAIRS)})
     assert pl.read_parquet(tmp_path / "a.parquet").height == 3
 
 
@@ -47,7 +47,7 @@ def test_when_one_file_fails_none_is_changed_and_nothing_half_written_stays(
     monkeypatch.setattr(pl.DataFrame, "write_parquet", disk_fills_up)
     data = Annotations.from_pairs(PAIRS)
     with pytest.raises(DataError, match=r"b\.parquet could not be written: No space left on device"):
-        write.write_parquet({tmp_path / "a.parquet": data, tmp_path / "b.parquet": data})
+        write_parquet({tmp_path / "a.parquet": data, tmp_path / "b.parquet": data})
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
     assert (tmp_path / "a.parquet").read_text() == "old"
 
@@ -55,4 +55,4 @@ def test_when_one_file_fails_none_is_changed_and_nothing_half_written_stays(
 def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(DataError, match=r"out/a\.parquet could not be written: "):
-        write.write_parquet({tmp_path / "out" / "a.parquet": Annotations.from_pairs(PAIRS)})
+        write_parquet({tmp_path / "out" / "a.parquet": Annotations.from_pairs(PAIRS)})
