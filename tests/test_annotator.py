@@ -100,7 +100,7 @@ def models(data: Annotations, features: np.ndarray) -> dict[str, Annotator]:
     """One of each tower, with a memory where the preset has one; large vectors, so that rounding would show."""
     made = {}
     for tower in TOWERS:
-        settings = SMALL if "context" not in tower else {**SMALL, "negatives": 4, "combinations": 12}
+        settings = SMALL if "context" not in tower else {**SMALL, "negatives": 4, "label_pairs": 12}
         preset = "context" if "context" in tower else "opt-auc"
         made[tower] = Annotator(preset, **settings, tower=tower, init_scale=1.0).fit(data.with_features(features))
     made["id with memory"] = Annotator("context", **{**SMALL, "negatives": 4}, tower="id", init_scale=1.0).fit(data)
@@ -150,7 +150,7 @@ def test_with_no_label_the_bias_alone_speaks(tower: str, models: dict[str, Annot
 def test_by_its_labels_an_image_of_the_context_tower_is_what_it_is_by_its_id(
     models: dict[str, Annotator], data: Annotations
 ) -> None:
-    assert models["context"].model_.memory is not None
+    assert models["context"].model_.label_weights is not None
     images = list(data.images)
     by_labels = models["context"].annotate(labels=[data.labels_of(image) for image in images], top=8)
     assert by_labels == models["context"].annotate(images, top=8)
@@ -158,13 +158,13 @@ def test_by_its_labels_an_image_of_the_context_tower_is_what_it_is_by_its_id(
 
 def test_scores_are_those_of_the_vectors_and_the_memory(models: dict[str, Annotator], data: Annotations) -> None:
     model = models["context"].model_
-    assert model.memory is not None
-    assert model.memory_weight > 0.0
+    assert model.label_weights is not None
+    assert model.label_weights_scale > 0.0
     labels = ["Meer", "海"]
     numbers = np.sort(data.labels.numbers(labels)).astype(np.int32)
     vector = model.embeddings.context(np.array([0, 2]), numbers)[0]
     expected = model.embeddings.label_vectors @ vector + model.embeddings.label_bias
-    expected += model.memory_weight * model.memory.values[numbers].sum(axis=0)
+    expected += model.label_weights_scale * model.label_weights.values[numbers].sum(axis=0)
     for one in models["context"].annotate(labels=labels, top=8):
         assert one.score == pytest.approx(expected[data.labels.number(one.label)], rel=1e-4)
 
@@ -245,7 +245,7 @@ def test_a_saved_model_has_its_memory_and_suggests_the_same(
     model.save(tmp_path / "model")
     loaded = Annotator.load(tmp_path / "model")
     assert loaded.training_ == model.training_
-    assert loaded.model_.memory_weight == model.model_.memory_weight
+    assert loaded.model_.label_weights_scale == model.model_.label_weights_scale
     ours, theirs = model.model_.arrays(), loaded.model_.arrays()
     assert {name: array.tobytes() for name, array in ours.items()} == {
         name: array.tobytes() for name, array in theirs.items()

@@ -23,8 +23,8 @@ BAD: dict[str, list[Any]] = {
     "bias_regularization": [-0.1, 11, math.inf],
     "init_scale": [0, -1, 11],
     "label_bias": [1, "yes", None],
-    "combinations": [-2, 1.5, True, None],
-    "label_memory": [1, "yes", None],
+    "label_pairs": [-2, 1.5, True, None],
+    "label_weights": [1, "yes", None],
     "margin": [0, -1, math.nan, math.inf],
     "rank_distribution": ["zipf", None],
     "rank_scale": [-0.5, 11, math.nan, math.inf],
@@ -80,19 +80,19 @@ def test_pairs_that_make_sense(sampler: str, loss: str) -> None:
 
 
 def test_settings_that_need_another_say_which() -> None:
-    for name in ("label_memory", "refit"):
+    for name in ("label_weights", "refit"):
         with pytest.raises(ConfigError, match=f"{name} needs held-out labels to go by; set validate too"):
             Config(**{name: True})
         assert getattr(Config(validate=True, **{name: True}), name)
-    with pytest.raises(ConfigError, match="combinations are part of a context tower, not of tower id"):
-        Config(combinations=5)
-    assert Config(tower="context+id", combinations=5).combinations == 5
-    assert Config(combinations=-1).combinations == -1, "left to the data, which has none for tower id"
+    with pytest.raises(ConfigError, match="label_pairs belong to a context tower, not to tower id"):
+        Config(label_pairs=5)
+    assert Config(tower="context+id", label_pairs=5).label_pairs == 5
+    assert Config(label_pairs=-1).label_pairs == -1, "left to the data, which has none for tower id"
 
 
 def test_an_unjudged_model_holds_no_label_out() -> None:
     config = PRESETS["context"]
-    assert config.unjudged() == config.override(validate=False, label_memory=False, refit=False)
+    assert config.unjudged() == config.override(validate=False, label_weights=False, refit=False)
     assert PRESETS["warp"].unjudged() == PRESETS["warp"]
 
 

@@ -58,5 +58,5 @@ def test_a_tower_or_loss_that_is_none_of_ours_is_told_as_a_setting() -> None:
 def test_the_default_holds_labels_out_and_trains_anew() -> None:
     config = preset("context")
     assert (config.tower, config.sampler, config.loss) == ("context", "vse-ens", "softmax")
-    assert (config.validate, config.label_memory, config.refit, config.metric) == (True, True, True, "overall")
-    assert (config.combinations, config.rank_scale) == (-1, 0.0), "left to the data"
+    assert (config.validate, config.label_weights, config.refit, config.metric) == (True, True, True, "overall")
+    assert (config.label_pairs, config.rank_scale) == (-1, 0.0), "left to the data"

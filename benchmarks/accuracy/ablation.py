@@ -24,8 +24,8 @@ _METRICS = ("recall@10", "mrr")
 _ID, _WEIGHTS = "id", "label weights alone"
 # The context towers as changes to the preset, which is the last.
 _CONTEXT: dict[str, dict[str, Any]] = {
-    "context": {"combinations": 0, "label_memory": False},
-    "context + label pairs": {"label_memory": False},
+    "context": {"label_pairs": 0, "label_weights": False},
+    "context + label pairs": {"label_weights": False},
     "context + label pairs + label weights": {},
 }
 _TOWERS = (_ID, *_CONTEXT)

@@ -44,8 +44,8 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "negatives": (16, 64),
     "dimensions": (64, 192, 256),
     "patience": (3, 9),
-    "combinations": (0,),
-    "label_memory": (False,),
+    "label_pairs": (0,),
+    "label_weights": (False,),
     "sampler": ("uniform",),
 }
 

@@ -38,7 +38,7 @@ def measure(sizes: Sizes) -> Raw:
             for sampler in _SAMPLERS:
                 log(f"{sampler}, {negatives} negatives, {len(data.labels):,} labels")
                 config = configure(
-                    "context", sampler=sampler, negatives=negatives, combinations=0, epochs=sizes.epochs
+                    "context", sampler=sampler, negatives=negatives, label_pairs=0, epochs=sizes.epochs
                 ).unjudged()
                 curves[sampler] = [
                     {name: point[name] for name in ("epoch", "seconds", _METRIC)}

@@ -65,7 +65,7 @@ def random_context_model(data: Annotations, dimensions: int) -> Model:
         random_embeddings(data, dimensions),
         image_vectors=normal(0, dimensions),
         input_vectors=normal(inputs, dimensions),
-        combinations=label_pairs,
+        label_pairs=label_pairs,
         label_squares=normal(labels),
         input_squares=normal(inputs),
     )
@@ -80,7 +80,7 @@ def save_random_model(
     settings = {
         "config": configure(preset, dimensions=model.embeddings.dimensions).to_dict(),
         "preset": preset,
-        "training": {"memory_weight": model.memory_weight, "memory_regularization": None, "generations": 0},
+        "training": {"memory_weight": model.label_weights_scale, "memory_regularization": None, "generations": 0},
         "validation": None,
     }
     save_model(path, StoredModel(settings, {**model.arrays(), **(calibration or {})}, data, "made up"))

@@ -104,14 +104,14 @@ def train_on_cluster(folder: str, preset: str, shards: int, dimensions: int, epo
         trainer = Trainer(config, Parted(pairs, Path(rows)), pool=pool)
         for progress in trainer.rounds():
             if progress.epoch == config.epochs:
-                shares += [[share.computing, share.moving, share.waiting] for share in progress.shares]
+                shares += [[share.computing, share.moving, share.waiting] for share in progress.timings]
             if progress.report:
                 found.append([int(progress.work.counts[DRAWS]), progress.work.seconds])
     return {"epochs": found, "peak_bytes": peak.bytes, "shares": shares}
 
 
 def _config(preset: str, shards: int, dimensions: int, epochs: int) -> Config:
-    return configure(preset, validate=False, combinations=0, shards=shards, dimensions=dimensions, epochs=epochs)
+    return configure(preset, validate=False, label_pairs=0, shards=shards, dimensions=dimensions, epochs=epochs)
 
 
 def score(raw: Raw) -> Score:

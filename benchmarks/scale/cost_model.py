@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 
 from benchmarks.core.benchmark import Table
-from vse_ens.run.pool import merge_in_tree
+from vse_ens.run.pool import tree_reduce
 from vse_ens.streams import Streams
 
 # Measured on one machine (docs/scale.md): copying, comparing and passing on tables; merging two results of one node;
@@ -165,7 +165,7 @@ def _distribute(case: Case) -> list[float]:
 
 def _collect(case: Case, begin: float) -> float:
     """Return when the driver has all changes if merging starts at ``begin``."""
-    within = merge_in_tree(
+    within = tree_reduce(
         [begin + case.objects * SECONDS_PER_OBJECT] * case.cores,
         lambda left, right: max(left, right) + case.table * _SECONDS_PER_BYTE_MERGED + _CALL,
     )

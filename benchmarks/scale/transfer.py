@@ -44,17 +44,17 @@ class TransferOnly:
     def __init__(self, settings: Payload, workers: Workers) -> None:  # noqa: ARG002
         self._floats = settings["floats"]
 
-    def add(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, part: int, arguments: Payload) -> None:
         """Do nothing: all parts are alike."""
 
-    def load(self, part: int, state: Payload) -> None:
+    def load_shard(self, part: int, state: Payload) -> None:
         """Do nothing: there is no state."""
 
-    def save(self, part: int, arguments: Payload) -> Payload:  # noqa: ARG002
+    def save_shard(self, part: int, arguments: Payload) -> Payload:  # noqa: ARG002
         """Return an empty state."""
         return {}
 
-    def run(
+    def run_shard(
         self,
         part: int,  # noqa: ARG002
         shared: Sequence[Payload],
@@ -101,7 +101,7 @@ def time_rounds(nodes: int, labels: Sequence[int], rounds: int) -> list[Raw]:
                     "nodes": nodes,
                     "labels": count,
                     "bytes": floats * 4,
-                    "round": _times([progress.shares for progress in trainer.rounds()]),
+                    "round": _times([progress.timings for progress in trainer.rounds()]),
                     "down": _time_transfers(pool, nodes, rounds, down=floats, up=1),
                     "up": _time_transfers(pool, nodes, rounds, down=1, up=floats),
                 }
@@ -112,7 +112,7 @@ def time_rounds(nodes: int, labels: Sequence[int], rounds: int) -> list[Raw]:
 def _time_transfers(pool: Any, nodes: int, rounds: int, down: int, up: int) -> list[Raw]:
     pool.open(f"{__name__}.{TransferOnly.__name__}", {"floats": up}, [{}] * nodes)
     shared = {"tables": np.ones(down, np.float32)}
-    return _times([pool.run(shared, {}, MERGING).shares for _ in range(rounds + 1)])
+    return _times([pool.run(shared, {}, MERGING).timings for _ in range(rounds + 1)])
 
 
 def _times(rounds: list[tuple[WorkerTiming, ...]]) -> list[Raw]:

@@ -1,4 +1,4 @@
-"""``python -m vse_ens`` is ``vse``."""
+"""Run the command line with ``python -m vse_ens``."""
 
 from vse_ens.cli.app import main
 

@@ -209,7 +209,7 @@ class Annotator:
         for step in grower.rounds():
             if progress:
                 progress(step)
-        self.model_ = Model(grower.embeddings, self._memory_of(known), self.model_.memory_weight)
+        self.model_ = Model(grower.embeddings, self._memory_of(known), self.model_.label_weights_scale)
         self.known_ = known
         self.training_ = {**self.training_, "generations": generation}
         return self
@@ -219,7 +219,7 @@ class Annotator:
         from vse_ens.run.pool import LocalPool
         from vse_ens.run.threads import Workers
 
-        if self.model_.memory is None:
+        if self.model_.label_weights is None:
             return None
         with Workers(self.workers) as workers:
             return learn_label_weights(known, self.training_["memory_regularization"], LocalPool(workers))
@@ -243,8 +243,8 @@ class Annotator:
             "best_epoch": trainer.best_epoch,
             "complete": trainer.finished,
             "generations": 0,
-            "memory_weight": self.model_.memory_weight,
-            "memory_regularization": trainer.memory_regularization,
+            "memory_weight": self.model_.label_weights_scale,
+            "memory_regularization": trainer.label_weights_regularization,
         }
         self.validation_ = trainer.best_validation
 
@@ -351,14 +351,14 @@ class Annotator:
     @contextmanager
     def _elsewhere(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelRef] | None]:
         """The workers of a cluster and where they find this model; None where the work is to be done here."""
-        from vse_ens.run.pool import pool_for
+        from vse_ens.run.pool import open_pool
 
         place, saved = getattr(self, "_saved", (None, None))
         if cluster is not None and saved is not self.model_:
             raise ConfigError(
                 "workers of a cluster open a model by its path, and this one is not saved as it is now: save it first"
             )
-        with pool_for(cluster, address, self.workers) as pool:
+        with open_pool(cluster, address, self.workers) as pool:
             yield (pool, place) if pool and place else None
 
     def _run(self, tasks: Sequence[Callable[[int], Any]]) -> list[Any]:

@@ -41,10 +41,10 @@ class Config:
     """Vectors start as N(0, init_scale squared)."""
     label_bias: bool = True
     """A number a label, held as one more factor whose image side is 1: the sampler sees it."""
-    combinations: int = 0
+    label_pairs: int = 0
     """At most so many pairs of labels have an input vector of their own, the most common ones; -1: chosen from the data
     (context)."""
-    label_memory: bool = False
+    label_weights: bool = False
     """What labels say of each other, from counts, is added to the scores, with a weight found on held-out labels."""
     margin: float = 1.0
     """By how much a label the image has must outrank one it has not (hinge, warp)."""
@@ -100,7 +100,7 @@ class Config:
             ("candidates", 1),
             ("top_n", 1),
             ("patience", 1),
-            ("combinations", -1),
+            ("label_pairs", -1),
             ("slices", 0),
             ("batch", 0),
             ("shards", 1),
@@ -112,7 +112,7 @@ class Config:
                 raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be a whole number below 2**64, got {self.seed}")
-        for name in ("label_bias", "label_memory", "validate", "refit"):
+        for name in ("label_bias", "label_weights", "validate", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, low, high in (
@@ -132,9 +132,9 @@ class Config:
         self._check_pair()
 
     def _check_pair(self) -> None:
-        if self.combinations > 0 and not self.has_context:
-            raise ConfigError(f"combinations are part of a context tower, not of tower {self.tower}; leave them out")
-        for name in ("label_memory", "refit"):
+        if self.label_pairs > 0 and not self.has_context:
+            raise ConfigError(f"label_pairs belong to a context tower, not to tower {self.tower}; leave them out")
+        for name in ("label_weights", "refit"):
             if getattr(self, name) and not self.validate:
                 raise ConfigError(f"{name} needs held-out labels to go by; set validate too, or leave {name} out")
         if self.loss == "warp" and self.sampler != "warp":
@@ -166,7 +166,7 @@ class Config:
 
     def unjudged(self) -> Config:
         """The same with no label held out: all epochs are trained and the last is kept, with no memory beside it."""
-        return self.override(validate=False, label_memory=False, refit=False)
+        return self.override(validate=False, label_weights=False, refit=False)
 
     @property
     def has_ids(self) -> bool:
@@ -198,8 +198,8 @@ class Settings(TypedDict, total=False):
     bias_regularization: float
     init_scale: float
     label_bias: bool
-    combinations: int
-    label_memory: bool
+    label_pairs: int
+    label_weights: bool
     margin: float
     rank_distribution: str
     rank_scale: float
@@ -285,8 +285,8 @@ PRESETS: dict[str, Config] = {
         loss="softmax",
         tower="context",
         dimensions=128,
-        combinations=-1,
-        label_memory=True,
+        label_pairs=-1,
+        label_weights=True,
         validate=True,
         metric="overall",
         patience=6,
@@ -319,7 +319,7 @@ def configure(name: str, **given: Any) -> Config:
     base = preset(name)
     chosen = {setting: value for setting, value in given.items() if value is not None}
     if chosen.get("validate") is False:
-        chosen = {"label_memory": False, "refit": False, **chosen}
+        chosen = {"label_weights": False, "refit": False, **chosen}
     if not name.startswith("paper-"):
         wanted = _steps(chosen.get("tower", base.tower), chosen.get("loss", base.loss))
         if wanted != _steps(base.tower, base.loss):

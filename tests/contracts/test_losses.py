@@ -23,7 +23,7 @@ from vse_ens.config import LOSSES, TOWERS, Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import REJECTED, TRIES
 from vse_ens.kernels.sgd import sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_changes, apply_moves, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_feature_gradients, apply_label_gradients, softmax_kernel
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
 L2, BIAS_L2 = 0.3, 0.2
@@ -143,7 +143,7 @@ class LossContract:
             sampler=self.sampler,
             loss=self.name,
             tower="context",
-            combinations=99,
+            label_pairs=99,
             regularization=0.0,
             **self.settings,  # type: ignore[arg-type]
         )
@@ -243,7 +243,7 @@ class TestSoftmax(LossContract):
         compute = softmax_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
         start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
         while True:
-            changes, moves = BatchGradients.sized(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
+            changes, moves = BatchGradients.allocate(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
             loss = compute(
                 problem.image_vectors,
                 problem.tables,
@@ -264,9 +264,9 @@ class TestSoftmax(LossContract):
                 break
             problem.image_vectors[:] = start[3]
             seed += 100
-        apply_changes(problem.tables, changes, 1, step, 0, LABELS)
+        apply_label_gradients(problem.tables, changes, 1, step, 0, LABELS)
         if config.has_features:
-            apply_moves(problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map))
+            apply_feature_gradients(problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map))
         return negatives, 0, loss
 
 

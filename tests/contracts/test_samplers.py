@@ -83,7 +83,7 @@ class SamplerContract:
 
     def test_the_context_tower_draws_no_label_the_image_has_and_gives_up_on_one_with_every_label(self) -> None:
         loss = {"warp": "warp", "naive": "hinge"}.get(self.name, "softmax")
-        config = Config(sampler=self.name, loss=loss, tower="context", combinations=60, rank_scale=0.4, **self.settings)
+        config = Config(sampler=self.name, loss=loss, tower="context", label_pairs=60, rank_scale=0.4, **self.settings)
         problem = make_context_problem(config, annotations(OWNED, LABELS))
         for image in (SOME, ALL_BUT_ONE, ALL, 3, 4, 5):
             batch = compute(problem, [np.array([image])], [image + 1])

@@ -29,19 +29,19 @@ def test_shares_add_up_to_the_score(name: str) -> None:
 @pytest.mark.parametrize("name", ["context with memory", "context+id with memory"])
 def test_every_share_is_what_the_definition_says(name: str) -> None:
     model = MODELS[name]
-    e, memory = model.embeddings, model.memory
+    e, memory = model.embeddings, model.label_weights
     assert memory is not None
-    pairs = {tuple(pair): number for number, pair in enumerate(e.combinations.tolist())}
+    pairs = {tuple(pair): number for number, pair in enumerate(e.label_pairs.tolist())}
     for image, label in ((0, 3), (7, 0), (3, 2), (5, 4)):
         (found,) = shares(model, KNOWN.rows(np.array([image])), np.array([label]), own_parts(e, np.array([image])))
         owned = KNOWN.label_numbers(image).tolist()
         wanted = e.label_vectors[label].astype(float)
         for place, known in enumerate(owned):
             by_context = e.input_vectors[known] @ wanted / np.sqrt(len(owned))
-            by_memory = model.memory_weight * memory.values[known, label]
+            by_memory = model.label_weights_scale * memory.values[known, label]
             assert found.by_label[place] == pytest.approx(by_context + by_memory, rel=1e-5, abs=1e-6)
         has = [(a, b) for a in owned for b in owned if (a, b) in pairs]
-        assert [tuple(pair) for pair in found.combinations.tolist()] == has
+        assert [tuple(pair) for pair in found.label_pairs.tolist()] == has
         for pair, share in zip(has, found.by_combination, strict=True):
             expected = e.input_vectors[LABELS + pairs[pair]] @ wanted / np.sqrt(len(has))
             assert share == pytest.approx(expected, rel=1e-5, abs=1e-6)
@@ -85,9 +85,9 @@ def test_of_an_image_without_labels_the_bias_is_all() -> None:
 
 def test_without_a_context_only_the_memory_speaks_label_by_label() -> None:
     model = MODELS["id with memory"]
-    assert model.memory is not None
+    assert model.label_weights is not None
     (found,) = shares(model, KNOWN.rows(np.array([0])), np.array([1]), own_parts(model.embeddings, np.array([0])))
-    expected = model.memory_weight * model.memory.values[KNOWN.label_numbers(0), 1]
+    expected = model.label_weights_scale * model.label_weights.values[KNOWN.label_numbers(0), 1]
     np.testing.assert_allclose(found.by_label, expected, rtol=1e-6)
-    assert not len(found.combinations)
+    assert not len(found.label_pairs)
     assert found.image == pytest.approx(model.embeddings.image_vectors[0] @ model.embeddings.label_vectors[1], rel=1e-5)

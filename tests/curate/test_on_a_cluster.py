@@ -17,7 +17,7 @@ from vse_ens.curate import suggest_remote
 from vse_ens.errors import ModelError
 from vse_ens.evaluate import calibrate as calibrate_module
 from vse_ens.evaluate.calibrate import calibrate
-from vse_ens.run.pool import pool_for
+from vse_ens.run.pool import open_pool
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,7 +32,7 @@ pytestmark = [
 @pytest.fixture(scope="module", autouse=True)
 def ray() -> Iterator[None]:
     """One cluster of this machine for all: its cores go to whoever works at the moment."""
-    with ray_environment(), pool_for("ray", None, 2):
+    with ray_environment(), open_pool("ray", None, 2):
         yield
 
 
@@ -61,7 +61,7 @@ def test_a_calibration_is_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
     def learnt(**where: Any) -> dict[str, bytes]:
         return {name: array.tobytes() for name, array in calibrate(case, split, **where).arrays().items()}
 
-    with pool_for("ray", None, 2) as pool:
+    with open_pool("ray", None, 2) as pool:
         assert learnt(pool=pool) == learnt()
 
 

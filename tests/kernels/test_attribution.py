@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.attribution import CombinedShares, context_shares
+from vse_ens.kernels.attribution import PairContributions, context_contributions
 from vse_ens.kernels.context import context_vectors
 from vse_ens.model.embeddings import label_pair_table
 
@@ -27,8 +27,8 @@ def test_shares_make_up_the_context(density: float) -> None:
     indptr = np.cumsum([0, *map(len, ROWS)])
     pairs = Csr(indptr, np.array([label for row in ROWS for label in row], np.int32))
     wanted = np.array([3, 4, 7, 0, 2])
-    shares, combined = np.zeros(indptr[-1]), CombinedShares.sized(pairs, known)
-    context_shares(pairs, wanted, vectors, inputs, known, shares, combined)
+    shares, combined = np.zeros(indptr[-1]), PairContributions.allocate(pairs, known)
+    context_contributions(pairs, wanted, vectors, inputs, known, shares, combined)
 
     context = np.zeros((len(ROWS), DIMENSIONS), np.float32)
     context_vectors(pairs, inputs, known, context)

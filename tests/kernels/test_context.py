@@ -29,7 +29,7 @@ PAIRS = [
 
 
 def softmax(**settings: object) -> Config:
-    return Config(**{"sampler": "uniform", "loss": "softmax", "tower": "context", "combinations": 60, **settings})  # type: ignore[arg-type]
+    return Config(**{"sampler": "uniform", "loss": "softmax", "tower": "context", "label_pairs": 60, **settings})  # type: ignore[arg-type]
 
 
 def train_both(
@@ -56,15 +56,15 @@ def test_equals_the_slow_twin(sampler: str, loss: str) -> None:
     assert 0 < batch.counts[VIOLATIONS] <= batch.counts[DRAWS]
 
 
-@pytest.mark.parametrize(("tower", "combinations"), [("context", 0), ("context+id", 60), ("context+features", 60)])
-def test_equals_the_slow_twin_for_every_tower(tower: str, combinations: int) -> None:
-    train_both(softmax(tower=tower, combinations=combinations))
+@pytest.mark.parametrize(("tower", "label_pairs"), [("context", 0), ("context+id", 60), ("context+features", 60)])
+def test_equals_the_slow_twin_for_every_tower(tower: str, label_pairs: int) -> None:
+    train_both(softmax(tower=tower, label_pairs=label_pairs))
 
 
 def test_equals_the_slow_twin_where_an_image_has_more_combinations_than_its_share() -> None:
     data = annotations([list(range(9)), [0, 1, 4, 8], [2, 3]], LABELS)
-    batch, twin = train_both(softmax(combinations=30), data, share=1)
-    assert len(batch.problem.combinations) == 30
+    batch, twin = train_both(softmax(label_pairs=30), data, share=1)
+    assert len(batch.problem.label_pairs) == 30
     assert len(twin.weights(0)) == 9 + 9
 
 
@@ -76,7 +76,7 @@ def test_equals_the_slow_twin_for_images_with_all_labels_or_all_but_one() -> Non
 
 def test_equals_the_slow_twin_for_an_image_with_most_labels() -> None:
     data = annotations([list(range(90 if JIT else 30)), [5], [0, 7]], 100)
-    train_both(softmax(combinations=3_000), data, rate=0.002)
+    train_both(softmax(label_pairs=3_000), data, rate=0.002)
 
 
 # --- the positive is left out -------------------------------------------------------------------------------------
@@ -90,10 +90,10 @@ def vectors_of(problem: ContextProblem, image: int) -> dict[int, np.ndarray]:
 
 def test_a_label_does_not_speak_for_itself() -> None:
     data = annotations([[0, 1, 2, 4], [1, 3]], LABELS)
-    problem = make_context_problem(softmax(combinations=99), data)
+    problem = make_context_problem(softmax(label_pairs=99), data)
     before = vectors_of(problem, 0)
     problem.context.inputs[2] += 1.0
-    with_it = [number for number, pair in enumerate(problem.combinations) if 2 in pair]
+    with_it = [number for number, pair in enumerate(problem.label_pairs) if 2 in pair]
     assert len(with_it) == 3
     problem.context.inputs[problem.labels + np.array(with_it)] -= 2.0
     after = vectors_of(problem, 0)
@@ -119,7 +119,7 @@ def test_an_image_with_one_label_has_its_own_part_alone(tower: str) -> None:
 
 def test_of_two_labels_each_is_judged_by_the_other_and_their_combination_by_nobody() -> None:
     problem = make_context_problem(softmax(), annotations([[2, 5]], LABELS))
-    assert problem.combinations.tolist() == [[2, 5]]
+    assert problem.label_pairs.tolist() == [[2, 5]]
     start = problem.context.inputs.copy()
     batch = compute(problem, [np.array([0])], [3])
     assert_allclose(batch.changes.vectors, start[[5, 2]], rtol=1e-6)
@@ -133,15 +133,15 @@ def test_the_vector_of_all_labels_is_what_models_score_with() -> None:
     for share in (1, 8):
         problem = make_context_problem(softmax(), data, share=share)
         vectors = np.ones((IMAGES, DIMENSIONS), np.float32)
-        context_vectors(problem.pairs, problem.context.inputs, problem.context.combinations, vectors)
+        context_vectors(problem.pairs, problem.context.inputs, problem.context.label_pairs, vectors)
         twin = SlowContext(problem, problem.step())
         assert_allclose(vectors, 1.0 + np.array([twin.built(image) for image in range(IMAGES)]), rtol=1e-4, atol=1e-5)
 
 
 def test_images_without_labels_and_models_without_combinations_have_vectors_too() -> None:
-    problem = make_context_problem(softmax(combinations=0), annotations([[], [4], [1, 2]], LABELS))
+    problem = make_context_problem(softmax(label_pairs=0), annotations([[], [4], [1, 2]], LABELS))
     vectors, inputs = np.zeros((3, DIMENSIONS), np.float32), problem.context.inputs
-    context_vectors(problem.pairs, inputs, problem.context.combinations, vectors)
+    context_vectors(problem.pairs, inputs, problem.context.label_pairs, vectors)
     assert_allclose(vectors, [np.zeros(DIMENSIONS), inputs[4], (inputs[1] + inputs[2]) * 2**-0.5], atol=1e-6)
 
 
@@ -149,7 +149,7 @@ def test_images_without_labels_and_models_without_combinations_have_vectors_too(
 
 
 def test_without_a_negative_there_is_decay_and_no_step() -> None:
-    config = softmax(loss="hinge", regularization=0.5, bias_regularization=0.25, combinations=99)
+    config = softmax(loss="hinge", regularization=0.5, bias_regularization=0.25, label_pairs=99)
     for loss in ("hinge", "softmax"):
         problem = make_context_problem(config.override(loss=loss), annotations([[0, 1, 2, 3]], 4))
         start = {name: table.copy() for name, table in problem.trained.items()}

@@ -7,17 +7,17 @@ import pytest
 
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import (
-    SharedSums,
-    Sources,
+    PairSums,
     Supports,
-    add_dense,
-    add_sparse,
+    WeightedPairs,
+    add_dense_weights,
+    add_sparse_weights,
     find_supports,
+    gram_diagonal,
+    gram_rows,
     solve_supports,
-    sum_labels,
-    sum_rows,
-    turn_pairs,
-    turn_weights,
+    supports_to_csr,
+    transpose_pairs,
 )
 
 LABELS, IMAGES, WIDTH, REGULARIZATION = 12, 40, 4, 2.0
@@ -31,15 +31,15 @@ def _pairs(matrix: np.ndarray) -> Csr:
     return Csr(np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]), np.nonzero(matrix)[1].astype(np.int32))
 
 
-SOURCES = Sources(_pairs(MATRIX), _pairs(MATRIX.T), WEIGHTS)
+SOURCES = WeightedPairs(_pairs(MATRIX), _pairs(MATRIX.T), WEIGHTS)
 RANKS = np.empty(LABELS, np.int32)
 RANKS[np.argsort(-GRAM.diagonal())] = np.arange(LABELS)
 
 
-def found(room: int, first: int = 0, last: int = LABELS) -> tuple[Supports, SharedSums]:
+def found(room: int, first: int = 0, last: int = LABELS) -> tuple[Supports, PairSums]:
     labels = last - first
     supports = Supports(np.zeros(labels, np.int32), np.full((labels, WIDTH), -1, np.int32), np.zeros((labels, WIDTH)))
-    shared = SharedSums(
+    shared = PairSums(
         np.arange(labels + 1, dtype=np.int64) * room,
         np.zeros(labels, np.int32),
         np.full(labels * room, -1, np.int32),
@@ -52,7 +52,7 @@ def found(room: int, first: int = 0, last: int = LABELS) -> tuple[Supports, Shar
 
 def test_pairs_are_turned() -> None:
     images = np.empty(MATRIX.sum(), np.int32)
-    turn_pairs(SOURCES.by_image, SOURCES.by_label.indptr[:-1].copy(), images)
+    transpose_pairs(SOURCES.by_image, SOURCES.by_label.indptr[:-1].copy(), images)
     np.testing.assert_array_equal(images, SOURCES.by_label.indices)
 
 
@@ -60,18 +60,18 @@ def test_pairs_are_turned_block_by_block() -> None:
     images, places = np.empty(MATRIX.sum(), np.int32), SOURCES.by_label.indptr[:-1].copy()
     for first, last in ((0, 13), (13, 14), (14, IMAGES)):
         block = Csr(SOURCES.by_image.indptr[first : last + 1], SOURCES.by_image.indices)
-        turn_pairs(block, places, images, first)
+        transpose_pairs(block, places, images, first)
     np.testing.assert_array_equal(images, SOURCES.by_label.indices)
     np.testing.assert_array_equal(places, SOURCES.by_label.indptr[1:])
 
 
 def test_sums_of_labels_and_rows() -> None:
     diagonal, meetings = np.zeros(LABELS), np.zeros(LABELS, np.int64)
-    sum_labels(SOURCES.by_image, WEIGHTS, diagonal, meetings)
+    gram_diagonal(SOURCES.by_image, WEIGHTS, diagonal, meetings)
     np.testing.assert_allclose(diagonal, GRAM.diagonal())
     assert meetings.tolist() == [int((MATRIX[MATRIX[:, label]].sum(axis=1) - 1).sum()) for label in range(LABELS)]
     rows = np.zeros((4, LABELS))
-    sum_rows(SOURCES, rows, 3, 7)
+    gram_rows(SOURCES, rows, 3, 7)
     np.testing.assert_allclose(rows, GRAM[3:7])
 
 
@@ -104,9 +104,9 @@ def test_a_range_is_as_the_whole() -> None:
 
 def test_equal_gains_are_taken_in_the_order_of_meeting() -> None:
     matrix = np.ones((2, 6), dtype=bool)
-    sources = Sources(_pairs(matrix), _pairs(matrix.T), np.ones(7))
+    sources = WeightedPairs(_pairs(matrix), _pairs(matrix.T), np.ones(7))
     supports = Supports(np.zeros(6, np.int32), np.zeros((6, 2), np.int32), np.zeros((6, 2)))
-    shared = SharedSums(
+    shared = PairSums(
         np.zeros(7, np.int64), np.zeros(6, np.int32), np.empty(0, np.int32), np.empty(0), np.full(6, -1.0)
     )
     find_supports(sources, np.full(6, 2.0), np.arange(6, dtype=np.int32), 1.0, supports, shared, 0, 6)
@@ -128,7 +128,7 @@ def test_small_regressions_are_solved_and_turned_to_rows() -> None:
     sizes = np.count_nonzero(expected, axis=1)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
-    turn_weights(supports, weights, indptr[:-1].copy(), indices, values)
+    supports_to_csr(supports, weights, indptr[:-1].copy(), indices, values)
     np.testing.assert_array_equal(indices, np.nonzero(expected)[1])
     np.testing.assert_allclose(values, expected[expected != 0], rtol=1e-5, atol=1e-6)
 
@@ -136,7 +136,7 @@ def test_small_regressions_are_solved_and_turned_to_rows() -> None:
 def test_a_sum_left_out_is_a_zero_that_both_labels_pay_for() -> None:
     # Label 0 from 1 and 2, of which 2 is the rarer: it had no room for its sum with 1, which is 5 at most.
     supports = Supports(np.array([2], np.int32), np.array([[1, 2]], np.int32), np.array([[6.0, 4.0]]))
-    shared = SharedSums(
+    shared = PairSums(
         np.zeros(4, np.int64), np.zeros(3, np.int32), np.empty(0, np.int32), np.empty(0), np.array([0.0, 0.0, 5.0])
     )
     weights = np.zeros((1, 2), np.float32)
@@ -147,7 +147,7 @@ def test_a_sum_left_out_is_a_zero_that_both_labels_pay_for() -> None:
 
 def test_a_matrix_that_is_not_positive_is_counted() -> None:
     supports = Supports(np.array([2], np.int32), np.array([[1, 2]], np.int32), np.array([[6.0, 4.0]]))
-    shared = SharedSums(
+    shared = PairSums(
         np.array([0, 0, 0, 1]), np.array([0, 0, 1], np.int32), np.array([1], np.int32), np.array([9.0]), np.zeros(3)
     )
     diagonal, ranks = np.full(3, 8.0), np.array([0, 1, 2], np.int32)
@@ -163,8 +163,8 @@ def test_dense_and_sparse_rows_are_added(labels: int) -> None:
     start = numbers.normal(size=(5, labels)).astype(np.float32)
     expected = start + scales[:, None] * (matrix @ weights)
     dense, sparse = start.copy(), start.copy()
-    add_dense(_pairs(matrix), scales, weights, dense)
+    add_dense_weights(_pairs(matrix), scales, weights, dense)
     rows = _pairs(weights != 0)
-    add_sparse(_pairs(matrix), scales, rows.indptr, rows.indices, weights[weights != 0], sparse)
+    add_sparse_weights(_pairs(matrix), scales, rows.indptr, rows.indices, weights[weights != 0], sparse)
     np.testing.assert_allclose(dense, expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(sparse, expected, rtol=1e-4, atol=1e-4)

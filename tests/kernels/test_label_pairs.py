@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from vse_ens.kernels import label_pairs as kernels
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.label_pairs import Found, LabelPairs, collect_pairs, count_counts, find_label_pairs
+from vse_ens.kernels.label_pairs import (
+    LabelPairs,
+    PairMatches,
+    collect_label_pairs,
+    find_label_pairs,
+    pair_count_histogram,
+)
 from vse_ens.model.embeddings import label_pair_table
 
 ALL = 10_000  # a share no image comes near
@@ -36,8 +42,8 @@ def slow_combinations(positives: list[int], pairs: PairArray, share: int) -> lis
     return [entry for entry in found if entry in kept]
 
 
-def found_in(positives: list[int], known: LabelPairs, found: Found | None = None) -> list[tuple[int, int, int]]:
-    found = found or Found.sized(len(positives))
+def found_in(positives: list[int], known: LabelPairs, found: PairMatches | None = None) -> list[tuple[int, int, int]]:
+    found = found or PairMatches.allocate(len(positives))
     count = find_label_pairs(np.array(sorted(positives), np.int32), known, found)
     return [(int(n), int(i), int(j)) for n, i, j in zip(*(buffer[:count] for buffer in found), strict=True)]
 
@@ -90,12 +96,12 @@ def test_an_image_uses_the_most_common_ones_and_no_more_than_its_share() -> None
 def test_what_has_no_room_is_left_out() -> None:
     known = label_pair_table(some_pairs(9, 1.0, 4), 9)._replace(share=ALL)
     everything = found_in(list(range(9)), known)
-    assert found_in(list(range(9)), known, Found(*(np.empty(20, np.int32) for _ in range(3)))) == everything[:20]
+    assert found_in(list(range(9)), known, PairMatches(*(np.empty(20, np.int32) for _ in range(3)))) == everything[:20]
 
 
 def test_buffers_are_large_enough_up_to_360_labels_and_bounded_beyond() -> None:
-    assert [len(Found.sized(labels).numbers) for labels in (0, 1, 2, 3, 360)] == [0, 0, 1, 3, 360 * 359 // 2]
-    assert len(Found.sized(100_000).first) == 1 << 16
+    assert [len(PairMatches.allocate(labels).numbers) for labels in (0, 1, 2, 3, 360)] == [0, 0, 1, 3, 360 * 359 // 2]
+    assert len(PairMatches.allocate(100_000).first) == 1 << 16
 
 
 # --- which labels occur together ----------------------------------------------------------------------------------
@@ -122,7 +128,7 @@ def slow_counts(matrix: NDArray[np.bool_]) -> dict[tuple[int, int], int]:
 def test_counts_are_counted_and_those_above_the_last_go_there(matrix: NDArray[np.bool_], last: int) -> None:
     histogram, labels = np.zeros(last + 1, np.int64), matrix.shape[1]
     for start, end in ((0, labels // 2), (labels // 2, labels)):
-        count_counts(csr(matrix), csr(matrix.T), histogram, start, end)
+        pair_count_histogram(csr(matrix), csr(matrix.T), histogram, start, end)
     counts = np.minimum(list(slow_counts(matrix).values()), last).astype(np.int64)
     assert histogram.tolist() == np.bincount(counts, minlength=last + 1).tolist()
 
@@ -136,7 +142,7 @@ def test_pairs_of_so_many_images_are_collected_with_their_counts(matrix: NDArray
         own = sum(first <= pair[0] < last for pair in expected)
         # A row more than is needed, to see that it stays as it was.
         pairs, counts = np.full((own + 1, 2), -1, np.int32), np.full(own + 1, -1, np.int32)
-        assert collect_pairs(csr(matrix), csr(matrix.T), fewest, pairs, counts, first, last) == own
+        assert collect_label_pairs(csr(matrix), csr(matrix.T), fewest, pairs, counts, first, last) == own
         assert (pairs[-1] == -1).all()
         assert counts[-1] == -1
         found |= {(a, b): count for (a, b), count in zip(pairs[:-1].tolist(), counts[:-1].tolist(), strict=True)}

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.support.kernel_problems import JIT
-from vse_ens.kernels.arrays import Sampling, Shared
-from vse_ens.kernels.rank_table import MOST_STEPS, RankScratch, rank_factors
+from vse_ens.kernels.arrays import Sampling, SharedTables
+from vse_ens.kernels.rank_table import MAX_STEPS, RankScratch, rank_factors
 
 NONE = np.empty(0, np.float32)
 
@@ -30,14 +30,14 @@ def rank(
         candidates=1,
         max_redraws=1,
     )
-    tables = Shared(labels, np.zeros(count, np.float32) if bias is None else bias, np.zeros((0, factors), np.float32))
-    rank_factors(tables, sampling, start, factors + 1, RankScratch.sized(count))
+    tables = SharedTables(labels, np.zeros(count, np.float32) if bias is None else bias, np.zeros((0, factors), np.float32))
+    rank_factors(tables, sampling, start, factors + 1, RankScratch.allocate(count))
     return sampling
 
 
 def steps_of(column: NDArray[np.float32]) -> NDArray[np.int64]:
     """Which of the equal steps of its range, from the top, a label's value lies in."""
-    steps = min(MOST_STEPS, 8 * len(column))
+    steps = min(MAX_STEPS, 8 * len(column))
     step_scale = column.max() - column.min()
     scale = np.float32(steps - 1) / step_scale if step_scale > 1e-30 else np.float32(0.0)
     return ((column.max() - column) * scale).astype(np.int64)

@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.ranks import IS_KNOWN, IS_NAN, Found, rank_rows
+from vse_ens.kernels.ranks import IS_KNOWN, IS_NAN, RankResults, rank_rows
 
 
-def rank(scores: np.ndarray, known: list[list[int]], held_out: list[list[int]], top: int) -> Found:
+def rank(scores: np.ndarray, known: list[list[int]], held_out: list[list[int]], top: int) -> RankResults:
     def pairs(lists: list[list[int]]) -> Csr:
         counts = np.array([0, *map(len, lists)], np.int64)
         return Csr(np.cumsum(counts), np.array([one for some in lists for one in some], np.int32))
 
     rows = np.arange(len(scores))
     asked = pairs(held_out)
-    found = Found(
+    found = RankResults(
         np.full(len(asked.indices), -9, np.int32),
         np.full(len(asked.indices), -9, np.int32),
         np.full((len(scores), top), -9, np.int32),
@@ -68,7 +68,7 @@ def test_only_the_lines_asked_for_are_touched(first: int, last: int) -> None:
     rows, images = np.array([4, 0, 2]), np.array([0, 2, 1])
     known = Csr(np.array([0, 0, 1, 1]), np.array([1], np.int32))
     held_out = Csr(np.array([0, 1, 1, 2, 2, 3]), np.zeros(3, np.int32))
-    found = Found(np.full(3, -9, np.int32), np.full(3, -9, np.int32), np.full((5, 2), -9, np.int32))
+    found = RankResults(np.full(3, -9, np.int32), np.full(3, -9, np.int32), np.full((5, 2), -9, np.int32))
     rank_rows(scores, rows, images, first, last, known, held_out, found)
     expected = {0: (2, 1, [1, 0]), 1: (0, 1, [1, 0]), 2: (1, 0, [0, -1])}  # line: pair, labels above, leaders
     for line in range(3):

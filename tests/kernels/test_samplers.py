@@ -92,7 +92,7 @@ def test_vse_ens_with_the_bias_as_a_factor(rank_distribution: str, rank_scale: f
     config = Config(sampler="vse-ens", rank_distribution=rank_distribution, rank_scale=rank_scale)
     problem = make_problem(config, data())
     problem.tables.bias[:] *= 4.0  # so that it weighs as much as several others
-    rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.sized(LABELS))
+    rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.allocate(LABELS))
     assert_drawn_from(draw(problem, 0).labels, without_owned(ensemble(problem, 0), problem.positives(0)))
 
 
@@ -109,7 +109,7 @@ def test_vse_ens_without_a_bias_never_draws_from_its_ranking() -> None:
     problem.tables.labels[:, 1:] = 0.0
     problem.tables.labels[:, 0] = np.arange(LABELS)[::-1]
     problem.image_vectors[0] = -1.0
-    rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.sized(LABELS))
+    rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.allocate(LABELS))
     # Every factor but the first is constant: from the bottom of that one.
     found = np.bincount(draw(problem, 0).labels, minlength=LABELS)
     assert found[11] > 0.6 * DRAWS
@@ -159,7 +159,7 @@ def test_the_transformed_score_ranks_as_the_score_does(table: NDArray[np.float32
     labels, bias = np.ascontiguousarray(table[:, :5]), np.ascontiguousarray(table[:, 5])
     problem = make_problem(Config(sampler="vse-ens"), annotations([[0]], 9))
     sampling = sampling_of(np.zeros(6, np.float32), 9)
-    rank_factors(problem.tables._replace(labels=labels, bias=bias), sampling, 0, 6, RankScratch.sized(9))
+    rank_factors(problem.tables._replace(labels=labels, bias=bias), sampling, 0, 6, RankScratch.allocate(9))
     cumulative = np.empty(6, np.float32)
     accumulator()(vector, sampling, cumulative)
 

@@ -23,7 +23,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
-from vse_ens.kernels.sgd import merge_slices, sgd_kernel
+from vse_ens.kernels.sgd import merge_slice_updates, sgd_kernel
 
 IMAGES = 60 if JIT else 12
 
@@ -195,7 +195,7 @@ def merged(base: list[float], changes: list[list[float]]) -> NDArray[np.float32]
     """One row after slices changed it so."""
     table = np.array([base], np.float32)
     copies = table + np.array(changes, np.float32)[:, None, :]
-    merge_slices(table, copies, 0, 1)
+    merge_slice_updates(table, copies, 0, 1)
     return table[0]
 
 
@@ -209,7 +209,7 @@ def test_merging_adds_changes_as_far_as_they_do_not_agree() -> None:
     assert 0 < np.count_nonzero(share < 1) < 9, "rows of both kinds"
     ours = table.copy()
     for first, last in ((0, 2), (2, 9)):
-        merge_slices(ours, copies, first, last)
+        merge_slice_updates(ours, copies, first, last)
     assert_allclose(ours, table + share[:, None] * total, rtol=1e-5, atol=1e-5)
     assert all((copy == ours).all() for copy in copies)
 
@@ -224,7 +224,7 @@ def test_merging_averages_changes_that_agree_and_adds_those_that_have_nothing_in
 def test_merging_touches_only_its_rows() -> None:
     table, copies = np.zeros((5, 3), np.float32), np.ones((2, 5, 3), np.float32)
     copies[1] = 2.0
-    merge_slices(table, copies, 1, 3)
+    merge_slice_updates(table, copies, 1, 3)
     assert not table[[0, 3, 4]].any()
     assert table[[1, 2]].all()
     assert (copies[:, [1, 2]] == table[[1, 2]]).all()

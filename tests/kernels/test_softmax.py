@@ -21,7 +21,7 @@ from tests.support.kernel_twins import SlowModel, SplitMix
 from vse_ens.config import Config
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
-from vse_ens.kernels.softmax import BatchGradients, apply_changes, apply_moves, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_feature_gradients, apply_label_gradients, softmax_kernel
 
 IMAGES = 40 if JIT else 10
 NEGATIVES = 5
@@ -32,7 +32,7 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
     config, step, counts = problem.config, problem.step(rate), no_counts()
     degrees = np.diff(problem.pairs.indptr)
     draws = [int(degrees[chunk].sum()) for chunk in chunks]
-    changes = BatchGradients.sized(sum(draws), NEGATIVES, DIMENSIONS)
+    changes = BatchGradients.allocate(sum(draws), NEGATIVES, DIMENSIONS)
     moves = np.empty((sum(map(len, chunks)), DIMENSIONS), np.float32)
     compute = softmax_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
     loss = 0.0
@@ -53,10 +53,10 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
             counts,
         )
     for first, last in ((0, 1), (1, problem.labels - 2), (problem.labels - 2, problem.labels)):
-        apply_changes(problem.tables, changes, sum(draws), step, first, last)
+        apply_label_gradients(problem.tables, changes, sum(draws), step, first, last)
     if config.has_features:
         for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
-            apply_moves(problem.tables, problem.features, np.concatenate(chunks), moves, first, last)
+            apply_feature_gradients(problem.tables, problem.features, np.concatenate(chunks), moves, first, last)
     return counts, loss, changes
 
 

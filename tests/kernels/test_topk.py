@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.topk import Addends, Best, topk_scores
+from vse_ens.kernels.topk import Addends, TopK, topk_scores
 
 
 def lead(
@@ -15,8 +15,8 @@ def lead(
     top: int,
     temperature: float = 1.0,
     addends: Addends | None = None,
-) -> Best:
-    best = Best.sized(len(scores), top)
+) -> TopK:
+    best = TopK.allocate(len(scores), top)
     nothing = Addends(np.zeros(scores.shape[1], np.float32), np.empty((0, 0), np.float32), np.float32(0.0))
     counts = np.array([0, *map(len, known)], np.int64)
     pairs = Csr(np.cumsum(counts), np.array([one for some in known for one in some], np.int32))

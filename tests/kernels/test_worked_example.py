@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from tests.support.drawing import assert_drawn_from, draw
 from tests.support.kernel_problems import Problem, annotations, make_problem
 from vse_ens.config import Config
-from vse_ens.kernels.arrays import Sampling, Shared
+from vse_ens.kernels.arrays import Sampling, SharedTables
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.train.sampling import alias_table, rank_probabilities
 
@@ -67,10 +67,10 @@ def example() -> Problem:
     config = Config(sampler="vse-ens", rank_distribution="linear", rank_scale=0.4, label_bias=False)
     problem = make_problem(config, annotations(OWNED, 10))
     labels = np.array(FACTORS, np.float32).T.copy()
-    problem.tables = Shared(labels, np.zeros(10, np.float32), np.zeros((0, 5), np.float32))
+    problem.tables = SharedTables(labels, np.zeros(10, np.float32), np.zeros((0, 5), np.float32))
     problem.image_vectors = np.array(IMAGES, np.float32)
     problem.sampling = problem.sampling._replace(rankings=np.zeros((6, 10), np.uint16), spread=np.zeros(6, np.float32))
-    rank_factors(problem.tables, problem.sampling, 0, 6, RankScratch.sized(10))
+    rank_factors(problem.tables, problem.sampling, 0, 6, RankScratch.allocate(10))
     return problem
 
 

@@ -12,7 +12,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.partition.store import Partition
 from vse_ens.label_weights import sparse
-from vse_ens.label_weights.gram import Known, both_ways, fixed, pair_settings
+from vse_ens.label_weights.gram import PairSource, known_pairs, pair_settings, read_only
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, Payload
@@ -45,10 +45,10 @@ class CountingPool(LocalPool):
 
 
 def _sent(content: Payload) -> Payload:
-    return {name: fixed(value.copy()) if isinstance(value, np.ndarray) else value for name, value in content.items()}
+    return {name: read_only(value.copy()) if isinstance(value, np.ndarray) else value for name, value in content.items()}
 
 
-def learnt(data: Known, form: str, threads: int) -> tuple[LabelWeights, list[int]]:
+def learnt(data: PairSource, form: str, threads: int) -> tuple[LabelWeights, list[int]]:
     with Workers(threads) as workers:
         pool = CountingPool(workers)
         return learn_label_weights(data, 4.0, pool, **FORMS[form]), pool.tasks
@@ -90,5 +90,5 @@ def test_pairs_in_memory_are_handed_over_as_they_are_and_those_in_a_folder_by_it
     settings = pair_settings(data)
     assert settings["indptr"] is data.indptr
     assert settings["indices"] is data.indices
-    assert np.shares_memory(both_ways(settings).by_label.indices, settings["by_label_indices"])
+    assert np.shares_memory(known_pairs(settings).by_label.indices, settings["by_label_indices"])
     assert pair_settings(pairs) == {"folder": str(pairs.folder)}

@@ -12,7 +12,7 @@ import pytest
 from tests.support.label_ranges import cut_labels, in_folder
 from tests.support.ray_environment import ray_environment
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.label_weights.gram import Known
+from vse_ens.label_weights.gram import PairSource
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
@@ -39,7 +39,7 @@ def cluster() -> Iterator[Pool]:
         yield pool
 
 
-def everything(data: Known, pool: Pool) -> list[bytes]:
+def everything(data: PairSource, pool: Pool) -> list[bytes]:
     """Both forms of the memory and the combinations."""
     sparse: dict[str, Any] = {"dense_labels": 0, "support": 12}
     memories = [learn_label_weights(data, 4.0, pool, **form) for form in ({}, sparse)]

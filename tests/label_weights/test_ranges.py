@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vse_ens.label_weights import gram
-from vse_ens.label_weights.gram import label_tasks, run_pieces
+from vse_ens.label_weights.gram import label_tasks, map_ranges
 from vse_ens.run.threads import Workers
 
 
@@ -33,5 +33,5 @@ def test_labels_with_many_images_are_in_tasks_of_few(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("first", "last"), [(0, 1), (3, 40), (0, 16), (5, 5)])
 def test_pieces_are_all_labels_of_a_range_once_and_in_order(first: int, last: int) -> None:
     with Workers(2) as workers:
-        met = run_pieces(workers, first, last, lambda start, end: list(range(start, end)))
+        met = map_ranges(workers, first, last, lambda start, end: list(range(start, end)))
     assert [label for piece in met for label in piece] == list(range(first, last))

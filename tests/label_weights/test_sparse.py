@@ -9,7 +9,7 @@ from tests.support.baseline_cases import Matrix, annotations, matrices
 from tests.support.ridge_twin import gram_by_products, ridge_by_columns, supports_by_sorting
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
-from vse_ens.label_weights.sparse import MOST_SUMS, partner_memory
+from vse_ens.label_weights.sparse import MOST_SUMS, sparse_label_weights
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
@@ -26,7 +26,7 @@ def learn(
 ) -> LabelWeights:
     with Workers(1) as worker:
         pool = LocalPool(worker)
-        return partner_memory(data, regularization, support, pool, row_power=row_power, most_sums=most_sums)
+        return sparse_label_weights(data, regularization, support, pool, row_power=row_power, most_sums=most_sums)
 
 
 def written_out(memory: LabelWeights) -> np.ndarray:
@@ -67,7 +67,7 @@ def test_any_number_of_workers_gives_the_same_bytes() -> None:
     data = random_pairs(300, 700, 0.02)
     with Workers(1) as one, Workers(3) as three:
         alone, together = (
-            partner_memory(data, 5.0, 16, LocalPool(team), row_power=0.5).arrays() for team in (one, three)
+            sparse_label_weights(data, 5.0, 16, LocalPool(team), row_power=0.5).arrays() for team in (one, three)
         )
     assert all(alone[name].tobytes() == together[name].tobytes() for name in alone)
 

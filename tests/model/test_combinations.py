@@ -28,6 +28,6 @@ def test_every_label_has_its_partners_sorted_with_the_number_of_the_pair(case: t
 
 
 def test_the_share_bites_from_18_labels_on() -> None:
-    share = label_pair_table(np.empty((0, 2), np.int32), 3).share
+    share = label_pair_table(np.empty((0, 2), np.int32), 3).pairs_per_label
     assert share * 17 >= 17 * 16 // 2
     assert share * 18 < 18 * 17 // 2

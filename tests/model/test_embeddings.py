@@ -125,7 +125,7 @@ def test_arrays_go_out_and_come_back(tower: str) -> None:
 
 def test_a_model_without_context_saves_nothing_of_it() -> None:
     plain, context = TOWERS["id"][0].arrays(), CONTEXT_TOWERS["context+id"][0].arrays()
-    assert context.keys() - plain.keys() == {"input_vectors", "combinations", "label_squares", "input_squares"}
+    assert context.keys() - plain.keys() == {"input_vectors", "label_pairs", "label_squares", "input_squares"}
 
 
 def test_an_array_of_the_context_that_is_missing_is_told() -> None:

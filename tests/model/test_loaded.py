@@ -16,7 +16,7 @@ def test_what_is_opened_is_what_was_saved(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     found = opened(ModelRef.of(tmp_path / "model"))
     assert found.known == model.known_
-    assert found.model.memory_weight == model.model_.memory_weight
+    assert found.model.label_weights_scale == model.model_.label_weights_scale
     assert found.calibration is not None
     for name, array in model.model_.arrays().items():
         assert np.array_equal(found.model.arrays()[name], array)

@@ -50,7 +50,7 @@ def test_scores_are_what_the_definition_says(name: str) -> None:
     vectors = model.embeddings.vectors(images, known=KNOWN)
     expected = vectors @ model.embeddings.label_vectors.T + model.embeddings.label_bias
     for row, image in enumerate(images):
-        expected[row] += model.memory_weight * MEMORY.values[KNOWN.label_numbers(image)].sum(axis=0)
+        expected[row] += model.label_weights_scale * MEMORY.values[KNOWN.label_numbers(image)].sum(axis=0)
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(model.scores_of(vectors, *KNOWN.rows(images)), scores)
@@ -70,15 +70,15 @@ def test_features_are_settled_once() -> None:
     expected = model.scores(images, KNOWN, features)
     settled = model.settled(features)
     np.testing.assert_allclose(settled.scores(images, KNOWN), expected, rtol=1e-5, atol=1e-5)
-    assert (settled.memory, settled.memory_weight) == (MEMORY, 3.0)
+    assert (settled.label_weights, settled.label_weights_scale) == (MEMORY, 3.0)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_arrays_go_out_and_come_back(name: str, tmp_path: Path) -> None:
     model = MODELS[name]
     save_state(tmp_path / "state", model.arrays(), {})
-    again = Model.from_arrays(load_state(tmp_path / "state").arrays, model.memory_weight)
+    again = Model.from_arrays(load_state(tmp_path / "state").arrays, model.label_weights_scale)
     assert again.arrays().keys() == model.arrays().keys()
-    assert (again.memory is None) is (model.memory is None)
+    assert (again.label_weights is None) is (model.label_weights is None)
     images = np.arange(4)
     np.testing.assert_array_equal(again.scores(images, KNOWN), model.scores(images, KNOWN))

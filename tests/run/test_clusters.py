@@ -5,11 +5,11 @@ import sys
 import pytest
 
 from vse_ens.errors import ConfigError, MissingPartError
-from vse_ens.run.pool import pool_for
+from vse_ens.run.pool import open_pool
 
 
 def test_without_a_cluster_there_is_no_pool() -> None:
-    with pool_for(None, None, 2) as pool:
+    with open_pool(None, None, 2) as pool:
         assert pool is None
 
 
@@ -18,11 +18,11 @@ def test_without_a_cluster_there_is_no_pool() -> None:
     [(None, "localhost:1", "address is that of a cluster"), ("spark", None, "cluster must be 'ray', got 'spark'")],
 )
 def test_what_cannot_be_is_a_sentence(cluster: str | None, address: str | None, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence), pool_for(cluster, address, None):
+    with pytest.raises(ConfigError, match=sentence), open_pool(cluster, address, None):
         pass
 
 
 def test_without_ray_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingPartError, match=r"pip install 'vse-ens\[cluster\]'"), pool_for("ray", None, None):
+    with pytest.raises(MissingPartError, match=r"pip install 'vse-ens\[cluster\]'"), open_pool("ray", None, None):
         pass

@@ -18,7 +18,7 @@ def test_parts_run_in_order_are_merged_and_keep_their_state() -> None:
         done = pool.run({"number": 1.0}, {}, MERGE)
         assert done.merged == {"text": "[[(0:3) (1:6)] (2:9)]"}
         assert len(done.reports) == 3
-        assert [(share.parts, share.amount) for share in done.shares] == [((0, 1, 2), 6.0)]
+        assert [(share.parts, share.amount) for share in done.timings] == [((0, 1, 2), 6.0)]
         assert [float(state["number"][0]) for state in pool.save({})] == [3.0, 6.0, 9.0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vse_ens.run.pool import merge_in_tree
+from vse_ens.run.pool import tree_reduce
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from vse_ens.run.pool import merge_in_tree
     [(1, "0"), (2, "(01)"), (3, "((01)2)"), (4, "((01)(23))"), (6, "(((01)(23))(45))"), (7, "(((01)(23))((45)6))")],
 )
 def test_neighbours_are_merged_first(count: int, tree: str) -> None:
-    assert merge_in_tree(map(str, range(count)), lambda left, right: f"({left}{right})") == tree
+    assert tree_reduce(map(str, range(count)), lambda left, right: f"({left}{right})") == tree
 
 
 def test_results_that_come_one_by_one_are_merged_as_they_come() -> None:
@@ -30,5 +30,5 @@ def test_results_that_come_one_by_one_are_merged_as_they_come() -> None:
         held -= 1
         return left + right
 
-    assert merge_in_tree(results(), merge) == sum(range(64))  # type: ignore[arg-type]
+    assert tree_reduce(results(), merge) == sum(range(64))  # type: ignore[arg-type]
     assert most <= 7

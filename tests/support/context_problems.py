@@ -17,11 +17,11 @@ from vse_ens.kernels.context import (
     ContextGradients,
     ContextScratch,
     ContextTables,
-    apply_to_inputs,
-    apply_to_labels,
+    apply_input_gradients,
+    apply_label_gradients,
     context_kernel,
 )
-from vse_ens.kernels.softmax import apply_moves
+from vse_ens.kernels.softmax import apply_feature_gradients
 from vse_ens.model.embeddings import label_pair_table
 
 NEGATIVES = 5  # of the softmax loss; the others have one
@@ -33,7 +33,7 @@ class ContextProblem(Problem):
     """A context model in the middle of training."""
 
     context: ContextTables
-    combinations: NDArray[np.int32]
+    label_pairs: NDArray[np.int32]
     """The label pairs of the combinations, by number."""
 
     @property
@@ -61,15 +61,15 @@ def make_context_problem(
     plain = make_problem(config, data, seed, scale)
     numbers = np.random.default_rng(seed + 1)
     every = {pair for image in range(len(data.images)) for pair in combinations(plain.positives(image).tolist(), 2)}
-    pairs = numbers.permutation(np.array(sorted(every), np.int32).reshape(-1, 2))[: config.combinations]
+    pairs = numbers.permutation(np.array(sorted(every), np.int32).reshape(-1, 2))[: config.label_pairs]
     rows = plain.labels + len(pairs)
     context = ContextTables(
         inputs=numbers.normal(0.0, scale, (rows, DIMENSIONS)).astype(np.float32),
         input_squares=numbers.uniform(0.01, 0.2, rows).astype(np.float32),
         label_squares=numbers.uniform(0.01, 0.2, plain.labels).astype(np.float32),
-        combinations=label_pair_table(pairs, plain.labels)._replace(share=share),
+        label_pairs=label_pair_table(pairs, plain.labels)._replace(share=share),
     )
-    return ContextProblem(**vars(plain), context=context, combinations=pairs)
+    return ContextProblem(**vars(plain), context=context, label_pairs=pairs)
 
 
 @dataclass
@@ -95,23 +95,23 @@ class Batch:
         """The second phase, in uneven parts."""
         problem, labels = self.problem, self.problem.labels
         for first, last in ((labels - 2, labels), (0, 1), (1, labels - 2)):
-            apply_to_labels(problem.tables, problem.context, self.changes, self.draws, self.step, first, last)
+            apply_label_gradients(problem.tables, problem.context, self.changes, self.draws, self.step, first, last)
         for first, last in ((3, len(problem.context.inputs)), (0, 3)):
-            apply_to_inputs(problem.context, self.changes, self.first_entries, self.step, first, last)
+            apply_input_gradients(problem.context, self.changes, self.first_entries, self.step, first, last)
         if problem.config.has_features:
             for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
-                apply_moves(problem.tables, problem.features, self.images, self.moves, first, last)
+                apply_feature_gradients(problem.tables, problem.features, self.images, self.moves, first, last)
 
 
 def compute(problem: ContextProblem, chunks: list[Images], states: list[int], rate: float = 0.05) -> Batch:
     """The first phase of a batch, chunk by chunk."""
     config, step, counts = problem.config, problem.step(rate), no_counts()
     degrees = np.diff(problem.pairs.indptr)
-    has_combinations = len(problem.combinations) > 0
+    has_combinations = len(problem.label_pairs) > 0
     draws = [int(degrees[chunk].sum()) for chunk in chunks]
     # Room for all combinations: chunks leave some of it empty.
     entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
-    changes = ContextGradients.sized(
+    changes = ContextGradients.allocate(
         sum(draws), sum(map(len, chunks)), sum(entries), len(chunks), problem.negatives, DIMENSIONS
     )
     moves = np.empty((sum(map(len, chunks)) if config.has_features else 0, DIMENSIONS), np.float32)
@@ -141,7 +141,7 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
             moves[first_visit:],
             problem.sampling,
             step,
-            ContextScratch.sized(DIMENSIONS, int(degrees.max()), has_combinations, problem.labels),
+            ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_combinations, problem.labels),
             random_state(state),
             counts,
         )

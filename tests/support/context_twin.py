@@ -53,10 +53,10 @@ class SlowContext(SlowModel):
 
     def weights(self, image: int, without: int | None = None) -> dict[int, float]:
         """Every input that makes up v_i with its weight: |N|^-1/2 or |C|^-1/2, one label left out."""
-        positives, pairs = self.problem.positives(image).tolist(), self.problem.combinations.tolist()
+        positives, pairs = self.problem.positives(image).tolist(), self.problem.label_pairs.tolist()
         numbers = {(a, b): number for number, (a, b) in enumerate(pairs)}
         used = sorted(numbers[pair] for pair in combinations(positives, 2) if pair in numbers)
-        used = used[: self.problem.context.combinations.share * len(positives)]
+        used = used[: self.problem.context.label_pairs.share * len(positives)]
         groups = (
             [b for b in positives if b != without],
             [self.problem.labels + c for c in used if without not in pairs[c]],

@@ -34,7 +34,7 @@ _COMMON: NDArray[np.int32] = _numbers.permutation(_PAIRS)[:30]
 _NOTHING = np.empty((0, DIMENSIONS), np.float32)
 _CONTEXT = {
     "input_vectors": normal(LABELS + len(_COMMON), DIMENSIONS),
-    "combinations": _COMMON,
+    "label_pairs": _COMMON,
     "label_squares": (1 + _numbers.random(LABELS)).astype(np.float32),
     "input_squares": (1 + _numbers.random(LABELS + len(_COMMON))).astype(np.float32),
 }

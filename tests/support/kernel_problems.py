@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.kernels.arrays import COUNTS, Csr, Features, Floats, Sampling, Shared, Step
+from vse_ens.kernels.arrays import COUNTS, Csr, Features, Floats, Sampling, SharedTables, Step
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.train.sampling import make_sampling, rank_weights
@@ -50,7 +50,7 @@ class Problem:
 
     config: Config
     image_vectors: Floats
-    tables: Shared
+    tables: SharedTables
     features: Features
     pairs: Csr
     sampling: Sampling
@@ -88,7 +88,7 @@ class Problem:
         )
 
     def scratch(self) -> SgdScratch:
-        return SgdScratch.sized(DIMENSIONS, int(np.diff(self.pairs.indptr).max()), self.labels)
+        return SgdScratch.allocate(DIMENSIONS, int(np.diff(self.pairs.indptr).max()), self.labels)
 
 
 def make_problem(config: Config, data: Annotations, seed: int = 0, scale: float = 0.5) -> Problem:
@@ -100,7 +100,7 @@ def make_problem(config: Config, data: Annotations, seed: int = 0, scale: float 
         return rng.normal(0.0, scale, shape).astype(np.float32)
 
     images, labels, columns = len(data.images), len(data.labels), 6
-    tables = Shared(normal(labels, DIMENSIONS), normal(labels), normal(columns, DIMENSIONS))
+    tables = SharedTables(normal(labels, DIMENSIONS), normal(labels), normal(columns, DIMENSIONS))
     chosen = [np.sort(rng.choice(columns, 3, replace=False)) for _ in range(images)]
     features = Features(
         indptr=np.arange(0, 3 * images + 1, 3, dtype=np.int64),
@@ -117,7 +117,7 @@ def make_problem(config: Config, data: Annotations, seed: int = 0, scale: float 
         make_sampling(config, data, DIMENSIONS),
     )
     if config.sampler == "vse-ens":
-        rank_factors(tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.sized(labels))
+        rank_factors(tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.allocate(labels))
     return problem
 
 

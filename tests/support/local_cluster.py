@@ -16,7 +16,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, int
     started: list[tuple[str, str | None, int | None]] = []
 
     @contextmanager
-    def pool_for(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
+    def open_pool(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
         if cluster is None:
             yield None
             return
@@ -24,5 +24,5 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, int
         with Workers(workers) as team:
             yield LocalPool(team)
 
-    monkeypatch.setattr("vse_ens.run.pool.pool_for", pool_for)
+    monkeypatch.setattr("vse_ens.run.pool.open_pool", open_pool)
     return started

@@ -37,7 +37,7 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
         "best_epoch": 1,
         "complete": True,
         "generations": 0,
-        "memory_weight": case.model.memory_weight,
+        "memory_weight": case.model.label_weights_scale,
         "memory_regularization": None,
     }
     model.validation_ = None

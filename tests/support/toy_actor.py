@@ -31,12 +31,12 @@ class ToyWorkshop:
     def keeps_state(self) -> bool:
         return bool(self._settings["keeps_state"])
 
-    def add(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, part: int, arguments: Payload) -> None:
         if arguments["start"] is None:
             raise DataError("there is nothing to start from")
         self._numbers[part] = np.array(arguments["start"])
 
-    def run(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         harm = arguments.get("harm", {})
         if part in harm.get("parts", ()):
             _harm(harm)
@@ -47,10 +47,10 @@ class ToyWorkshop:
             "amount": 2,
         }
 
-    def save(self, part: int, arguments: Payload) -> Payload:
+    def save_shard(self, part: int, arguments: Payload) -> Payload:
         return {"number": self._numbers[part]} if self.keeps_state else {}
 
-    def load(self, part: int, state: Payload) -> None:
+    def load_shard(self, part: int, state: Payload) -> None:
         if state:
             self._numbers[part] = np.array(state["number"])
 

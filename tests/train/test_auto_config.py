@@ -11,7 +11,7 @@ from vse_ens.train import auto_config
 from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.trainer import Trainer
 
-OPEN = Config(tower="context", rank_scale=0.0, combinations=-1)
+OPEN = Config(tower="context", rank_scale=0.0, label_pairs=-1)
 
 
 def of_shape(images: int, labels: int, each: int) -> Annotations:
@@ -26,29 +26,29 @@ def test_negatives_are_drawn_200_labels_deep(labels: int, scale: float) -> None:
 
 def test_many_labels_an_image_leave_no_room_for_combinations() -> None:
     most = auto_config._MOST_LABELS_AN_IMAGE
-    assert resolve_auto(OPEN, of_shape(4, 50, most)).combinations == auto_config._MOST_COMBINATIONS
-    assert resolve_auto(OPEN, of_shape(4, 50, most + 1)).combinations == 0
+    assert resolve_auto(OPEN, of_shape(4, 50, most)).label_pairs == auto_config._MOST_COMBINATIONS
+    assert resolve_auto(OPEN, of_shape(4, 50, most + 1)).label_pairs == 0
     # It is the mean that counts.
     mixed = annotations([list(range(most + 5)), list(range(most - 5))], 50)
-    assert resolve_auto(OPEN, mixed).combinations == auto_config._MOST_COMBINATIONS
+    assert resolve_auto(OPEN, mixed).label_pairs == auto_config._MOST_COMBINATIONS
 
 
 @pytest.mark.parametrize("tower", TOWERS)
 def test_only_a_context_tower_has_combinations(tower: str) -> None:
     config = resolve_auto(OPEN.override(tower=tower), of_shape(4, 9, 3))
-    assert bool(config.combinations) is config.has_context
+    assert bool(config.label_pairs) is config.has_context
 
 
 def test_what_is_said_stays() -> None:
     data = of_shape(4, 100, 30)
-    said = OPEN.override(rank_scale=0.25, combinations=7)
+    said = OPEN.override(rank_scale=0.25, label_pairs=7)
     assert resolve_auto(said, data) == said
-    assert resolve_auto(said.override(combinations=0), data).combinations == 0
-    assert resolve_auto(OPEN, data) == OPEN.override(rank_scale=0.55, combinations=0)
+    assert resolve_auto(said.override(label_pairs=0), data).label_pairs == 0
+    assert resolve_auto(OPEN, data) == OPEN.override(rank_scale=0.55, label_pairs=0)
 
 
 def test_a_trainer_tells_what_was_chosen() -> None:
     data = of_shape(10, 100, 3)
     config = Trainer(PRESETS["context"], data, 1).config
     assert config == resolve_auto(PRESETS["context"], data)
-    assert (config.rank_scale, config.combinations) == (0.55, auto_config._MOST_COMBINATIONS)
+    assert (config.rank_scale, config.label_pairs) == (0.55, auto_config._MOST_COMBINATIONS)

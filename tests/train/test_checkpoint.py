@@ -58,8 +58,8 @@ def test_goes_on_from_any_round_to_the_same_bytes(run: str, tmp_path: Path) -> N
         for _ in resumed.rounds():
             pass
         assert bytes_of(resumed.model) == bytes_of(whole.model), f"after {stop} of {rounds} rounds"
-        assert resumed.model.memory_weight == whole.model.memory_weight
-        assert resumed.memory_regularization == whole.memory_regularization
+        assert resumed.model.label_weights_scale == whole.model.label_weights_scale
+        assert resumed.label_weights_regularization == whole.label_weights_regularization
         assert counted(resumed.history) == counted(whole.history)
         assert resumed.best_epoch == whole.best_epoch
         assert resumed.best_validation == whole.best_validation

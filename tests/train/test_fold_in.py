@@ -137,7 +137,7 @@ def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
             problem.pairs,
             images,
             0,
-            BatchGradients.sized(1 if frozen else 5, 4, DIMENSIONS),
+            BatchGradients.allocate(1 if frozen else 5, 4, DIMENSIONS),
             np.empty((0, DIMENSIONS), np.float32),
             problem.sampling,
             problem.step(),

@@ -25,7 +25,7 @@ from vse_ens.train.trainer import Trainer
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "context": ("context", {}),
-    "context without a memory": ("context", {"label_memory": False, "refit": False}),
+    "context without a memory": ("context", {"label_weights": False, "refit": False}),
     "vse-ens": ("vse-ens", {"slices": 4}),
     "vse-ens with validation": ("vse-ens", {"validate": True}),
     "opt-auc with softmax": ("opt-auc", {"loss": "softmax"}),
@@ -38,7 +38,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 
 SHARDED: dict[str, tuple[str, dict[str, Any]]] = {
     "vse-ens in shards": ("vse-ens", {"shards": 4}),
-    "context in shards": ("context", {"shards": 4, "label_memory": False, "refit": False}),
+    "context in shards": ("context", {"shards": 4, "label_weights": False, "refit": False}),
 }
 
 
@@ -79,7 +79,7 @@ def test_vectors_and_buffers_are_foretold_to_the_byte_or_a_little_over(run: str)
     made = {
         "image vectors": embeddings.image_vectors.nbytes,
         "label vectors": sized([embeddings.label_vectors, embeddings.label_bias, embeddings.label_squares]),
-        "input vectors": sized([embeddings.input_vectors, embeddings.input_squares, embeddings.combinations])
+        "input vectors": sized([embeddings.input_vectors, embeddings.input_squares, embeddings.label_pairs])
         + (sized(tuple(embeddings.label_pair_table)) if embeddings.has_context else 0),
         "feature map": embeddings.feature_map.nbytes,
         **engine,

@@ -25,7 +25,7 @@ CONFIGS = {
     "context": small_config(sampler="vse-ens", loss="softmax", tower="context", shards=3, exchanges=2),
     "both": small_config(sampler="uniform", loss="logistic", tower="context+id", shards=3, exchanges=2),
     "id, judged": small_config(sampler="vse-ens", loss="hinge", shards=3, exchanges=2, validate=True, refit=True),
-    "whole preset": whole_preset(shards=3, exchanges=2, combinations=30),
+    "whole preset": whole_preset(shards=3, exchanges=2, label_pairs=30),
 }
 
 

@@ -33,7 +33,7 @@ def test_it_goes_through_json() -> None:
 
 def test_more_of_anything_needs_no_less() -> None:
     data = small_data(features=True)
-    settings = {"loss": "softmax", "sampler": "uniform", "tower": "context", "combinations": 10, "validate": True}
+    settings = {"loss": "softmax", "sampler": "uniform", "tower": "context", "label_pairs": 10, "validate": True}
     least = estimate_ram(small_config(**settings), data, workers=1).total
     for name, value in (
         ("dimensions", 64),
@@ -42,7 +42,7 @@ def test_more_of_anything_needs_no_less() -> None:
         ("sampler", "vse-ens"),
         ("tower", "context+id"),
         ("tower", "context+features"),
-        ("label_memory", True),
+        ("label_weights", True),
     ):
         assert estimate_ram(small_config(**{**settings, name: value}), data, workers=1).total > least, name
 
@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(
 
 def test_every_part_that_can_be_largest_has_advice_of_its_own_or_is_of_vectors() -> None:
     vectors = {"image vectors", "label vectors", "feature map", "copies of vectors", "drawing vectors"}
-    config = small_config(loss="softmax", tower="context+features", combinations=9, validate=True, label_memory=True)
+    config = small_config(loss="softmax", tower="context+features", label_pairs=9, validate=True, label_weights=True)
     parts = module.RamModel(config, small_data(features=True), 1).all()
     named = {name for _, moment in parts for name in moment}
     assert named - vectors - {"rankings", "slice copies", "validation"} == module._LOWER.keys()

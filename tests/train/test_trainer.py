@@ -164,20 +164,20 @@ def test_what_is_trained_anew_is_trained_on_all_pairs_for_as_long_as_was_best() 
 def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> None:
     data = small_data()
     trainer = finished(whole_preset(epochs=9), data)
-    assert trainer.model.memory_weight == 40.0
-    assert trainer.memory_regularization is not None
+    assert trainer.model.label_weights_scale == 40.0
+    assert trainer.label_weights_regularization is not None
     with Workers(1) as workers:
-        whole = learn_label_weights(data, trainer.memory_regularization, LocalPool(workers))
-    assert trainer.model.memory is not None
-    np.testing.assert_array_equal(trainer.model.memory.values, whole.values)
+        whole = learn_label_weights(data, trainer.label_weights_regularization, LocalPool(workers))
+    assert trainer.model.label_weights is not None
+    np.testing.assert_array_equal(trainer.model.label_weights.values, whole.values)
 
 
 def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Validator, "judge", lambda *_: ValidationResult(dict.fromkeys(METRICS, 0.5), 0.0))
-    asked, not_asked = (finished(whole_preset(label_memory=memory), small_data()) for memory in (True, False))
-    assert asked.model.memory is not_asked.model.memory is None
-    assert asked.memory_regularization is not None
-    assert not_asked.memory_regularization is None
+    asked, not_asked = (finished(whole_preset(label_weights=memory), small_data()) for memory in (True, False))
+    assert asked.model.label_weights is not_asked.model.label_weights is None
+    assert asked.label_weights_regularization is not None
+    assert not_asked.label_weights_regularization is None
 
 
 @pytest.mark.usefixtures("told")
@@ -205,7 +205,7 @@ def test_interrupted_in_the_trial_it_gives_the_best_so_far() -> None:
         assert not trainer.finished
         if len(models) == 3:
             break
-    assert trainer.model.memory_weight == 40.0
+    assert trainer.model.label_weights_scale == 40.0
 
 
 @pytest.mark.usefixtures("told")
@@ -239,8 +239,8 @@ def test_workers_do_not_change_what_the_whole_preset_gives(tower: str) -> None:
         assert one.history[-1].validation is None, "it was trained anew"
         for other in (two, three):
             assert bytes_of(one.model) == bytes_of(other.model)
-            assert one.model.memory_weight == other.model.memory_weight
+            assert one.model.label_weights_scale == other.model.label_weights_scale
             assert counted(one.history) == counted(other.history)
-            assert one.memory_regularization == other.memory_regularization
+            assert one.label_weights_regularization == other.label_weights_regularization
             assert one.best_validation == other.best_validation
-    assert one.model.memory is not None
+    assert one.model.label_weights is not None

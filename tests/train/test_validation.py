@@ -82,7 +82,7 @@ def test_a_gain_is_one_above_its_standard_error(gain: float, kept: float) -> Non
 # --- what is held out ---
 
 PLAIN = Config(validate=True, metric="map")
-REMEMBERING = PLAIN.override(label_memory=True)
+REMEMBERING = PLAIN.override(label_weights=True)
 
 
 @pytest.fixture(scope="module")
@@ -140,14 +140,14 @@ def test_another_seed_holds_out_others(data: Annotations) -> None:
 def test_held_out_labels_are_in_no_combination() -> None:
     # Every pair of labels is in just as many images as it takes: where one is held out, it is one too few.
     data = annotations([[2 * pair, 2 * pair + 1] for pair in range(20) for _ in range(5)], 40)
-    trainer = Trainer(PLAIN.override(tower="context", combinations=99), data, 1)
+    trainer = Trainer(PLAIN.override(tower="context", label_pairs=99), data, 1)
     assert trainer._judge is not None
     train, held_out = trainer._part.known, trainer._judge.trial.split.test
     touched = set((held_out.indices // 2).tolist())
     left = [(2 * pair, 2 * pair + 1) for pair in range(20) if pair not in touched]
     assert left
-    assert trainer.embeddings.combinations.tolist() == [list(pair) for pair in left]
-    assert trainer.embeddings.combinations.tolist() == frequent_label_pairs(train, 99).tolist()
+    assert trainer.embeddings.label_pairs.tolist() == [list(pair) for pair in left]
+    assert trainer.embeddings.label_pairs.tolist() == frequent_label_pairs(train, 99).tolist()
     assert len(frequent_label_pairs(data, 99)) == 20
 
 
@@ -225,9 +225,9 @@ def test_a_judgement_is_what_the_definition_says(data: Annotations) -> None:
     train, held_out = judge.trial.split
     own = noise(data, 0.5)[judge.trial.images]
     found = judge.judge(embeddings_of(own))
-    assert found.memory_weight > 0.0
+    assert found.label_weights_scale > 0.0
     memory = judge._memory
-    twin = mean_metrics(by_counts(memory, found.memory_weight, train, own), train, held_out, 1)
+    twin = mean_metrics(by_counts(memory, found.label_weights_scale, train, own), train, held_out, 1)
     twin["overall"] = (twin["recall@10"] + twin["map"] + twin["auc"]) / 3
     assert found.metrics == pytest.approx({name: twin[name] for name in METRICS}, abs=1e-6)
 
@@ -238,18 +238,18 @@ def test_the_weight_follows_what_the_vectors_know(data: Annotations) -> None:
     told = np.zeros((len(train.images), len(data.labels)), np.float32)
     told[held_out.image_numbers(), held_out.indices] = 0.1
     knows = judge.judge(embeddings_of(told))
-    assert knows.memory_weight < judging._FIRST_WEIGHT
+    assert knows.label_weights_scale < judging._FIRST_WEIGHT
     assert knows.metrics["map"] > 0.95
-    assert judge.weight == knows.memory_weight, "the next search begins there"
+    assert judge.weight == knows.label_weights_scale, "the next search begins there"
     guesses = judge.judge(embeddings_of(noise(data, 5.0)[judge.trial.images]))
-    assert guesses.memory_weight > judging._FIRST_WEIGHT
+    assert guesses.label_weights_scale > judging._FIRST_WEIGHT
 
 
 def test_without_a_memory_there_is_no_weight(data: Annotations) -> None:
     judge = Validator(PLAIN, InMemory(data).hold_out(PLAIN)[1], never, 1)
     train, held_out = judge.trial.split
     found = judge.judge(embeddings_of(noise(train, 1.0)))
-    assert found.memory_weight == 0.0
+    assert found.label_weights_scale == 0.0
     assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(train, 1.0).__getitem__, train, held_out, 1)["auc"])
 
 

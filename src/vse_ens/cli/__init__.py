@@ -1,1 +1,1 @@
-"""The command line: parse, call one function, print."""
+"""The command line ``vse``: each command parses its options, calls one function and prints the result."""

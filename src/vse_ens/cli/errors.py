@@ -1,7 +1,4 @@
-"""What one run of ``vse`` must remember outside its commands.
-
-The one place where errors become sentences and exit codes.
-"""
+"""Turn exceptions into one-sentence messages and exit codes."""
 
 from __future__ import annotations
 
@@ -20,67 +17,69 @@ from rich.text import Text
 
 from vse_ens.errors import VseError
 
+FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
+
 
 @dataclass
 class CliState:
-    """Made by `main`, handed to every command as typer's ``ctx.obj``."""
+    """State of one run of ``vse``, passed to every command as ``context.obj``."""
 
     debug: bool = False
 
 
-def _remember(context: typer.Context, debug: bool) -> bool:
-    # Said once, before or after the command's name, it holds; and completion runs without a session.
+def _set_debug(context: typer.Context, debug: bool) -> bool:
+    # The option may come before or after the command name, so one call must not reset the other.
+    # Shell completion runs without a CliState.
     if debug and isinstance(context.obj, CliState):
         context.obj.debug = True
     return debug
 
 
 Debug = Annotated[
-    bool, typer.Option("--debug", callback=_remember, is_eager=True, help="Show the traceback where something fails.")
+    bool, typer.Option("--debug", callback=_set_debug, is_eager=True, help="Show the traceback if the command fails.")
 ]
 
 
-FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
-
-
-def run(command: Callable[[], Any], session: CliState) -> int:
-    """Run a command; return the exit code after saying in one sentence what went wrong, if something did."""
+def run(command: Callable[[], Any], state: CliState) -> int:
+    """Run a command and return its exit code, after printing an error message if it failed."""
     try:
-        status = command()  # typer returns the code of a typer.Exit, or what the command returned: nothing
+        status = command()  # typer returns the code of a typer.Exit, otherwise the command's result: None
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # a panic inside Polars is not an Exception
         if isinstance(error, OSError) and error.filename is None:
-            _forget_output()
-        return _explain(error, session)
+            _discard_stdout()
+        return _report(error, state)
     if status == INTERRUPTED:
-        _say("interrupted")
+        _print("interrupted")
     return int(status or 0)
 
 
-def _forget_output() -> None:
-    """What Python still holds for standard output must go nowhere, or it complains at exit once more."""
-    with suppress(io.UnsupportedOperation):  # standard output may be no file
+def _discard_stdout() -> None:
+    """Redirect standard output to the null device, so that Python does not fail again when it flushes at exit."""
+    with suppress(io.UnsupportedOperation):  # standard output may not be a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _explain(error: BaseException, session: CliState) -> int:
+def _report(error: BaseException, state: CliState) -> int:
+    """Print an error and return the exit code for it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, BrokenPipeError):
-        return FAILED  # who read our output has enough
+        return FAILED  # the reader of our output closed the pipe, as head does
     if isinstance(error, KeyboardInterrupt):
-        _say("interrupted")
+        _print("interrupted")
         return INTERRUPTED
     if isinstance(error, typer.TyperException) and error.format_message().startswith("Usage: "):
-        _say(error.format_message().rstrip())  # no command was given: typer's message is the help
+        _print(error.format_message().rstrip())  # no command was given: typer's message is the help
         return BAD_USAGE
-    if session.debug:
-        _say("".join(traceback.format_exception(error)).rstrip())
-    _say(_sentence(error, session), "error")
+    if state.debug:
+        _print("".join(traceback.format_exception(error)).rstrip())
+    _print(_message(error, state), "error")
     return error.exit_code if isinstance(error, typer.TyperException) else FAILED
 
 
-def _sentence(error: BaseException, session: CliState) -> str:
+def _message(error: BaseException, state: CliState) -> str:
+    """Return an error as one sentence."""
     if isinstance(error, VseError):
         return str(error)
     if isinstance(error, typer.TyperException):
@@ -88,18 +87,19 @@ def _sentence(error: BaseException, session: CliState) -> str:
         hint = f" (see '{context.command_path} --help')" if context is not None else ""
         return _lower_first(" ".join(error.format_message().split()).rstrip(".")) + hint
     if isinstance(error, OSError) and error.strerror:
-        where = f"{os.fsdecode(error.filename)}" if error.filename is not None else "standard output"
-        return f"{where}: {_lower_first(error.strerror)}"
+        name = os.fsdecode(error.filename) if error.filename is not None else "standard output"
+        return f"{name}: {_lower_first(error.strerror)}"
     cause = " ".join(f"{type(error).__name__}: {error}".split())
-    advice = "please report it" if session.debug else "run it again with --debug to see where, and please report it"
-    return f"vse failed in a way it should not ({cause}); {advice}"
+    advice = "please report it" if state.debug else "run it again with --debug for the traceback and please report it"
+    return f"unexpected error in vse ({cause}); {advice}"
 
 
 def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _say(text: str, kind: str = "") -> None:
-    console = Console(stderr=True, highlight=False)
-    line = Text(f"{kind}: ", style="bold red") if kind else Text()
-    console.print(line.append(text, style="not bold default" if kind else ""), soft_wrap=True)
+def _print(text: str, prefix: str = "") -> None:
+    """Print to standard error without wrapping or markup."""
+    line = Text(f"{prefix}: ", style="bold red") if prefix else Text()
+    line.append(text, style="not bold default" if prefix else "")
+    Console(stderr=True, highlight=False).print(line, soft_wrap=True)

@@ -54,7 +54,7 @@ class TrainingProgress:
         report = progress.report
         if report is not None and report.validation:
             self._figures = f"  {self._metric} {report.validation[self._metric]:.4f}"
-        elsewhere = [share for share in progress.shares if share.moving or share.waiting]
+        elsewhere = [share for share in progress.timings if share.moving or share.waiting]
         if self._live:
             lines = [self.line(progress, done, now), *(_spent(share.name, [share]) for share in elsewhere)]
             self._live.update(Text("\n".join(lines)))

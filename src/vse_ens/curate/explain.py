@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.attribution import CombinedShares, context_shares
+from vse_ens.kernels.attribution import PairContributions, context_contributions
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
 
@@ -53,7 +53,7 @@ class Shares:
 
     known: NDArray[np.int32]
     by_label: Doubles  # one for each of ``known``
-    combinations: NDArray[np.int32]  # m x 2: labels
+    label_pairs: NDArray[np.int32]  # m x 2: labels
     by_combination: Doubles
     image: float
     bias: float
@@ -69,7 +69,7 @@ class Shares:
         single = [
             Reason((ids[b],), share) for b, share in zip(self.known.tolist(), self.by_label.tolist(), strict=True)
         ]
-        combined = zip(self.combinations.tolist(), self.by_combination.tolist(), strict=True)
+        combined = zip(self.label_pairs.tolist(), self.by_combination.tolist(), strict=True)
         double = [Reason((ids[one], ids[other]), share) for (one, other), share in combined]
         return sorted(single + double, key=lambda reason: -abs(reason.share))
 
@@ -90,9 +90,9 @@ def shares(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | 
     pairs = Csr(known.indptr, known.indices)
     labels = labels.astype(np.int64)
     by_label = np.zeros(len(known.indices), np.float64)
-    combined = CombinedShares.sized(pairs, embeddings.label_pair_table)
+    combined = PairContributions.allocate(pairs, embeddings.label_pair_table)
     if embeddings.has_context:
-        context_shares(
+        context_contributions(
             pairs,
             labels,
             embeddings.label_vectors,
@@ -106,8 +106,8 @@ def shares(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | 
         first, last = known.indptr[row : row + 2]
         start, count = combined.starts[row], combined.counts[row]
         owned = known.indices[first:last]
-        if model.memory is not None and model.memory_weight:
-            by_label[first:last] += model.memory_weight * model.memory.weights_between(owned, label).astype(np.float64)
+        if model.label_weights is not None and model.label_weights_scale:
+            by_label[first:last] += model.label_weights_scale * model.label_weights.weights_between(owned, label).astype(np.float64)
         image = 0.0 if own is None else float(own[row].astype(np.float64) @ embeddings.label_vectors[label])
         found.append(
             Shares(

@@ -201,7 +201,7 @@ def bench_settings(model: Model, temperature: Temperature) -> Payload:
     scoring = replace(model.embeddings, image_vectors=nothing, feature_map=nothing, input_vectors=nothing)
     return {
         "arrays": replace(model, embeddings=scoring).arrays(),
-        "memory_weight": model.memory_weight,
+        "memory_weight": model.label_weights_scale,
         "temperature": list(temperature),
     }
 

@@ -20,7 +20,7 @@ from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rankings import Rankings, boundaries
 from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.ranks import IS_KNOWN, Found, rank_rows
+from vse_ens.kernels.ranks import IS_KNOWN, RankResults, rank_rows
 from vse_ens.run.threads import Workers
 
 # Rows a worker takes at a time.
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     """A row for each of them."""
 
 
-Ranker = Callable[[Iterable[Block]], Iterator[Found]]
+Ranker = Callable[[Iterable[Block]], Iterator[RankResults]]
 """What it finds for each block, in order; `Found` has the rows of the block."""
 
 
@@ -47,10 +47,10 @@ def rank_block(
     block: Block,
     top: int,
     team: Workers,
-) -> Found:
+) -> RankResults:
     """Rank all ``labels`` but the ``known`` ones of every image, and keep the ``top`` best."""
     images, held_out = block
-    found = Found(
+    found = RankResults(
         np.zeros(len(held_out.indices), np.int32),
         np.zeros(len(held_out.indices), np.int32),
         np.full((len(images), top), -1, np.int32),
@@ -96,7 +96,7 @@ def evaluate(
     pairs = Csr(known.indptr, known.indices)
     with Workers(workers) as team:
 
-        def rank(blocks: Iterable[Block]) -> Iterator[Found]:
+        def rank(blocks: Iterable[Block]) -> Iterator[RankResults]:
             return (rank_block(scorer.scores, len(known.labels), pairs, block, top, team) for block in blocks)
 
         return ranked_by(rank, known, held_out, top=top, memory=memory, progress=progress)
@@ -130,7 +130,7 @@ def ranked_by(
     ranked_pairs = np.repeat(images >= 0, counts)
     asked = Block(images[ranked], Csr(_starts(counts[ranked]), label[ranked_pairs]))
 
-    found = Found(np.empty_like(asked.held_out.indices), np.empty_like(asked.held_out.indices), _no_labels(ranked, top))
+    found = RankResults(np.empty_like(asked.held_out.indices), np.empty_like(asked.held_out.indices), _no_labels(ranked, top))
     cuts = _cuts(len(ranked), len(known.labels), memory)
     for (first, last), part in zip(cuts, rank(_part(asked, *cut) for cut in cuts), strict=True):
         start, stop = asked.held_out.indptr[[first, last]]
@@ -185,7 +185,7 @@ def _part(asked: Block, first: int, last: int) -> Block:
     return Block(asked.images[first:last], Csr(indptr[first : last + 1] - start, labels[start:stop]))
 
 
-def _refuse(held_out: Annotations, ranked: NDArray[np.bool_], before: int, found: Found) -> None:
+def _refuse(held_out: Annotations, ranked: NDArray[np.bool_], before: int, found: RankResults) -> None:
     """Scores that are not numbers, and labels both known and held out, have no rank.
 
     ``ranked`` tells which of the held-out pairs are, and ``before`` how many of these are in the blocks before.

@@ -10,7 +10,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.evaluate.rank import Block, Ranker, rank_block
 from vse_ens.evaluate.scorer import ModelScores
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.ranks import Found
+from vse_ens.kernels.ranks import RankResults
 from vse_ens.model.loaded import ModelRef, opened
 from vse_ens.run.pool import Payload, Pool
 from vse_ens.run.threads import Workers
@@ -60,8 +60,8 @@ def ranker_on(pool: Pool, place: ModelRef, top: int, known: Annotations | None =
             "known_labels": rows.indices,
         }
 
-    def rank(blocks: Iterable[Block]) -> Iterator[Found]:
+    def rank(blocks: Iterable[Block]) -> Iterator[RankResults]:
         settings = {"place": list(place), "top": top}
-        return (Found(**found) for found in pool.map(FACTORY, settings, [task(block) for block in blocks]))
+        return (RankResults(**found) for found in pool.map(FACTORY, settings, [task(block) for block in blocks]))
 
     return rank

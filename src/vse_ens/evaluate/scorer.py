@@ -103,4 +103,4 @@ class ModelScores:
         embeddings = self._model.embeddings
         np.matmul(self._vectors(images), embeddings.label_vectors.T, out=scores)
         scores += embeddings.label_bias
-        self._model.add_memory(*take_rows(*self._known, images), scores)
+        self._model.add_label_weights(*take_rows(*self._known, images), scores)

@@ -17,7 +17,7 @@ class Csr(NamedTuple):
     indices: NDArray[np.int32]
 
 
-class Shared(NamedTuple):
+class SharedTables(NamedTuple):
     """The tables that all images train: label vectors, label biases, and the map from features to vectors."""
 
     labels: Floats  # |A| x k

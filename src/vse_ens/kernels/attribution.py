@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
 from vse_ens.kernels.jit import inline, kernel, source_version
-from vse_ens.kernels.label_pairs import Found, LabelPairs, find_label_pairs
+from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 
 Doubles = NDArray[np.float64]
 
 
-class CombinedShares(NamedTuple):
+class PairContributions(NamedTuple):
     """The combinations of every row: the first ``counts[i]`` entries from ``starts[i]`` on."""
 
     starts: NDArray[np.int64]  # rows + 1: the room of a row ends where the next begins
@@ -24,10 +24,10 @@ class CombinedShares(NamedTuple):
     shares: Doubles  # entries
 
     @classmethod
-    def sized(cls, pairs: Csr, known: LabelPairs) -> CombinedShares:
+    def allocate(cls, pairs: Csr, known: LabelPairs) -> PairContributions:
         """Buffers for all combinations that rows of labels may use."""
         sizes = np.diff(pairs.indptr)
-        most = np.minimum(sizes * (sizes - 1) // 2, known.share * sizes) if len(known.numbers) else 0 * sizes
+        most = np.minimum(sizes * (sizes - 1) // 2, known.pairs_per_label * sizes) if len(known.numbers) else 0 * sizes
         starts = np.concatenate([[0], np.cumsum(most)])
         return cls(
             starts,
@@ -49,14 +49,14 @@ def _context_shares() -> Callable[..., None]:
     version = source_version()
 
     @kernel
-    def context_shares(
+    def context_contributions(
         pairs: Csr,
         labels: NDArray[np.int64],
         label_vectors: Floats,
         inputs: Floats,
         known: LabelPairs,
         shares: Doubles,
-        combined: CombinedShares,
+        combined: PairContributions,
     ) -> None:
         """What the context of row i of ``pairs`` adds to the score of ``labels[i]``, part by part.
 
@@ -68,7 +68,7 @@ def _context_shares() -> Callable[..., None]:
         for row in range(labels.shape[0]):
             longest = max(longest, pairs.indptr[row + 1] - pairs.indptr[row])
         room = min(longest * (longest - 1) // 2, 1 << 16) if known.numbers.shape[0] else 0
-        found = Found(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
+        found = PairMatches(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
         for row in range(labels.shape[0]):
             first, last = pairs.indptr[row], pairs.indptr[row + 1]
             positives = pairs.indices[first:last]
@@ -84,7 +84,7 @@ def _context_shares() -> Callable[..., None]:
                 share = _dot(inputs[vocabulary + found.numbers[place]], wanted)
                 combined.shares[start + place] = share / np.sqrt(np.float64(count))
 
-    return context_shares
+    return context_contributions
 
 
-context_shares = _context_shares()
+context_contributions = _context_shares()

@@ -26,12 +26,12 @@ from vse_ens.kernels.arrays import (
     Features,
     Floats,
     Sampling,
-    Shared,
+    SharedTables,
     Step,
     cache_aligned,
 )
 from vse_ens.kernels.jit import inline, kernel, prefetch_row, source_version
-from vse_ens.kernels.label_pairs import Found, LabelPairs, find_label_pairs
+from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.sgd import add_features
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -45,7 +45,7 @@ class ContextTables(NamedTuple):
     inputs: Floats  # (|A| + combinations) x k: u
     input_squares: Floats  # as many: sums of squared slopes, by which steps shrink
     label_squares: Floats  # |A|
-    combinations: LabelPairs
+    label_pairs: LabelPairs
 
 
 class ContextGradients(NamedTuple):
@@ -62,7 +62,7 @@ class ContextGradients(NamedTuple):
     filled: NDArray[np.int64]  # chunks: how many entries each chunk wrote at its start
 
     @classmethod
-    def sized(
+    def allocate(
         cls, draws: int, visits: int, entries: int, chunks: int, negatives: int, dimensions: int
     ) -> ContextGradients:
         """Buffers for a batch."""
@@ -90,21 +90,21 @@ class ContextScratch(NamedTuple):
     members: NDArray[np.int64]  # labels: how many these are
     cumulative: Floats  # k + 1: running sums of p(f|i)
     scores: Floats  # |A| for `naive`, else empty
-    found: Found
+    found: PairMatches
 
     @classmethod
-    def sized(cls, dimensions: int, visit: int, combinations: bool, scores: int = 0) -> ContextScratch:
+    def allocate(cls, dimensions: int, visit: int, label_pairs: bool, scores: int = 0) -> ContextScratch:
         """Buffers for so many dimensions, labels of one image, and scores."""
         return cls(
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
             np.empty((2, dimensions), np.float32),
-            np.empty((visit if combinations else 0, dimensions), np.float32),
+            np.empty((visit if label_pairs else 0, dimensions), np.float32),
             np.zeros(visit, np.int64),
             cache_aligned(1, dimensions + 1, np.float32)[0],
             cache_aligned(1, scores, np.float32)[0],
-            Found.sized(visit if combinations else 0),
+            PairMatches.allocate(visit if label_pairs else 0),
         )
 
 
@@ -116,7 +116,7 @@ def _scale(count: int) -> np.float32:
 
 @inline
 def _add_combinations(
-    inputs: Floats, found: Found, combined: int, labels: int, sums: Floats, parts: Floats, members: NDArray[np.int64]
+    inputs: Floats, found: PairMatches, combined: int, labels: int, sums: Floats, parts: Floats, members: NDArray[np.int64]
 ) -> None:
     """Sum the inputs of an image's combinations: of all, and of those with each label."""
     width = inputs.shape[1]
@@ -147,7 +147,7 @@ def context_kernel(
     @kernel
     def compute_changes(
         image_vectors: Floats,
-        tables: Shared,
+        tables: SharedTables,
         context: ContextTables,
         features: Features,
         pairs: Csr,
@@ -189,7 +189,7 @@ def context_kernel(
                 for f in range(dimensions):
                     sums[0, f] += inputs[positives[place], f]
             if has_combinations:
-                combined = find_label_pairs(positives, context.combinations, found)
+                combined = find_label_pairs(positives, context.label_pairs, found)
                 parts[: positives.shape[0]] = _ZERO
                 members[: positives.shape[0]] = 0
                 _add_combinations(inputs, found, combined, labels.shape[0], sums, parts, members)
@@ -331,8 +331,8 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
 
 
 @kernel
-def apply_to_labels(
-    tables: Shared, context: ContextTables, changes: ContextGradients, draws: int, step: Step, first: int, last: int
+def apply_label_gradients(
+    tables: SharedTables, context: ContextTables, changes: ContextGradients, draws: int, step: Step, first: int, last: int
 ) -> None:
     """The second phase for label rows ``first`` to ``last - 1``: the batch's changes in order, decay on every touch."""
     labels, bias, squares = tables.labels, tables.bias, context.label_squares
@@ -359,7 +359,7 @@ def apply_to_labels(
 
 
 @kernel
-def apply_to_inputs(
+def apply_input_gradients(
     context: ContextTables, changes: ContextGradients, starts: NDArray[np.int64], step: Step, first: int, last: int
 ) -> None:
     """The second phase for input rows ``first`` to ``last - 1``; ``starts`` are where each chunk's entries begin.
@@ -408,7 +408,7 @@ def _context_vectors() -> Callable[..., None]:
         for image in range(vectors.shape[0]):
             longest = max(longest, pairs.indptr[image + 1] - pairs.indptr[image])
         room = min(longest * (longest - 1) // 2, 1 << 16) if known.numbers.shape[0] else 0
-        found = Found(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
+        found = PairMatches(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
         for image in range(vectors.shape[0]):
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             vector = vectors[image]

@@ -17,7 +17,7 @@ Numbers = NDArray[np.int32]
 _UNKNOWN = -1.0
 
 
-class Sources(NamedTuple):
+class WeightedPairs(NamedTuple):
     """The known pairs, read both ways, and what an image of n labels counts for."""
 
     by_image: Csr
@@ -37,7 +37,7 @@ class Supports(NamedTuple):
         return Supports(self.sizes[rows], self.labels[rows], self.together[rows])
 
 
-class SharedSums(NamedTuple):
+class PairSums(NamedTuple):
     """G_ab off the diagonal, each held once, in the list of the rarer label: ``sizes[a]`` entries at ``starts[a]``.
 
     Of a range of labels, counted from its first, or of all.
@@ -51,7 +51,7 @@ class SharedSums(NamedTuple):
 
 
 @kernel
-def turn_pairs(by_image: Csr, places: NDArray[np.int64], images: Numbers, first: int = 0) -> None:
+def transpose_pairs(by_image: Csr, places: NDArray[np.int64], images: Numbers, first: int = 0) -> None:
     """Write the images of every label to ``images``; ``places``, where each label's list goes on, are moved on.
 
     The images are numbered from ``first``.
@@ -63,7 +63,7 @@ def turn_pairs(by_image: Csr, places: NDArray[np.int64], images: Numbers, first:
 
 
 @kernel
-def sum_labels(by_image: Csr, size_weights: Doubles, diagonal: Doubles, meetings: NDArray[np.int64]) -> None:
+def gram_diagonal(by_image: Csr, size_weights: Doubles, diagonal: Doubles, meetings: NDArray[np.int64]) -> None:
     """Add to every label's G_aa, and how many labels its images have beside it: at least as many as it occurs with."""
     for image in range(by_image.indptr.shape[0] - 1):
         start, end = by_image.indptr[image], by_image.indptr[image + 1]
@@ -73,7 +73,7 @@ def sum_labels(by_image: Csr, size_weights: Doubles, diagonal: Doubles, meetings
 
 
 @kernel
-def sum_rows(sources: Sources, rows: Doubles, first: int, last: int) -> None:
+def gram_rows(sources: WeightedPairs, rows: Doubles, first: int, last: int) -> None:
     """Rows ``first`` to ``last - 1`` of G = X^T D X, |A| x |A|, added to ``rows``."""
     by_image, by_label, size_weights = sources
     for label in range(first, last):
@@ -87,12 +87,12 @@ def sum_rows(sources: Sources, rows: Doubles, first: int, last: int) -> None:
 
 @kernel
 def find_supports(
-    sources: Sources,
+    sources: WeightedPairs,
     diagonal: Doubles,
     ranks: Numbers,
     regularization: float,
     supports: Supports,
-    shared: SharedSums,
+    shared: PairSums,
     first: int,
     last: int,
 ) -> None:
@@ -182,7 +182,7 @@ def solve_supports(
     supports: Supports,
     diagonal: Doubles,
     ranks: Numbers,
-    shared: SharedSums,
+    shared: PairSums,
     regularization: float,
     weights: Floats,
 ) -> int:
@@ -256,7 +256,7 @@ def _solve(matrix: Doubles, solution: Doubles, size: int) -> bool:
 
 
 @kernel
-def turn_weights(
+def supports_to_csr(
     supports: Supports, weights: Floats, places: NDArray[np.int64], indices: Numbers, values: Floats
 ) -> None:
     """Weights of supports as rows of known labels in CSR form; ``places``, where each row starts, is used up."""
@@ -269,7 +269,7 @@ def turn_weights(
 
 
 @inline
-def add_rows(row: Floats, labels: Numbers, scale: np.float32, weights: Floats) -> None:
+def add_weight_rows(row: Floats, labels: Numbers, scale: np.float32, weights: Floats) -> None:
     """Add to a row its scale times the rows of weights of some labels."""
     place, last = 0, labels.shape[0]
     while place + 4 <= last:  # four at a time: what waits for memory is the fetching of weights
@@ -290,15 +290,15 @@ def add_rows(row: Floats, labels: Numbers, scale: np.float32, weights: Floats) -
 
 
 @kernel
-def add_dense(known: Csr, scales: Floats, weights: Floats, scores: Floats) -> None:
+def add_dense_weights(known: Csr, scales: Floats, weights: Floats, scores: Floats) -> None:
     """Add to the row of every image its scale times the rows of weights, |A| x |A|, of its known labels."""
     for image in range(scores.shape[0]):
         labels = known.indices[known.indptr[image] : known.indptr[image + 1]]
-        add_rows(scores[image], labels, scales[image], weights)
+        add_weight_rows(scores[image], labels, scales[image], weights)
 
 
 @kernel
-def add_sparse(
+def add_sparse_weights(
     known: Csr, scales: Floats, indptr: NDArray[np.int64], indices: Numbers, values: Floats, scores: Floats
 ) -> None:
     """The same where the rows of weights are in CSR form."""

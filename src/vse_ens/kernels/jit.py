@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import tempfile
+import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,9 +25,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
+_config: Any = numba.config
+_decorating = threading.Lock()
+
+_SECONDS_KEPT = 86400.0  # other processes may still run an older version, which is not to vanish under them
+
+
 def kernel(function: Function) -> Function:
     """Compile a kernel: without the GIL, cached on disk."""
-    return cast("Function", numba.njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")(function))
+    folder = cache_folder()
+    compiled = numba.njit(nogil=True, cache=folder is not None, fastmath=_FAST, error_model="numpy")
+    with _decorating:
+        # Numba reads the setting when it decorates. Other kernels of the process keep their own folder.
+        before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder or "")
+        try:
+            return cast("Function", compiled(function))
+        finally:
+            _config.CACHE_DIR = before
 
 
 def inline(function: Function) -> Function:
@@ -42,6 +60,35 @@ def source_version() -> int:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return int.from_bytes(digest.digest(), "little")
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The folder of compiled kernels, or None if no folder is writable.
+
+    Every version of the sources has its own folder. Numba unpickles an index before it compares the version, so that
+    the index of an older version, which names modules that have moved since, would end the run.
+    """
+    version = f"vse-ens-{source_version():012x}"
+    beside = Path(__file__).parent / "__pycache__"
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    for parent in [Path(given)] if given else [beside, Path.home() / ".cache" / "numba"]:
+        folder = parent / version
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        if parent == beside:  # no other installation uses this one
+            _remove_older(folder)
+        return folder
+    return None
+
+
+def _remove_older(folder: Path) -> None:
+    for other in folder.parent.glob("vse-ens-*"):
+        if other != folder and time.time() - other.stat().st_mtime > _SECONDS_KEPT:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":

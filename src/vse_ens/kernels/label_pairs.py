@@ -21,11 +21,11 @@ class LabelPairs(NamedTuple):
     partners: NDArray[np.int32]
     numbers: NDArray[np.int32]
     """Of every partner: the number of the pair."""
-    share: int
+    pairs_per_label: int
     """An image uses at most so many combinations a label it has: the most common ones."""
 
 
-class Found(NamedTuple):
+class PairMatches(NamedTuple):
     """Buffers for the combinations of one image."""
 
     numbers: NDArray[np.int32]
@@ -34,14 +34,14 @@ class Found(NamedTuple):
     """At which places of the image's labels the two labels are."""
 
     @classmethod
-    def sized(cls, labels: int) -> Found:
+    def allocate(cls, labels: int) -> PairMatches:
         """For images of up to so many labels; of those with more than 360, combinations found last are left out."""
         most = min(labels * (labels - 1) // 2, 1 << 16)
         return cls(np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int32))
 
 
 @inline
-def find_label_pairs(positives: NDArray[np.int32], known: LabelPairs, found: Found) -> int:
+def find_label_pairs(positives: NDArray[np.int32], known: LabelPairs, found: PairMatches) -> int:
     """Fill ``found`` with the combinations among an image's sorted labels; how many they are."""
     labels, room = positives.shape[0], found.numbers.shape[0]
     count = 0
@@ -66,12 +66,12 @@ def find_label_pairs(positives: NDArray[np.int32], known: LabelPairs, found: Fou
                 found.first[count] = first
                 found.second[count] = second
                 count += 1
-    most = known.share * labels
+    most = known.pairs_per_label * labels
     return _keep_lowest(known, found, count, most) if count > most else count
 
 
 @inline
-def _keep_lowest(known: LabelPairs, found: Found, count: int, most: int) -> int:
+def _keep_lowest(known: LabelPairs, found: PairMatches, count: int, most: int) -> int:
     """Keep the ``most`` lowest numbers, which are the most common combinations; by bisecting the number."""
     low, high = np.int64(0), np.int64(known.numbers.shape[0])
     while high - low > 1:
@@ -94,7 +94,7 @@ def _keep_lowest(known: LabelPairs, found: Found, count: int, most: int) -> int:
 
 
 @kernel
-def count_counts(by_image: Csr, by_label: Csr, histogram: NDArray[np.int64], first: int, last: int) -> None:
+def pair_count_histogram(by_image: Csr, by_label: Csr, histogram: NDArray[np.int64], first: int, last: int) -> None:
     """Add to ``histogram[c]`` how many label pairs occur together in c images; the last entry takes all above.
 
     Of the pairs whose lower label is one of ``first`` to ``last - 1``.
@@ -110,7 +110,7 @@ def count_counts(by_image: Csr, by_label: Csr, histogram: NDArray[np.int64], fir
 
 
 @kernel
-def collect_pairs(
+def collect_label_pairs(
     by_image: Csr,
     by_label: Csr,
     fewest: int,

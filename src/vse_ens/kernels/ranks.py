@@ -20,10 +20,10 @@ IS_KNOWN, IS_NAN = -1, -2
 _SIGN_PLACE = np.int32(31)
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
 _INFINITY = np.int32(0x7F800000)
-LEFT_OUT = np.int32(-(2**31))  # below the key of any score
+EXCLUDED = np.int32(-(2**31))  # below the key of any score
 
 
-class Found(NamedTuple):
+class RankResults(NamedTuple):
     """What `rank_rows` fills in."""
 
     above: NDArray[np.int32]  # for every held-out pair: candidates with a higher score
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 @inline
-def fill_keys(bits: Keys, keys: Keys) -> bool:
+def write_sort_keys(bits: Keys, keys: Keys) -> bool:
     """The bits of floats as whole numbers of the same order, in which both zeros are 0; whether all are numbers."""
     largest = np.int32(0)
     for a in range(bits.shape[0]):
@@ -43,7 +43,7 @@ def fill_keys(bits: Keys, keys: Keys) -> bool:
 
 
 @inline
-def stand(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
+def count_above(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
     """How many keys are higher than ``own``, and how many the same."""
     above, tied = np.int32(0), np.int32(0)
     for a in range(keys.shape[0]):
@@ -53,26 +53,26 @@ def stand(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
 
 
 @inline
-def highest(keys: Keys, chunk: int) -> np.int32:
+def chunk_max(keys: Keys, chunk: int) -> np.int32:
     """The highest key of a chunk."""
     part_of_keys = keys[chunk * CHUNK : chunk * CHUNK + CHUNK]
-    found = LEFT_OUT
+    found = EXCLUDED
     for a in range(CHUNK):
         found = max(found, part_of_keys[a])
     return found
 
 
 @inline
-def find_peaks(keys: Keys, peaks: Keys) -> None:
+def chunk_maxima(keys: Keys, peaks: Keys) -> None:
     """The highest key of every chunk, for `find_best`."""
     for chunk in range(peaks.shape[0]):
-        peaks[chunk] = highest(keys, chunk)
+        peaks[chunk] = chunk_max(keys, chunk)
 
 
 @inline
-def find_best(keys: Keys, peaks: Keys) -> int:
+def argmax_key(keys: Keys, peaks: Keys) -> int:
     """The label with the highest key, of equals the lowest number; -1 if there is none left."""
-    best = LEFT_OUT
+    best = EXCLUDED
     for chunk in range(peaks.shape[0]):
         best = max(best, peaks[chunk])
     if best <= -_INFINITY:
@@ -87,23 +87,23 @@ def find_best(keys: Keys, peaks: Keys) -> int:
 
 
 @inline
-def take_out(keys: Keys, peaks: Keys, label: int) -> None:
+def exclude_label(keys: Keys, peaks: Keys, label: int) -> None:
     """Let a label be found no more."""
-    keys[label] = LEFT_OUT
-    peaks[label // CHUNK] = highest(keys, label // CHUNK)
+    keys[label] = EXCLUDED
+    peaks[label // CHUNK] = chunk_max(keys, label // CHUNK)
 
 
 @inline
-def lead(keys: Keys, peaks: Keys, top: NDArray[np.int32]) -> None:
+def top_n(keys: Keys, peaks: Keys, top: NDArray[np.int32]) -> None:
     """The labels with the highest keys into ``top``; they are taken out of ``keys``."""
-    find_peaks(keys, peaks)
+    chunk_maxima(keys, peaks)
     top[:] = -1
     for place in range(top.shape[0]):
-        label = find_best(keys, peaks)
+        label = argmax_key(keys, peaks)
         if label < 0:
             return
         top[place] = label
-        take_out(keys, peaks, label)
+        exclude_label(keys, peaks, label)
 
 
 @kernel
@@ -115,21 +115,21 @@ def rank_rows(
     last: int,
     known: Csr,
     held_out: Csr,
-    found: Found,
+    found: RankResults,
 ) -> None:
     """Rank lines ``first`` to ``last - 1`` of ``scores``: line n is that of image ``images[n]``, and row ``rows[n]`` of
     ``held_out`` and ``found``.
     """
     labels = scores.shape[1]
     peaks = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
-    keys = np.full(peaks.shape[0] * CHUNK, LEFT_OUT, np.int32)
+    keys = np.full(peaks.shape[0] * CHUNK, EXCLUDED, np.int32)
     bits = scores.view(np.int32)
     for n in range(first, last):
         row, image = rows[n], images[n]
-        all_numbers = fill_keys(bits[n], keys)
+        all_numbers = write_sort_keys(bits[n], keys)
         known_labels = known.indices[known.indptr[image] : known.indptr[image + 1]]
         for place in range(known_labels.shape[0]):
-            keys[known_labels[place]] = LEFT_OUT
+            keys[known_labels[place]] = EXCLUDED
         for pair in range(held_out.indptr[row], held_out.indptr[row + 1]):
             label = held_out.indices[pair]
             found.tied[pair] = 0
@@ -137,8 +137,8 @@ def rank_rows(
                 found.above[pair] = IS_NAN
             elif label < 0:
                 found.above[pair] = labels - known_labels.shape[0]
-            elif keys[label] == LEFT_OUT:
+            elif keys[label] == EXCLUDED:
                 found.above[pair] = IS_KNOWN
             else:
-                found.above[pair], found.tied[pair] = stand(keys, keys[label])
-        lead(keys, peaks, found.top[row])
+                found.above[pair], found.tied[pair] = count_above(keys, keys[label])
+        top_n(keys, peaks, found.top[row])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.arrays import REJECTED, TRIES, Floats, Sampling, Shared
+from vse_ens.kernels.arrays import REJECTED, TRIES, Floats, Sampling, SharedTables
 from vse_ens.kernels.jit import inline
 from vse_ens.kernels.random import next_below, next_uniform, next_word
 
@@ -23,7 +23,7 @@ _UNIT_24 = np.float32(2.0**-24)
 
 
 @inline
-def is_owned(positives: NDArray[np.int32], label: int) -> bool:
+def has_label(positives: NDArray[np.int32], label: int) -> bool:
     """Whether the image has the label; no early exit, so that the loop is a few vector instructions."""
     found = False
     for place in range(positives.shape[0]):
@@ -32,7 +32,7 @@ def is_owned(positives: NDArray[np.int32], label: int) -> bool:
 
 
 @inline
-def score(vector: Floats, tables: Shared, label: int) -> np.float32:
+def score(vector: Floats, tables: SharedTables, label: int) -> np.float32:
     """s_i(a) = v_i . v_a + b_a."""
     total = tables.bias[label]
     for f in range(vector.shape[0]):
@@ -51,7 +51,7 @@ def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
 
 @inline
 def draw_uniform(
-    tables: Shared,
+    tables: SharedTables,
     sampling: Sampling,
     positives: NDArray[np.int32],
     state: NDArray[np.uint64],
@@ -61,7 +61,7 @@ def draw_uniform(
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = next_below(state, tables.bias.shape[0])
-        if not is_owned(positives, label):
+        if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
@@ -75,7 +75,7 @@ def draw_popularity(
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = draw_alias(sampling, state)
-        if not is_owned(positives, label):
+        if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
@@ -84,7 +84,7 @@ def draw_popularity(
 @inline
 def draw_dns(
     vector: Floats,
-    tables: Shared,
+    tables: SharedTables,
     sampling: Sampling,
     positives: NDArray[np.int32],
     state: NDArray[np.uint64],
@@ -107,7 +107,7 @@ def draw_warp(
     vector: Floats,
     positive_score: np.float32,
     margin: np.float32,
-    tables: Shared,
+    tables: SharedTables,
     sampling: Sampling,
     positives: NDArray[np.int32],
     state: NDArray[np.uint64],
@@ -184,7 +184,7 @@ def draw_vse_ens(
             factor += np.int32(cumulative[f] <= point)
         from_top = factor == factors or vector[factor] > np.float32(0.0)
         label = np.int64(sampling.rankings[factor, rank if from_top else last - rank])
-        if not is_owned(positives, label):
+        if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
@@ -193,7 +193,7 @@ def draw_vse_ens(
 @inline
 def draw_naive(
     vector: Floats,
-    tables: Shared,
+    tables: SharedTables,
     sampling: Sampling,
     positives: NDArray[np.int32],
     scores: Floats,
@@ -210,7 +210,7 @@ def draw_naive(
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = label_at_rank(scores, draw_alias(sampling, state))
-        if not is_owned(positives, label):
+        if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
     return -1

@@ -18,7 +18,7 @@ from vse_ens.kernels.arrays import (
     Features,
     Floats,
     Sampling,
-    Shared,
+    SharedTables,
     Step,
     cache_aligned,
 )
@@ -37,7 +37,7 @@ class SgdScratch(NamedTuple):
     scores: Floats  # |A| for `naive`, else empty
 
     @classmethod
-    def sized(cls, dimensions: int, visit: int, scores: int = 0) -> SgdScratch:
+    def allocate(cls, dimensions: int, visit: int, scores: int = 0) -> SgdScratch:
         """Buffers for so many dimensions, labels of one image, and scores."""
         return cls(
             cache_aligned(1, dimensions, np.float32)[0],
@@ -51,11 +51,11 @@ class SgdScratch(NamedTuple):
 # A product of so much is taken to its logarithm before it could overflow.
 _FULL = 1e200
 
-SliceKernel = Callable[..., float]
+SgdKernel = Callable[..., float]
 
 
 @inline
-def add_features(features: Features, tables: Shared, image: int, vector: Floats) -> None:
+def add_features(features: Features, tables: SharedTables, image: int, vector: Floats) -> None:
     """v_i += x_i F."""
     for place in range(features.indptr[image], features.indptr[image + 1]):
         row, value = features.indices[place], features.values[place]
@@ -64,7 +64,7 @@ def add_features(features: Features, tables: Shared, image: int, vector: Floats)
 
 
 @inline
-def move_features(features: Features, tables: Shared, image: int, start: Floats, vector: Floats) -> None:
+def update_feature_map(features: Features, tables: SharedTables, image: int, start: Floats, vector: Floats) -> None:
     """F += x_i (v_i' - v_i) / |x_i|^2: the chain rule on what the visit did to v_i, free of the features' unit."""
     step_scale = features.step_scale[image]
     for place in range(features.indptr[image], features.indptr[image + 1]):
@@ -76,7 +76,7 @@ def move_features(features: Features, tables: Shared, image: int, start: Floats,
 @cache
 def sgd_kernel(
     dimensions: int, sampler: int, loss: int, has_ids: bool, has_features: bool, frozen: bool = False
-) -> SliceKernel:
+) -> SgdKernel:
     """The kernel of one combination. All six are constants to the compiler: a run-time k is a quarter slower.
 
     ``frozen`` trains the images' vectors alone, each image on a random state of its own at ``states[image]``.
@@ -93,7 +93,7 @@ def sgd_kernel(
     @kernel
     def train_slice(
         image_vectors: Floats,
-        tables: Shared,
+        tables: SharedTables,
         features: Features,
         pairs: Csr,
         images: NDArray[np.int64],
@@ -196,7 +196,7 @@ def sgd_kernel(
                     bias[negative] = shrink_bias * bias[negative] - reach_bias
 
             if has_features and not frozen:
-                move_features(features, tables, image, scratch.start, vector)
+                update_feature_map(features, tables, image, scratch.start, vector)
             if has_ids and has_features:
                 for f in range(dimensions):
                     image_vectors[image, f] += vector[f] - scratch.start[f]
@@ -209,7 +209,7 @@ def sgd_kernel(
 
 
 @kernel
-def merge_slices(table: Floats, copies: Floats, first: int, last: int) -> None:
+def merge_slice_updates(table: Floats, copies: Floats, first: int, last: int) -> None:
     """Rows ``first`` to ``last - 1``: what the slices changed is combined, in slice order, and all copies start anew.
 
     With d_s what slice s did to a row, the row moves by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2): changes that have

@@ -23,7 +23,7 @@ from vse_ens.kernels.arrays import (
     Features,
     Floats,
     Sampling,
-    Shared,
+    SharedTables,
     Step,
 )
 from vse_ens.kernels.jit import kernel, prefetch_row, source_version
@@ -42,7 +42,7 @@ class BatchGradients(NamedTuple):
     vectors: Floats  # draws x k: v_i as it was
 
     @classmethod
-    def sized(cls, draws: int, negatives: int, dimensions: int) -> BatchGradients:
+    def allocate(cls, draws: int, negatives: int, dimensions: int) -> BatchGradients:
         """Buffers for a batch of so many draws."""
         return cls(
             np.empty((draws, negatives + 1), np.int32),
@@ -68,7 +68,7 @@ def softmax_kernel(
     @kernel
     def compute_changes(
         image_vectors: Floats,
-        tables: Shared,
+        tables: SharedTables,
         features: Features,
         pairs: Csr,
         images: NDArray[np.int64],
@@ -171,7 +171,7 @@ def softmax_kernel(
 
 
 @kernel
-def apply_changes(tables: Shared, changes: BatchGradients, draws: int, step: Step, first: int, last: int) -> None:
+def apply_label_gradients(tables: SharedTables, changes: BatchGradients, draws: int, step: Step, first: int, last: int) -> None:
     """The second phase for label rows ``first`` to ``last - 1``: the batch's changes in order, decay on every touch."""
     labels, bias = tables.labels, tables.bias
     shrink = _ONE - step.learning_rate * step.regularization
@@ -196,8 +196,8 @@ def apply_changes(tables: Shared, changes: BatchGradients, draws: int, step: Ste
 
 
 @kernel
-def apply_moves(
-    tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int
+def apply_feature_gradients(
+    tables: SharedTables, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int
 ) -> None:
     """As `move_features`, for the images of a batch, feature rows ``first`` to ``last - 1`` only."""
     for visit in range(images.shape[0]):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.gram_ridge import add_rows
+from vse_ens.kernels.gram_ridge import add_weight_rows
 from vse_ens.kernels.jit import inline, kernel, source_version
-from vse_ens.kernels.ranks import CHUNK, LEFT_OUT, fill_keys, find_best, find_peaks, lead
+from vse_ens.kernels.ranks import CHUNK, EXCLUDED, argmax_key, chunk_maxima, top_n, write_sort_keys
 
 # e^x = 2^(whole + f): 2^f - 1 by a polynomial in f, right to 1e-7, gives the bits of the float's fraction.
 _FRACTION = tuple(np.float32(c) for c in (0.6931517388, 0.2401592716, 0.0558186749, 0.0089909968, 0.0018793178))
@@ -28,7 +28,7 @@ class Addends(NamedTuple):
     scale: np.float32
 
 
-class Best(NamedTuple):
+class TopK(NamedTuple):
     """What `lead_scores` fills in, a row an image."""
 
     labels: NDArray[np.int32]  # rows x top: best first, equal scores in the order of numbers; then -1
@@ -36,13 +36,13 @@ class Best(NamedTuple):
     log_totals: Floats  # rows: log of the sum of e^(score / its temperature) over all labels but the known ones
 
     @classmethod
-    def sized(cls, rows: int, top: int) -> Best:
+    def allocate(cls, rows: int, top: int) -> TopK:
         """Room for so many rows."""
         return cls(np.empty((rows, top), np.int32), np.empty((rows, top), np.float32), np.empty(rows, np.float32))
 
-    def part(self, rows: slice) -> Best:
+    def part(self, rows: slice) -> TopK:
         """Some rows, in the same memory."""
-        return Best(self.labels[rows], self.scores[rows], self.log_totals[rows])
+        return TopK(self.labels[rows], self.scores[rows], self.log_totals[rows])
 
 
 @inline
@@ -74,7 +74,7 @@ def _lead_scores() -> Callable[..., None]:
         known: Csr,
         denied: NDArray[np.int64],
         temperatures: Floats,
-        best: Best,
+        best: TopK,
     ) -> None:
         """The best labels of each row of ``scores``, but for its ``known`` ones and those ``denied`` to all; what is
         to be added to ``scores`` first is added there.
@@ -82,22 +82,22 @@ def _lead_scores() -> Callable[..., None]:
         version  # noqa: B018  # part of the cache key, see source_version
         labels, top = scores.shape[1], best.labels.shape[1]
         peaks = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
-        keys = np.full(peaks.shape[0] * CHUNK, LEFT_OUT, np.int32)
+        keys = np.full(peaks.shape[0] * CHUNK, EXCLUDED, np.int32)
         bits = scores.view(np.int32)
         for row in range(scores.shape[0]):
             own, has = scores[row], known.indices[known.indptr[row] : known.indptr[row + 1]]
             for a in range(labels):
                 own[a] += addends.bias[a]
             if addends.weights.shape[0]:
-                add_rows(own, has, addends.scale, addends.weights)
+                add_weight_rows(own, has, addends.scale, addends.weights)
             for place in range(has.shape[0]):
                 own[has[place]] = -np.inf
-            fill_keys(bits[row], keys)
-            find_peaks(keys, peaks)
-            first = find_best(keys, peaks)
+            write_sort_keys(bits[row], keys)
+            chunk_maxima(keys, peaks)
+            first = argmax_key(keys, peaks)
             for place in range(denied.shape[0]):
-                keys[denied[place]] = LEFT_OUT
-            lead(keys, peaks, best.labels[row])
+                keys[denied[place]] = EXCLUDED
+            top_n(keys, peaks, best.labels[row])
             for place in range(top):
                 label = best.labels[row, place]
                 best.scores[row, place] = -np.inf if label < 0 else own[label]

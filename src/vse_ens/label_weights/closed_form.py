@@ -17,7 +17,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.model.blas import one_thread
 
 
-def label_weights(gram: NDArray[np.float64], regularization: float) -> NDArray[np.float32]:
+def dense_label_weights(gram: NDArray[np.float64], regularization: float) -> NDArray[np.float32]:
     """B = I - P diag(1 / diag P) with P = (G + lambda I)^-1; the memory of ``gram``, G = X^T D X, is used up."""
     np.einsum("ii->i", gram)[:] += regularization
     inverse = invert_in_place(gram)
@@ -69,7 +69,7 @@ _TRIAL_LABELS = 1_024
 
 def refuse_unaffordable(labels: int, memory_limit: float, time_limit: float) -> None:
     """Refuse a label count that needs more than ``memory_limit`` gigabytes or ``time_limit`` seconds."""
-    gigabytes = memory_needed(labels)
+    gigabytes = ram_needed(labels)
     if gigabytes > memory_limit:
         _refuse(f"{gigabytes:,.1f} GB of memory", labels, f"memory_limit of {memory_limit:g} GB")
     if labels > _FEW_LABELS:
@@ -78,7 +78,7 @@ def refuse_unaffordable(labels: int, memory_limit: float, time_limit: float) -> 
             _refuse(f"{seconds:,.0f} seconds", labels, f"time_limit of {time_limit:g} seconds")
 
 
-def memory_needed(labels: int) -> float:
+def ram_needed(labels: int) -> float:
     """Gigabytes at the peak of fitting."""
     return _MATRICES * 8e-9 * labels**2
 

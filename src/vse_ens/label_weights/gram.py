@@ -17,7 +17,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.label_index import transpose
 from vse_ens.data.partition.store import Partition
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.gram_ridge import Sources, sum_rows
+from vse_ens.kernels.gram_ridge import WeightedPairs, gram_rows
 from vse_ens.run.pool import Payload, Pool, TaskFn
 from vse_ens.run.threads import Task, Workers
 
@@ -41,45 +41,45 @@ def size_weights(image_starts: NDArray[np.int64], labels: int, row_power: float)
     return weights
 
 
-def sources(settings: Payload) -> Sources:
+def weighted_pairs(settings: Payload) -> WeightedPairs:
     """The pairs and the ``size_weights`` that a bench is told of."""
-    pairs = both_ways(settings)
-    return Sources(pairs.by_image, pairs.by_label, fixed(settings["size_weights"]))
+    pairs = known_pairs(settings)
+    return WeightedPairs(pairs.by_image, pairs.by_label, read_only(settings["size_weights"]))
 
 
-def gram(data: Known, pool: Pool, row_power: float = 0.0) -> NDArray[np.float64]:
+def gram(data: PairSource, pool: Pool, row_power: float = 0.0) -> NDArray[np.float64]:
     """G = X^T D X, |A| x |A|: entry (a, b) sums the weights of the images that have both."""
     settings = pair_settings(data)
-    pairs = both_ways(settings)
+    pairs = known_pairs(settings)
     settings["size_weights"] = size_weights(pairs.by_image.indptr, pairs.labels, row_power)
     sums = np.empty((pairs.labels, pairs.labels))
     tasks = label_tasks(pairs.by_label.indptr)
-    for task, result in zip(tasks, pool.map(f"{__name__}.row_bench", settings, tasks), strict=True):
+    for task, result in zip(tasks, pool.map(f"{__name__}.gram_rows_task", settings, tasks), strict=True):
         sums[task["first"] : task["last"]] = result["rows"]
     return sums
 
 
-def row_bench(settings: Payload, workers: Workers) -> TaskFn:
+def gram_rows_task(settings: Payload, workers: Workers) -> TaskFn:
     """Makes rows of G."""
-    pairs = sources(settings)
+    pairs = weighted_pairs(settings)
     labels = len(pairs.by_label.indptr) - 1
 
     def rows(task: Payload) -> Payload:
         first, last = task["first"], task["last"]
         made = np.zeros((last - first, labels))
-        run_pieces(workers, first, last, lambda a, b: sum_rows(pairs, made[a - first : b - first], a, b))
+        map_ranges(workers, first, last, lambda a, b: gram_rows(pairs, made[a - first : b - first], a, b))
         return {"rows": made}
 
     return rows
 
 
-Known = Annotations | Partition
+PairSource = Annotations | Partition
 """Pairs in memory, or in a folder that all workers can open."""
 
 Number = TypeVar("Number", bound=np.generic)
 
 
-class BothWays(NamedTuple):
+class KnownPairs(NamedTuple):
     """The labels of every image, and the images of every label."""
 
     by_image: Csr
@@ -91,7 +91,7 @@ class BothWays(NamedTuple):
         return len(self.by_label.indptr) - 1
 
 
-def pair_settings(data: Known) -> dict[str, Any]:
+def pair_settings(data: PairSource) -> dict[str, Any]:
     """What a bench is told of the pairs: the arrays, or the folder whose files it is to map."""
     if isinstance(data, Partition):
         data.turn()
@@ -105,19 +105,19 @@ def pair_settings(data: Known) -> dict[str, Any]:
     }
 
 
-def both_ways(settings: Payload) -> BothWays:
+def known_pairs(settings: Payload) -> KnownPairs:
     """The pairs that `pair_settings` tells of."""
     if "folder" in settings:
         partition = Partition.open(settings["folder"])
         known, by_label = partition.known, partition.by_label
-        return BothWays(Csr(known.indptr, known.indices), Csr(*by_label))
-    return BothWays(
-        Csr(fixed(settings["indptr"]), fixed(settings["indices"])),
-        Csr(fixed(settings["by_label_indptr"]), fixed(settings["by_label_indices"])),
+        return KnownPairs(Csr(known.indptr, known.indices), Csr(*by_label))
+    return KnownPairs(
+        Csr(read_only(settings["indptr"]), read_only(settings["indices"])),
+        Csr(read_only(settings["by_label_indptr"]), read_only(settings["by_label_indices"])),
     )
 
 
-def fixed(array: NDArray[Number]) -> NDArray[Number]:
+def read_only(array: NDArray[Number]) -> NDArray[Number]:
     """The same memory, not to be written to.
 
     An array from another process or a file cannot be written to, and a kernel is compiled anew for such arrays: if all
@@ -149,7 +149,7 @@ def label_tasks(label_starts: NDArray[np.int64]) -> list[Payload]:
     return tasks
 
 
-def run_pieces(workers: Workers, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
+def map_ranges(workers: Workers, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
     """The results of ``work`` on a few labels at a time, or on all where there is one thread; in their order."""
     step = _PIECE if workers.count > 1 else max(last - first, 1)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
-from vse_ens.label_weights.closed_form import BLOCK, label_weights, memory_needed
-from vse_ens.label_weights.gram import Known, gram
-from vse_ens.label_weights.sparse import MOST_SUMS, partner_memory
+from vse_ens.label_weights.closed_form import BLOCK, dense_label_weights, ram_needed
+from vse_ens.label_weights.gram import PairSource, gram
+from vse_ens.label_weights.sparse import MOST_SUMS, sparse_label_weights
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 
@@ -33,7 +33,7 @@ _BYTES_A_WEIGHT = 12
 
 
 def learn_label_weights(
-    data: Known,
+    data: PairSource,
     regularization: float,
     pool: Pool,
     *,
@@ -50,8 +50,8 @@ def learn_label_weights(
         raise ConfigError(f"regularization of the memory must be a number above 0, got {regularization!r}")
     labels = data.counts.labels if isinstance(data, Partition) else len(data.labels)
     if labels <= dense_labels:
-        return LabelWeights(label_weights(gram(data, pool, row_power), regularization))
-    return partner_memory(data, regularization, support, pool, row_power=row_power)
+        return LabelWeights(dense_label_weights(gram(data, pool, row_power), regularization))
+    return sparse_label_weights(data, regularization, support, pool, row_power=row_power)
 
 
 def learning_bytes(labels: int, pairs: int, meetings: int) -> int:
@@ -61,7 +61,7 @@ def learning_bytes(labels: int, pairs: int, meetings: int) -> int:
     """
     turned = _BYTES_A_PAIR * pairs + min(_BYTES_OF_A_BLOCK, 16 * pairs)
     if labels <= DENSE_LABELS:
-        return int(1e9 * memory_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + turned
+        return int(1e9 * ram_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + turned
     sums = 12 * min(MOST_SUMS, labels * (labels - 1) // 2, meetings)
     places = labels * SUPPORT
     return sums + _BYTES_A_PLACE * places + _BYTES_A_WEIGHT * min(places, meetings) + turned

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
-from vse_ens.kernels.gram_ridge import SharedSums, Supports, find_supports, solve_supports, sum_labels, turn_weights
+from vse_ens.kernels.gram_ridge import PairSums, Supports, find_supports, gram_diagonal, solve_supports, supports_to_csr
 from vse_ens.label_weights.gram import (
-    Known,
-    both_ways,
-    fixed,
+    PairSource,
+    known_pairs,
     label_tasks,
+    map_ranges,
     pair_settings,
-    run_pieces,
+    read_only,
     size_weights,
-    sources,
+    weighted_pairs,
 )
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Payload, Pool, TaskFn
@@ -35,8 +35,8 @@ of one support, and makes both count for less; what is in a support, and how oft
 question, is always exact."""
 
 
-def partner_memory(
-    data: Known,
+def sparse_label_weights(
+    data: PairSource,
     regularization: float,
     support: int,
     pool: Pool,
@@ -46,11 +46,11 @@ def partner_memory(
 ) -> LabelWeights:
     """B with at most ``support`` weights a column; time grows with |A| support^2, memory with |A| support."""
     settings = pair_settings(data)
-    pairs = both_ways(settings)
+    pairs = known_pairs(settings)
     labels = pairs.labels
     weights_by_size = size_weights(pairs.by_image.indptr, labels, row_power)
     diagonal, meetings = np.zeros(labels), np.zeros(labels, np.int64)
-    sum_labels(pairs.by_image, weights_by_size, diagonal, meetings)
+    gram_diagonal(pairs.by_image, weights_by_size, diagonal, meetings)
     ranks = np.empty(labels, np.int32)
     ranks[np.argsort(-diagonal, kind="stable")] = np.arange(labels)
 
@@ -66,7 +66,7 @@ def partner_memory(
 
 def _found(
     pool: Pool, settings: Payload, tasks: list[Payload], room: NDArray[np.int64], width: int
-) -> tuple[Supports, SharedSums]:
+) -> tuple[Supports, PairSums]:
     """The supports and the shared sums of all labels, the lists of these one right after another."""
     labels = len(room)
     supports = Supports(
@@ -87,7 +87,7 @@ def _found(
         partners[filled:end], values[filled:end] = result["shared_labels"], result["shared_values"]
         filled = end
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    return supports, SharedSums(starts, sizes, partners[:filled], values[:filled], left_out)
+    return supports, PairSums(starts, sizes, partners[:filled], values[:filled], left_out)
 
 
 def _solved(pool: Pool, settings: Payload, tasks: list[Payload], supports: Supports) -> NDArray[np.float32]:
@@ -125,18 +125,18 @@ def _by_known_label(supports: Supports, weights: NDArray[np.float32]) -> LabelWe
     sizes = np.bincount(supports.labels[filled], minlength=labels)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     memory = LabelWeights(np.empty(indptr[-1], np.float32), indptr, np.empty(indptr[-1], np.int32))
-    turn_weights(supports, weights, indptr[:-1].copy(), memory.indices, memory.values)
+    supports_to_csr(supports, weights, indptr[:-1].copy(), memory.indices, memory.values)
     return memory
 
 
-FINDING = f"{__name__}.finding_bench"
-SOLVING = f"{__name__}.solving_bench"
+FINDING = f"{__name__}.find_supports_task"
+SOLVING = f"{__name__}.solve_supports_task"
 
 
-def finding_bench(settings: Payload, workers: Workers) -> TaskFn:
+def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
     """Finds the supports of labels, and those of their sums that are shared."""
-    pairs = sources(settings)
-    diagonal, ranks = fixed(settings["diagonal"]), fixed(settings["ranks"])
+    pairs = weighted_pairs(settings)
+    diagonal, ranks = read_only(settings["diagonal"]), read_only(settings["ranks"])
     width, regularization = settings["width"], settings["regularization"]
 
     def find(task: Payload) -> Payload:
@@ -144,7 +144,7 @@ def finding_bench(settings: Payload, workers: Workers) -> TaskFn:
         labels = last - first
         starts = np.concatenate([[0], np.cumsum(task["room"])])
         supports = Supports(np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width)))
-        shared = SharedSums(
+        shared = PairSums(
             starts,
             np.empty(labels, np.int32),
             np.empty(starts[-1], np.int32),
@@ -159,7 +159,7 @@ def finding_bench(settings: Payload, workers: Workers) -> TaskFn:
             )
             find_supports(pairs, diagonal, ranks, regularization, supports.of(own), sums, start, end)
 
-        run_pieces(workers, first, last, find_some)
+        map_ranges(workers, first, last, find_some)
         filled = [slice(start, start + size) for start, size in zip(starts[:-1], shared.sizes, strict=True)]
         return {
             **supports._asdict(),
@@ -172,20 +172,20 @@ def finding_bench(settings: Payload, workers: Workers) -> TaskFn:
     return find
 
 
-def solving_bench(settings: Payload, workers: Workers) -> TaskFn:
+def solve_supports_task(settings: Payload, workers: Workers) -> TaskFn:
     """Solves for the weights of supports, given the shared sums of all labels."""
-    diagonal, ranks, regularization = fixed(settings["diagonal"]), fixed(settings["ranks"]), settings["regularization"]
-    shared = SharedSums(*(fixed(settings[name]) for name in SharedSums._fields))
+    diagonal, ranks, regularization = read_only(settings["diagonal"]), read_only(settings["ranks"]), settings["regularization"]
+    shared = PairSums(*(read_only(settings[name]) for name in PairSums._fields))
 
     def solve(task: Payload) -> Payload:
-        supports = Supports(*(fixed(task[name]) for name in Supports._fields))
+        supports = Supports(*(read_only(task[name]) for name in Supports._fields))
         weights = np.empty(supports.labels.shape, np.float32)
 
         def solve_some(start: int, end: int) -> int:
             some = slice(start, end)
             return solve_supports(supports.of(some), diagonal, ranks, shared, regularization, weights[some])
 
-        failed = run_pieces(workers, 0, len(weights), solve_some)
+        failed = map_ranges(workers, 0, len(weights), solve_some)
         return {"weights": weights, "failed": sum(failed)}
 
     return solve

@@ -20,7 +20,7 @@ import numpy as np
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import MissingPartError, ModelError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.gram_ridge import turn_pairs
+from vse_ens.kernels.gram_ridge import transpose_pairs
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.search import Found, ImageSearch, Numbers, Query
 from vse_ens.storage.atomic import replace_files
@@ -102,8 +102,8 @@ class ImageIndex:
         return np.asarray(self.graph.search(query.astype(np.float32), count).keys).astype(np.int64)
 
     def _spoken_for(self, wanted: Numbers, count: int, tagged: bool) -> Numbers:
-        memory = self.search.model.memory
-        if memory is None or not self.search.model.memory_weight:
+        memory = self.search.model.label_weights
+        if memory is None or not self.search.model.label_weights_scale:
             return np.empty(0, np.int64)
         told = np.sum([memory.weights_of(int(label)) for label in wanted], axis=0)
         speakers = np.argsort(-told, kind="stable")[:_SPEAKERS]
@@ -122,7 +122,7 @@ class ImageIndex:
         known = self.search.known
         indptr = np.concatenate([[0], np.cumsum(known.images_per_label)])
         images = np.empty(known.pairs, np.int32)
-        turn_pairs(Csr(known.indptr, known.indices), indptr[:-1].copy(), images)
+        transpose_pairs(Csr(known.indptr, known.indices), indptr[:-1].copy(), images)
         return Csr(indptr, images)
 
 

@@ -34,7 +34,7 @@ class Embeddings:
     # What follows belongs to the context tower and has no entries without it.
     input_vectors: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
     """(|A| + combinations) x k: what every label, and every combination of two, says of an image that has it."""
-    combinations: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2), np.int32))
+    label_pairs: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2), np.int32))
     """The label pairs that have an input vector of their own, the most common first; a < b."""
     label_squares: Floats = field(default_factory=_nothing)
     """|A|: the sums of squared slopes by which steps shrink; training that goes on later needs them."""
@@ -54,7 +54,7 @@ class Embeddings:
     def label_pair_table(self) -> LabelPairs:
         """The combinations as kernels take them."""
 
-        return label_pair_table(self.combinations, len(self.label_vectors))
+        return label_pair_table(self.label_pairs, len(self.label_vectors))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as they are saved."""
@@ -85,7 +85,7 @@ class Embeddings:
             fit(self.image_vectors),
             fit(self.feature_map),
             fit(self.input_vectors),
-            self.combinations.copy(),
+            self.label_pairs.copy(),
             self.label_squares.copy(),
             self.input_squares.copy(),
         )

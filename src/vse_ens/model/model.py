@@ -20,8 +20,8 @@ class Model:
     """s_i(a) = v_i . v_a + b_a + weight x what the image's known labels say of a by counts."""
 
     embeddings: Embeddings
-    memory: LabelWeights | None = None
-    memory_weight: float = 0.0
+    label_weights: LabelWeights | None = None
+    label_weights_scale: float = 0.0
 
     def scores(self, images: NDArray[np.integer], known: Annotations, features: Any = None) -> Floats:
         """Scores of all labels, a row for each image; ``known`` are the labels the images are known to have."""
@@ -31,14 +31,14 @@ class Model:
     def scores_of(self, vectors: Floats, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
         """The same by vector and known labels, in CSR form: for images of which nothing else is known."""
         scores = self.embeddings.scores(vectors)
-        self.add_memory(indptr, indices, scores)
+        self.add_label_weights(indptr, indices, scores)
         return scores
 
-    def add_memory(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], scores: Floats) -> None:
+    def add_label_weights(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], scores: Floats) -> None:
         """Add what the memory says to rows of ``scores``, by their known labels in CSR form."""
-        if self.memory is not None and self.memory_weight:
-            scales = np.full(len(scores), self.memory_weight, np.float32)
-            self.memory.add_scores(Csr(indptr, indices), scales, scores)
+        if self.label_weights is not None and self.label_weights_scale:
+            scales = np.full(len(scores), self.label_weights_scale, np.float32)
+            self.label_weights.add_scores(Csr(indptr, indices), scales, scores)
 
     def settled(self, features: Any = None) -> Model:
         """After training: a model that needs no features to score the images it knows."""
@@ -46,9 +46,9 @@ class Model:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as they are saved."""
-        return self.embeddings.arrays() | (self.memory.arrays() if self.memory else {})
+        return self.embeddings.arrays() | (self.label_weights.arrays() if self.label_weights else {})
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], memory_weight: float = 0.0) -> Model:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], label_weights_scale: float = 0.0) -> Model:
         """From arrays by name, as `arrays` gives them."""
-        return cls(Embeddings.from_arrays(arrays), LabelWeights.from_arrays(arrays), memory_weight)
+        return cls(Embeddings.from_arrays(arrays), LabelWeights.from_arrays(arrays), label_weights_scale)

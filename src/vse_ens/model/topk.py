@@ -22,7 +22,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.topk import Addends, Best, topk_scores
+from vse_ens.kernels.topk import Addends, TopK, topk_scores
 from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
@@ -124,9 +124,9 @@ class TopKScorer:
         self._run = run
         self._rows = MANY if 4 * labels * MANY <= _MOST_BYTES else FEW
         # A dense memory is added while a row of scores is at hand, a sparse one by itself.
-        dense = model.memory is not None and model.memory.is_dense and model.memory_weight
-        weights = model.memory.values if model.memory is not None and dense else np.empty((0, 0), np.float32)
-        self._addends = Addends(model.embeddings.label_bias, weights, np.float32(model.memory_weight))
+        dense = model.label_weights is not None and model.label_weights.is_dense and model.label_weights_scale
+        weights = model.label_weights.values if model.label_weights is not None and dense else np.empty((0, 0), np.float32)
+        self._addends = Addends(model.embeddings.label_bias, weights, np.float32(model.label_weights_scale))
 
     def of_images(self, known: Annotations, images: NDArray[np.int64] | None = None) -> Iterator[Suggestions]:
         """For images by number, or all; block by block, in their order."""
@@ -144,7 +144,7 @@ class TopKScorer:
         size = _TASKS * self._rows
         for first in range(0, len(images), size):
             block = images[first : first + size]
-            found = Best.sized(len(block), self._top)
+            found = TopK.allocate(len(block), self._top)
             tasks = [
                 _task(self._suggest, block[part], vectors, known, found.part(part))
                 for part in _parts(len(block), self._rows)
@@ -154,12 +154,12 @@ class TopKScorer:
             yield Suggestions(block, *found)
 
     def _suggest(
-        self, images: NDArray[np.int64], vectors: Callable[[NDArray[np.int64]], Floats], known: Csr, found: Best
+        self, images: NDArray[np.int64], vectors: Callable[[NDArray[np.int64]], Floats], known: Csr, found: TopK
     ) -> None:
         scores = row_products(vectors(images), self._model.embeddings.label_vectors)
         rows = take_rows(*known, images)
         if not len(self._addends.weights):
-            self._model.add_memory(*rows, scores)
+            self._model.add_label_weights(*rows, scores)
         temperatures = self._temperature(np.diff(rows.indptr))
         topk_scores(scores, self._addends, Csr(*rows), self._denied, temperatures, found)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vse_ens.errors import ModelError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.gram_ridge import add_dense, add_sparse
+from vse_ens.kernels.gram_ridge import add_dense_weights, add_sparse_weights
 from vse_ens.model.embeddings import Floats
 
 
@@ -68,9 +68,9 @@ class LabelWeights:
     def add_scores(self, known: Csr, scales: Floats, scores: Floats) -> None:
         """Add scales[i] sum_b B[b, :] over the known labels b of image i to row i of ``scores``."""
         if self.is_dense:
-            add_dense(known, scales, self.values, scores)
+            add_dense_weights(known, scales, self.values, scores)
         else:
-            add_sparse(known, scales, self.indptr, self.indices, self.values, scores)
+            add_sparse_weights(known, scales, self.indptr, self.indices, self.values, scores)
 
     def weights_between(self, labels: NDArray[np.integer], label: int) -> Floats:
         """B[b, label] of each b of ``labels``: how much each of these speaks for ``label``."""

@@ -39,18 +39,18 @@ class ShardWorker(Protocol):
     def keeps_state(self) -> bool:
         """Whether what a part does depends on what it did before."""
 
-    def add(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, part: int, arguments: Payload) -> None:
         """Take in a part."""
 
-    def run(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         """Work on a part from what all parts share, in pieces: of every piece what is to be merged with that of the
         other parts, and a report.
         """
 
-    def save(self, part: int, arguments: Payload) -> Payload:
+    def save_shard(self, part: int, arguments: Payload) -> Payload:
         """The state of a part, or where it was put: what `load` takes. Nothing where it has none."""
 
-    def load(self, part: int, state: Payload) -> None:
+    def load_shard(self, part: int, state: Payload) -> None:
         """Set a part back to a saved state."""
 
 
@@ -60,7 +60,7 @@ class WorkerTiming:
 
     name: str
     parts: tuple[int, ...]
-    amount: float
+    total_amount: float
     """How much its parts say they did: the sum of ``amount`` in their reports."""
     computing: float
     moving: float
@@ -102,17 +102,17 @@ class MergeSpec:
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundResult:
     """What a round of all parts gave."""
 
     merged: Payload
     reports: list[Payload]
     """Of every part, in order."""
-    shares: tuple[WorkerTiming, ...] = ()
+    timings: tuple[WorkerTiming, ...] = ()
     """Of every worker."""
 
 
-def amount(reports: Iterable[Payload]) -> float:
+def total_amount(reports: Iterable[Payload]) -> float:
     """How much some parts did, by what they say."""
     return sum(float(report.get("amount", 0.0)) for report in reports)
 
@@ -123,7 +123,7 @@ class Pool(Protocol):
     def open(self, factory: str, settings: Payload, parts: Sequence[Payload]) -> None:
         """Make workshops and share out the parts; what was open before is closed."""
 
-    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> Round:
+    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> RoundResult:
         """Run every part once and merge the results two at a time."""
 
     def save(self, arguments: Payload) -> Iterator[Payload]:
@@ -157,10 +157,10 @@ class LocalPool:
         """Make a workshop of all parts."""
         workshop: ShardWorker = resolve(factory)(settings, self._workers)
         for part, arguments in enumerate(parts):
-            workshop.add(part, arguments)
+            workshop.add_shard(part, arguments)
         self._workshop, self._parts = workshop, len(parts)
 
-    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> Round:
+    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> RoundResult:
         """Run the parts in turn, each merged as soon as it is done."""
         began = time.perf_counter()
         workshop = self._open
@@ -168,18 +168,18 @@ class LocalPool:
 
         def results() -> Iterator[Payload]:
             for part in range(self._parts):
-                (result,), report = workshop.run(part, merging.pieces(shared, 1), arguments)
+                (result,), report = workshop.run_shard(part, merging.pieces(shared, 1), arguments)
                 reports.append(report)
                 yield result
 
-        merged = merge_in_tree(results(), resolve(merging.merge))
+        merged = tree_reduce(results(), resolve(merging.merge))
         seconds = time.perf_counter() - began
-        everything = WorkerTiming("this process", tuple(range(self._parts)), amount(reports), seconds, 0.0, 0.0)
-        return Round(merged, reports, (everything,))
+        everything = WorkerTiming("this process", tuple(range(self._parts)), total_amount(reports), seconds, 0.0, 0.0)
+        return RoundResult(merged, reports, (everything,))
 
     def save(self, arguments: Payload) -> Iterator[Payload]:
         """The states of all parts, in order."""
-        return (self._open.save(part, arguments) for part in range(self._parts))
+        return (self._open.save_shard(part, arguments) for part in range(self._parts))
 
     def map(self, factory: str, settings: Payload, tasks: Sequence[Payload]) -> Iterator[Payload]:
         """The results of tasks, one after another, each on all threads."""
@@ -200,7 +200,7 @@ class LocalPool:
 T = TypeVar("T")
 
 
-def merge_in_tree(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
+def tree_reduce(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
     """Neighbours first, then neighbouring pairs, and so on; what is left over joins at the end, from the right.
 
     Sums of floating-point numbers depend on their order, which here depends on the number of results alone. They may
@@ -217,7 +217,7 @@ def merge_in_tree(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
 
 
 @contextmanager
-def pool_for(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
+def open_pool(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
     """The workers of a cluster, until the block ends; None where the work is to be done in this process.
 
     ``cluster`` is its kind, ``"ray"``; ``address`` that of a running one, else one is started on this machine.

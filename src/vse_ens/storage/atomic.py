@@ -1,53 +1,230 @@
-"""Files that are written whole or not at all.
+"""Atomic writes: a reader sees the old file or directory or the new one, never a part of it.
 
-Folders that appear when they are complete.
+New contents are written to a hidden neighbour, flushed to disk and renamed. If the block that writes them raises, the
+neighbour is removed and the old contents stay. For ``model`` these neighbours are possible; a killed process leaves
+them behind, and the next write removes them:
+
+    .model.partial    the contents being written; after a directory was exchanged, the old contents
+    .model.lock       directories only: locked by the process that writes, by flock, which ends with the process
+    .model.replaced   directories only: the old contents, on file systems that cannot exchange two directories
+
+An `OSError` in the block becomes a `DataError` that names the path and the reason.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
+import json
+import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from vse_ens.errors import DataError
+
+LOCK_SECONDS = 60.0
+"""The longest wait for another process that writes the same directory."""
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_EXCHANGE_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file by ``content``."""
+    with open_atomic(path) as file:
+        file.write(content)
+
+
+def write_text(path: Path, text: str, *, errors: str = "strict") -> None:
+    """Replace a file by ``text`` in UTF-8; ``errors`` is as in `str.encode`."""
+    write_bytes(path, text.encode("utf-8", errors))
+
+
+def write_json(path: Path, value: Any, *, indent: int = 2) -> None:
+    """Replace a file by a JSON document in UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    # A lone surrogate, which UTF-8 cannot encode, becomes a JSON escape.
+    write_text(path, text, errors="backslashreplace")
+
+
+@contextmanager
+def open_atomic(path: Path) -> Iterator[BinaryIO]:
+    """Open a binary file for writing that replaces ``path`` at the end of the block."""
+    with replace_file(path) as partial, partial.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file that replaces ``path`` at the end of the block."""
+    with replace_files(path) as (partial,):
+        yield partial
 
 
 @contextmanager
 def replace_files(*paths: Path) -> Iterator[list[Path]]:
-    """Give a hidden neighbour of each path to write to; when the block ends well, these take the paths' places.
+    """Yield the paths of temporary files that replace ``paths``, all or none, at the end of the block.
 
-    Otherwise they are removed, and what was there stays.
+    Missing parent directories are created.
     """
-    partial = [path.with_name(f".{path.name}.partial") for path in paths]
-    try:
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        yield partial
-        for written, path in zip(partial, paths, strict=True):
-            written.replace(path)
-    except OSError as error:
-        raise DataError(
-            f"{' and '.join(map(str, paths))} could not be written: {error.strerror or error}; "
-            "see to that or choose another place"
-        ) from error
-    finally:
-        for written in partial:
-            with suppress(OSError):  # its folder may not be one
-                written.unlink(missing_ok=True)
+    partials = [_neighbour(path, "partial") for path in paths]
+    with _error_sentence(DataError, *paths):
+        try:
+            for path in paths:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            yield partials
+            for partial in partials:
+                _sync(partial)
+            for partial, path in zip(partials, paths, strict=True):
+                partial.replace(path)
+            for parent in {path.parent for path in paths}:
+                sync_dir(parent)
+        finally:
+            for partial in partials:
+                with suppress(OSError):  # the parent may be a file
+                    partial.unlink(missing_ok=True)
 
 
 @contextmanager
-def replace_dir_whole(folder: Path) -> Iterator[Path]:
-    """A folder to fill; at the end of the block it takes the place of what had the name, unless there was an error."""
-    draft = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(draft, ignore_errors=True)
+def replace_dir(
+    path: Path, *, check: Callable[[Path], None] | None = None, error: type[DataError] = DataError
+) -> Iterator[Path]:
+    """Yield an empty directory that replaces ``path`` at the end of the block.
+
+    The old directory is removed only after the new one has its name. ``check`` is called with an existing ``path`` and
+    raises if it must not be replaced. Only one process writes a directory at a time; a second one waits.
+    """
+    with _error_sentence(error, path):
+        path = path.resolve()  # a link to a directory stays a link
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial, replaced = _neighbour(path, "partial"), replaced_name(path)
+        with _locked(path, error):
+            _clean_up(path, partial, replaced)
+            if path.exists():
+                if check is not None:
+                    check(path)
+                if not path.is_dir():
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+            partial.mkdir()
+            try:
+                yield partial
+                _sync_tree(partial)
+                _put_in_place(partial, path, replaced)
+                sync_dir(path.parent)
+            finally:
+                _clean_up(path, partial, replaced)
+
+
+def replaced_name(path: Path) -> Path:
+    """Return where the complete old directory is if a writer died between two renames and ``path`` does not exist."""
+    return _neighbour(path, "replaced")
+
+
+def sync_dir(folder: Path) -> None:
+    """Flush the names in a directory to disk, so that they survive a power failure."""
+    _sync(folder, os.O_DIRECTORY)
+
+
+def _neighbour(path: Path, suffix: str) -> Path:
+    return path.with_name(f".{path.name}.{suffix}")
+
+
+@contextmanager
+def _error_sentence(error: type[DataError], *paths: Path) -> Iterator[None]:
     try:
-        draft.mkdir(parents=True)
-        yield draft
-        shutil.rmtree(folder, ignore_errors=True)
-        draft.replace(folder)
-    except OSError as error:
-        raise DataError(f"{folder} could not be written: {error.strerror or error}") from error
+        yield
+    except OSError as cause:
+        names = " and ".join(map(str, paths))
+        raise error(
+            f"{names} could not be written: {cause.strerror or cause}; correct this or choose another path"
+        ) from cause
+
+
+def _sync(path: Path, flags: int = 0) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
+    try:
+        os.fsync(descriptor)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _sync_tree(folder: Path) -> None:
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir():
+            _sync_tree(entry)
+        else:
+            _sync(entry)
+    sync_dir(folder)
+
+
+def _put_in_place(partial: Path, path: Path, replaced: Path) -> None:
+    if not path.exists():
+        partial.rename(path)
+    elif not _exchange(partial, path):
+        path.rename(replaced)
+        partial.rename(path)
+
+
+def _clean_up(path: Path, partial: Path, replaced: Path) -> None:
+    """Undo a replacement that ended between its two renames, and remove the remains of any other."""
+    if replaced.exists() and not path.exists():
+        replaced.rename(path)
+    for remains in (partial, replaced):
+        # If the remains cannot be removed, the mkdir of the next write names them.
+        with suppress(OSError):
+            shutil.rmtree(remains)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two directories in one step; return False if the system cannot do this."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # not Linux, or a C library older than 2018
+        return False
+    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _EXCHANGE_UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), str(other))
+
+
+@contextmanager
+def _locked(path: Path, error: type[DataError]) -> Iterator[None]:
+    """Hold the lock file beside ``path``, and remove it at the end."""
+    lock = _neighbour(path, "lock")
+    deadline = time.monotonic() + LOCK_SECONDS
+    while (descriptor := _try_lock(lock)) is None:
+        if time.monotonic() > deadline:
+            raise error(
+                f"another process has been writing {path} for {LOCK_SECONDS:g} seconds; "
+                f"wait for it or choose another --out"
+            )
+        time.sleep(0.02)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _try_lock(lock: Path) -> int | None:
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The last holder removes the file before it releases the lock: a lock on a removed file excludes nobody.
+        if os.path.samestat(os.fstat(descriptor), lock.stat()):
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None

@@ -18,7 +18,7 @@ def resolve_auto(config: Config, data: Annotations) -> Config:
     chosen: dict[str, float] = {}
     if config.rank_scale == 0.0:
         chosen["rank_scale"] = round(min(_MOST_OF_LABELS, _RANK_DEPTH / max(len(data.labels), 1)), 4)
-    if config.combinations < 0:
+    if config.label_pairs < 0:
         few = config.has_context and data.pairs <= _MOST_LABELS_AN_IMAGE * len(data.images)
-        chosen["combinations"] = _MOST_COMBINATIONS if few else 0
+        chosen["label_pairs"] = _MOST_COMBINATIONS if few else 0
     return config.override(**chosen)

@@ -19,7 +19,7 @@ class Course(Protocol):
     """Trains embeddings in place, epoch by epoch, round by round."""
 
     @property
-    def shares(self) -> tuple[WorkerTiming, ...]:
+    def timings(self) -> tuple[WorkerTiming, ...]:
         """How each worker of a cluster spent the last round."""
 
     def begin(self, epoch: int) -> int:
@@ -35,7 +35,7 @@ class Course(Protocol):
 class SerialCourse:
     """One engine, all images."""
 
-    shares: tuple[WorkerTiming, ...] = ()
+    timings: tuple[WorkerTiming, ...] = ()
 
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         self._config = config

@@ -64,7 +64,7 @@ class FoldIn:
         labels, self._width = self._tables.labels.shape
         self._sampling = make_sampling(config, known, self._width)
         if config.sampler == "vse-ens":
-            rank_factors(self._tables, self._sampling, 0, self._width + 1, RankScratch.sized(labels))
+            rank_factors(self._tables, self._sampling, 0, self._width + 1, RankScratch.allocate(labels))
         nothing = np.empty(0, np.float32)
         self._features = Features(np.zeros(1, np.int64), np.empty(0, np.int32), nothing, nothing)
         self._step = Step(
@@ -118,7 +118,7 @@ class FoldIn:
         def visit(first: int, _worker: int) -> None:
             images = np.repeat(np.arange(first, min(first + _PIECE, len(walk.vectors))), visits)
             scores = len(self._tables.labels) if self._config.sampler == "naive" else 0
-            train(walk, images, SgdScratch.sized(self._width, most, scores))
+            train(walk, images, SgdScratch.allocate(self._width, most, scores))
 
         self._workers.run([partial(visit, first) for first in range(0, len(walk.vectors), _PIECE)])
 
@@ -146,7 +146,7 @@ class FoldIn:
             walk.pairs,
             images,
             0,
-            BatchGradients.sized(1, self._config.negatives, self._width),
+            BatchGradients.allocate(1, self._config.negatives, self._width),
             np.empty((0, self._width), np.float32),
             self._sampling,
             self._step,

@@ -107,7 +107,7 @@ def _input_rows(
     def keys(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
         return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1].astype(np.int64)
 
-    _, theirs, ours = np.intersect1d(keys(labels[old.combinations]), keys(grown.combinations), return_indices=True)
+    _, theirs, ours = np.intersect1d(keys(labels[old.label_pairs]), keys(grown.label_pairs), return_indices=True)
     return (
         np.concatenate([labels, len(grown.label_vectors) + ours]),
         np.concatenate([np.arange(len(labels)), len(labels) + theirs]),

@@ -73,8 +73,8 @@ class InMemory:
 
     def start(self, config: Config, pool: Pool) -> Embeddings:
         """All that is trained."""
-        combinations = frequent_label_pairs(self.known, config.combinations, pool) if config.has_context else None
-        return padded(initial_embeddings(config, self.known, combinations))
+        label_pairs = frequent_label_pairs(self.known, config.label_pairs, pool) if config.has_context else None
+        return padded(initial_embeddings(config, self.known, label_pairs))
 
     def home(self, config: Config) -> Home:
         """In the embeddings."""

@@ -28,7 +28,7 @@ class Progress:
     """What the epoch did so far."""
     report: EpochReport | None
     """The epoch's report, where this round was its last."""
-    shares: tuple[WorkerTiming, ...] = ()
+    timings: tuple[WorkerTiming, ...] = ()
     """Of a training by shards: how each worker spent the round, and how many draws it made (``amount``)."""
 
 

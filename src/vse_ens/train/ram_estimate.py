@@ -195,7 +195,7 @@ class RamModel:
 
     @cached_property
     def _combination_table(self) -> LabelPairs:
-        most = self._config.combinations if self._config.has_context else 0
+        most = self._config.label_pairs if self._config.has_context else 0
         return label_pair_table(frequent_label_pairs(self._data, most), self._labels)
 
     @cached_property
@@ -233,11 +233,11 @@ class RamModel:
 
     @cached_property
     def _memory_held(self) -> int:
-        return held_bytes(self._labels, self._meetings) if self._config.label_memory else 0
+        return held_bytes(self._labels, self._meetings) if self._config.label_weights else 0
 
     @cached_property
     def _memory_learnt(self) -> int:
-        if not self._config.label_memory:
+        if not self._config.label_weights:
             return 0
         return learning_bytes(self._labels, self._data.pairs, self._meetings)
 
@@ -250,7 +250,7 @@ class RamModel:
         parts = {"features": self._features, "slice copies": 0, "rankings": 0}
         if config.sampler == "vse-ens":
             place = 2 if self._labels <= np.iinfo(np.uint16).max + 1 else 4
-            rank_scratch = self._workers * _nbytes(RankScratch.sized(self._labels))
+            rank_scratch = self._workers * _nbytes(RankScratch.allocate(self._labels))
             parts["rankings"] = (place * (self._width + 1) + 8) * self._labels + rank_scratch
         if schedule.slices > 1:
             parts["slice copies"] = schedule.slices * (self._tables["label vectors"] + self._tables["feature map"])
@@ -258,7 +258,7 @@ class RamModel:
         draws = 2 * schedule.batch + self._longest
         parts["batch buffers"] = draws * self._draw
         if config.has_context:
-            scratch = ContextScratch.sized(self._width, self._longest, self._combinations > 0)
+            scratch = ContextScratch.allocate(self._width, self._longest, self._combinations > 0)
             parts["batch buffers"] += self._workers * _nbytes(scratch)
         return parts if config.shards == 1 else self._sharded(parts)
 
@@ -282,11 +282,11 @@ class RamModel:
         moves = 4 * self._width if self._has_features else 0
         if config.has_context:
             # A label is an input, and has so many of the image's combinations.
-            combined = min(self._combination_table.share, self._longest // 2) if self._combinations else 0
-            changes = ContextGradients.sized(1, 1, 1 + combined, 0, negatives, self._width)
+            combined = min(self._combination_table.pairs_per_label, self._longest // 2) if self._combinations else 0
+            changes = ContextGradients.allocate(1, 1, 1 + combined, 0, negatives, self._width)
             return _nbytes(changes) + gathered + moves
         if config.loss == "softmax":
-            return _nbytes(BatchGradients.sized(1, negatives, self._width)) + gathered + moves
+            return _nbytes(BatchGradients.allocate(1, negatives, self._width)) + gathered + moves
         return 0
 
     @property

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
-from vse_ens.run.pool import pool_for
+from vse_ens.run.pool import open_pool
 from vse_ens.train.ram_estimate import check_ram
 from vse_ens.train.sharded.backend import Parted
 from vse_ens.train.trainer import Trainer
@@ -27,7 +27,7 @@ def trainer_for(
     ``workers`` are those of the cluster, where there is one: what is done here then takes all cores. What is made of a
     partition on the way is kept beside it, in the folder ``training``.
     """
-    with pool_for(cluster, address, workers) as pool:
+    with open_pool(cluster, address, workers) as pool:
         workers = None if pool else workers
         if isinstance(data, Partition):
             yield Trainer(config, Parted(data, data.folder.with_name("training")), workers, pool)

@@ -14,7 +14,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.features.matrix import plain_features, squared_lengths
 from vse_ens.errors import ConfigError, TrainingError
-from vse_ens.kernels.arrays import Csr, Features, Shared
+from vse_ens.kernels.arrays import Csr, Features, SharedTables
 from vse_ens.kernels.context import ContextTables
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
@@ -43,9 +43,9 @@ def padded_width(dimensions: int) -> int:
 _FIRST_SQUARE = 0.01
 
 
-def initial_embeddings(config: Config, data: Annotations, combinations: NDArray[np.int32] | None = None) -> Embeddings:
+def initial_embeddings(config: Config, data: Annotations, label_pairs: NDArray[np.int32] | None = None) -> Embeddings:
     """N(0, init_scale^2) from named streams; biases start at 0."""
-    return replace(initial_tables(config, data, combinations), image_vectors=_initial_images(config, len(data.images)))
+    return replace(initial_tables(config, data, label_pairs), image_vectors=_initial_images(config, len(data.images)))
 
 
 def initial_rows(config: Config, shard: int, rows: int) -> Floats:
@@ -74,7 +74,7 @@ def _normal(streams: Streams, name: str, rows: int, config: Config, scale: float
     return table
 
 
-def initial_tables(config: Config, data: Annotations, combinations: NDArray[np.int32] | None = None) -> Embeddings:
+def initial_tables(config: Config, data: Annotations, label_pairs: NDArray[np.int32] | None = None) -> Embeddings:
     """All but the images' own vectors; the ``combinations`` of the data are found here unless they are given."""
     streams = Streams(config.seed).child("init")
 
@@ -98,21 +98,21 @@ def initial_tables(config: Config, data: Annotations, combinations: NDArray[np.i
     )
     if not config.has_context:
         return embeddings
-    if combinations is None:
-        combinations = frequent_label_pairs(data, config.combinations)
-    inputs = np.concatenate([normal("inputs", len(data.labels)), normal("combinations", len(combinations))])
+    if label_pairs is None:
+        label_pairs = frequent_label_pairs(data, config.label_pairs)
+    inputs = np.concatenate([normal("inputs", len(data.labels)), normal("combinations", len(label_pairs))])
     return replace(
         embeddings,
         input_vectors=inputs,
-        combinations=combinations,
+        label_pairs=label_pairs,
         label_squares=np.full(len(data.labels), _FIRST_SQUARE, np.float32),
         input_squares=np.full(len(inputs), _FIRST_SQUARE, np.float32),
     )
 
 
-def shared_tables(embeddings: Embeddings) -> Shared:
+def shared_tables(embeddings: Embeddings) -> SharedTables:
     """The tables that all images train, as kernels take them."""
-    return Shared(embeddings.label_vectors, embeddings.label_bias, embeddings.feature_map)
+    return SharedTables(embeddings.label_vectors, embeddings.label_bias, embeddings.feature_map)
 
 
 def context_tables(embeddings: Embeddings) -> ContextTables:

@@ -134,13 +134,13 @@ class Trainer:
         return replace(embeddings, image_vectors=self._home.rows(embeddings, self._judge.trial.images, best))
 
     @property
-    def memory_regularization(self) -> float | None:
+    def label_weights_regularization(self) -> float | None:
         """lambda of the memory, where there is one."""
-        return self._judge.regularization if self._judge and self.config.label_memory else None
+        return self._judge.regularization if self._judge and self.config.label_weights else None
 
     def _learn_memory(self) -> LabelWeights | None:
-        if self._memory is None and self._memory_weight and self.memory_regularization:
-            self._memory = self._learner(self._material)(self.memory_regularization)
+        if self._memory is None and self._memory_weight and self.label_weights_regularization:
+            self._memory = self._learner(self._material)(self.label_weights_regularization)
         return self._memory
 
     @property
@@ -193,7 +193,7 @@ class Trainer:
 
         def progress(rounds: int, work: RoundStats, report: EpochReport | None) -> Progress:
             number, done = (report.epoch, rounds) if report else (self._epoch + 1, self._round)
-            return Progress(number, done, rounds, self._planned, final, work, report, course.shares)
+            return Progress(number, done, rounds, self._planned, final, work, report, course.timings)
 
         while not self._part_done() and self._current is current:
             rounds = course.begin(self._epoch)
@@ -237,7 +237,7 @@ class Trainer:
         validation = judgement.metrics if judgement else None
         self._epoch += 1
         if judgement and self._stopping.update(self._epoch, judgement.metrics[self.config.metric]):
-            self._best, self._memory_weight = self._current.copy(), judgement.memory_weight
+            self._best, self._memory_weight = self._current.copy(), judgement.label_weights_scale
             self._home.keep()
         report = EpochReport.of(self._epoch, self._work, rate, validation)
         self.history.append(report)
@@ -259,7 +259,7 @@ class Trainer:
             "round": self._round,
             "refitting": self._refitting,
             "memory": None
-            if not self._judge or not self.config.label_memory
+            if not self._judge or not self.config.label_weights
             else {
                 "regularization": self._judge.regularization,
                 "weight": self._memory_weight,

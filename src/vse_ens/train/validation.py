@@ -49,7 +49,7 @@ class ValidationResult:
     """What an epoch is worth."""
 
     metrics: dict[str, float]
-    memory_weight: float
+    label_weights_scale: float
 
 
 class Validator:
@@ -101,7 +101,7 @@ class Validator:
 
     def judge(self, embeddings: Embeddings) -> ValidationResult:
         """The metrics of a model, with the weight of the memory that suits it best."""
-        if not self._config.label_memory:
+        if not self._config.label_weights:
             return ValidationResult(_means(self._measure(Model(embeddings))), 0.0)
         found: dict[float, dict[str, Numbers]] = {}
 
@@ -113,10 +113,10 @@ class Validator:
         self.weight = hill_climb(_WEIGHTS, self.weight, values)
         return ValidationResult(_means(found[self.weight]), self.weight)
 
-    def calibration(self, embeddings: Embeddings, memory_weight: float, pool: Pool | None = None) -> Calibration:
+    def calibration(self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None) -> Calibration:
         """How often suggestions are right, by their score: those of a model that has not seen the held-out labels."""
-        memory = self._memory if memory_weight else None
-        return calibrate(Model(embeddings, memory, memory_weight), self.trial.split, self.trial.features, pool)
+        memory = self._memory if label_weights_scale else None
+        return calibrate(Model(embeddings, memory, label_weights_scale), self.trial.split, self.trial.features, pool)
 
     def _measure(self, model: Model) -> dict[str, Numbers]:
         """Every metric, a value for each image with a held-out label."""

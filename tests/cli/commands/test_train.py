@@ -47,7 +47,7 @@ def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
     assert document["memory_weight"] > 0.0
     assert set(document["validation"]) == set(METRICS)
     assert document["config"]["rank_scale"] > 0.0, "chosen from the data"
-    assert document["config"]["combinations"] > 0
+    assert document["config"]["label_pairs"] > 0
     tried = [report["validation"] is not None for report in document["history"]]
     assert tried == [True] * 3 + [False] * document["best_epoch"]
 

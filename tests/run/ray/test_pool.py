@@ -109,10 +109,10 @@ def test_workers_tell_how_they_spent_their_time(pool: Any) -> None:
     began = time.perf_counter()
     done = cluster_pool.run({"number": 0.0}, {}, MERGE)
     passed = time.perf_counter() - began
-    assert sorted(part for share in done.shares for part in share.parts) == [0, 1, 2, 3, 4]
-    assert len({report["process"] for report in done.reports}) == len(done.shares) == 3
+    assert sorted(part for share in done.timings for part in share.parts) == [0, 1, 2, 3, 4]
+    assert len({report["process"] for report in done.reports}) == len(done.timings) == 3
     assert len({report["parent"] for report in done.reports}) == 3, "workers are not spread over the nodes"
-    for share in done.shares:
+    for share in done.timings:
         assert min(share.computing, share.moving, share.waiting) >= 0.0
         assert share.seconds <= passed
         assert share.amount == 2 * len(share.parts)

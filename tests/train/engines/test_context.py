@@ -29,7 +29,7 @@ from vse_ens.train.trainer import Trainer
 
 RUNS: dict[str, dict[str, Any]] = {
     "context": {"tower": "context"},
-    "without combinations": {"tower": "context", "combinations": 0},
+    "without combinations": {"tower": "context", "label_pairs": 0},
     "adaptive": {"tower": "context", "sampler": "vse-ens"},
     "one negative": {"tower": "context", "loss": "hinge"},
     "warp": {"tower": "context", "sampler": "warp", "loss": "warp"},
@@ -41,7 +41,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 def context_config(**settings: Any) -> Config:
     return small_config(
-        **{"tower": "context", "sampler": "uniform", "loss": "softmax", "combinations": 12, "negatives": 4, **settings}
+        **{"tower": "context", "sampler": "uniform", "loss": "softmax", "label_pairs": 12, "negatives": 4, **settings}
     )
 
 
@@ -63,22 +63,22 @@ def test_workers_do_not_change_the_model(run: str) -> None:
 
 def test_the_runs_have_combinations_to_learn() -> None:
     config = context_config()
-    assert 3 < len(initial_embeddings(config, data_for(config)).combinations) <= config.combinations
+    assert 3 < len(initial_embeddings(config, data_for(config)).label_pairs) <= config.label_pairs
 
 
 def test_row_order_does_not_change_the_model() -> None:
     pairs = [(f"i{i}", f"l{(i % 3) * j + j}") for i in range(30) for j in range(1, 5)]
     shuffled = [pairs[n] for n in np.random.default_rng(3).permutation(len(pairs))]
     ours, theirs = (
-        finished(context_config(combinations=99), Annotations.from_pairs(order)).embeddings
+        finished(context_config(label_pairs=99), Annotations.from_pairs(order)).embeddings
         for order in (pairs, shuffled)
     )
-    assert len(ours.combinations) > 3
+    assert len(ours.label_pairs) > 3
     assert bytes_of(ours) == bytes_of(theirs)
 
 
 def test_the_seed_and_what_the_model_is_made_of_do() -> None:
-    runs = [{}, {"seed": 1}, {"combinations": 0}, {"learning_rate": 0.04}, {"tower": "context+id"}]
+    runs = [{}, {"seed": 1}, {"label_pairs": 0}, {"learning_rate": 0.04}, {"tower": "context+id"}]
     models = [bytes_of(finished(context_config(**run), small_data()).embeddings) for run in runs]
     assert len({model["label_vectors"] for model in models}) == len(runs)
 
@@ -88,8 +88,8 @@ def test_which_engine_trains_what() -> None:
     for settings, engine in (
         ({}, ContextEngine),
         ({"loss": "hinge"}, ContextEngine),
-        ({"tower": "id", "combinations": 0}, SoftmaxEngine),
-        ({"tower": "id", "combinations": 0, "loss": "hinge"}, SgdEngine),
+        ({"tower": "id", "label_pairs": 0}, SoftmaxEngine),
+        ({"tower": "id", "label_pairs": 0, "loss": "hinge"}, SgdEngine),
     ):
         config = context_config(**settings)
         with Workers(1) as workers:
@@ -125,7 +125,7 @@ def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them() -> None:
 def test_training_learns(loss: str) -> None:
     # Four groups of five labels; an image has four labels of its group.
     data = annotations([[g * 5 + a for a in range(5) if a != i % 5] for g in range(4) for i in range(20)], 20)
-    trainer = finished(context_config(loss=loss, epochs=15, learning_rate=0.1, combinations=99), data)
+    trainer = finished(context_config(loss=loss, epochs=15, learning_rate=0.1, label_pairs=99), data)
     assert trainer.history[-1].loss < 0.5 * trainer.history[0].loss
     scores = trainer.embeddings.scores(trainer.embeddings.vectors(np.arange(80), known=data))
     scores[np.repeat(np.arange(80), 4), data.indices] = -np.inf
@@ -140,7 +140,7 @@ def test_accuracy_on_scenes() -> None:
         tower="context",
         sampler="vse-ens",
         loss="softmax",
-        combinations=400,
+        label_pairs=400,
         dimensions=8,
         epochs=10,
         learning_rate=0.05,
@@ -194,13 +194,13 @@ degrees = st.lists(st.integers(0, 12), min_size=1, max_size=40).filter(sum)
 
 @given(degrees, st.integers(0, 90), st.integers(1, 70), st.integers(1, 60), st.sampled_from([0, 5_000]))
 def test_no_batch_is_larger_than_its_buffers(
-    few: list[int], huge: int, batch: int, round_draws: int, combinations: int
+    few: list[int], huge: int, batch: int, round_draws: int, label_pairs: int
 ) -> None:
     counts = [*few, huge]
     # Five of each image, so that every two labels occur together often enough.
     data = annotations([list(range(count)) for count in counts for _ in range(5)], max(*counts, 2))
     data = data.with_features(np.ones((len(data.images), 1), np.float32))
-    config = context_config(batch=batch, tower="context+features", combinations=combinations)
+    config = context_config(batch=batch, tower="context+features", label_pairs=label_pairs)
     with Workers(1) as workers:
         engine = ContextEngine(config, data, initial_embeddings(config, data), workers)
     plan = EpochPlan.of(data, Schedule(round_draws, 1, batch), Streams(0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.gram_ridge import turn_pairs
+from vse_ens.kernels.gram_ridge import transpose_pairs
 
 _STARTS, _IMAGES = "by_label.indptr", "by_label.indices"
 # Images or pairs that are looked at in one go: what is made on the way stays small, and Ctrl-C is heard in between.
@@ -71,7 +71,7 @@ def _turn(by_image: Csr, starts: NDArray[np.int64], images: NDArray[np.int32]) -
     places = starts[:-1].copy()
     for first in range(0, len(by_image.indptr) - 1, _BLOCK):
         block = Csr(by_image.indptr[first : first + _BLOCK + 1], by_image.indices)
-        turn_pairs(block, places, images, first)
+        transpose_pairs(block, places, images, first)
 
 
 def _draft(folder: Path, name: str) -> Path:

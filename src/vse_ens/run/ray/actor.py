@@ -50,19 +50,19 @@ class RayActor:
 
     def add(self, part: int, arguments: Payload, state: Payload) -> None:
         """Take in a part, in a state it was saved in."""
-        self._workshop.add(part, arguments)
-        self._workshop.load(part, state)
+        self._workshop.add_shard(part, arguments)
+        self._workshop.load_shard(part, state)
 
     def run(self, part: int, shared: list[Any], turn: int, arguments: Payload) -> tuple[Pieces, dict[str, Any]]:
         """Run a part: what is to be merged of every piece, and a report with the time it took."""
         pieces = _fetched(shared, turn)
         began = time.perf_counter()
-        results, report = self._workshop.run(part, pieces, arguments)
+        results, report = self._workshop.run_shard(part, pieces, arguments)
         return list(results), {"report": report, "seconds": time.perf_counter() - began}
 
     def repeat(self, part: int, shared: list[Any], turn: int, arguments: Payload) -> None:
         """Run a part as it was run before it was lost."""
-        self._workshop.run(part, _fetched(shared, turn), arguments)
+        self._workshop.run_shard(part, _fetched(shared, turn), arguments)
 
     def merge(self, function: str, left: Pieces, right: Pieces) -> Pieces:
         """Merge two results, piece by piece."""
@@ -88,7 +88,7 @@ class RayActor:
 
     def save(self, part: int, arguments: Payload) -> Payload:
         """The state of a part."""
-        return self._workshop.save(part, arguments)
+        return self._workshop.save_shard(part, arguments)
 
 
 def _fetched(shared: list[Any], turn: int) -> list[Payload]:

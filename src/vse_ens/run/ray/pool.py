@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vse_ens.errors import ClusterError
-from vse_ens.run.pool import MergeSpec, Payload, Round, WorkerTiming, amount, merge_in_tree
+from vse_ens.run.pool import MergeSpec, Payload, RoundResult, WorkerTiming, total_amount, tree_reduce
 from vse_ens.run.ray.actor import RayActor, Tree
 from vse_ens.run.ray.calls import LEAST_SECONDS, MOST_LOSSES, TIMES_LONGEST, Worker, WorkerLost, answer
 from vse_ens.run.ray.scheduler import TaskScheduler
@@ -173,7 +173,7 @@ class RayPool:
 
     # --- running ---
 
-    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> Round:
+    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> RoundResult:
         """Run every part on its worker and merge the results on the workers."""
         began = time.perf_counter()
         stored = [self._ray.put(piece) for piece in merging.pieces(shared, len(self._nodes))]
@@ -202,7 +202,7 @@ class RayPool:
             for part in self._parts:
                 part.runs.clear()
         reports = [flight.landed["report"] for flight in flights if flight.landed]
-        return Round(merged, reports, tuple(self._shares(flights, seconds)))
+        return RoundResult(merged, reports, tuple(self._shares(flights, seconds)))
 
     def _wait(self, flights: list[_PendingRun], repeated: int) -> None:
         """Until all reports are there, some of them after so many runs that have to be repeated."""
@@ -235,7 +235,7 @@ class RayPool:
             yield WorkerTiming(
                 worker.name,
                 tuple(sorted(worker.parts)),
-                amount(one["report"] for one in landed),
+                total_amount(one["report"] for one in landed),
                 computing,
                 max(0.0, seconds - computing - waiting),
                 waiting,
@@ -306,7 +306,7 @@ class RayPool:
             return _Spread((leaf(left), leaf(right)))
 
         placed: list[_Placed] = [_Here(part.worker, one) for part, one in zip(self._parts, results, strict=True)]
-        root = merge_in_tree(placed, merge)
+        root = tree_reduce(placed, merge)
         if isinstance(root, _Here):
             return merging.joined(self._get(whole(root), self._patience()))
         owners = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]

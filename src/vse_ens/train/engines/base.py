@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import COUNTS, Features, Shared, Step, cache_aligned
+from vse_ens.kernels.arrays import COUNTS, Features, SharedTables, Step, cache_aligned
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
-from vse_ens.kernels.sgd import SgdScratch, merge_slices, sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_changes, apply_moves, softmax_kernel
+from vse_ens.kernels.sgd import SgdScratch, merge_slice_updates, sgd_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_feature_gradients, apply_label_gradients, softmax_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Task, Workers
 from vse_ens.train.sampling import make_sampling, rank_weights
@@ -63,10 +63,10 @@ class Engine:
             else np.zeros(1, np.float32)
         )
         self._rank_scratch = [
-            RankScratch.sized(len(data.labels) if config.sampler == "vse-ens" else 1) for _ in range(workers.count)
+            RankScratch.allocate(len(data.labels) if config.sampler == "vse-ens" else 1) for _ in range(workers.count)
         ]
         self._scratch = [
-            SgdScratch.sized(
+            SgdScratch.allocate(
                 self._width,
                 int(data.labels_per_image.max(initial=0)),
                 len(data.labels) if config.sampler == "naive" else 0,
@@ -141,7 +141,7 @@ class SgdEngine(Engine):
         counts = cache_aligned(len(slices), COUNTS, np.int64)
 
         def train(piece: int, worker: int) -> float:
-            tables = Shared(*(copy[piece] for copy in self._copies)) if self._copies else self._tables
+            tables = SharedTables(*(copy[piece] for copy in self._copies)) if self._copies else self._tables
             return self._kernel(
                 self._embeddings.image_vectors,
                 tables,
@@ -177,7 +177,7 @@ class SoftmaxEngine(Engine):
         self._kernel = softmax_kernel(self._width, samplers.CODES[config.sampler], config.has_ids, config.has_features)
         # A batch ends with a whole image, so it may be longer than asked for by one image's labels.
         most = 2 * self._schedule.batch + int(data.labels_per_image.max(initial=0))
-        self._changes = BatchGradients.sized(most, config.negatives, self._width)
+        self._changes = BatchGradients.allocate(most, config.negatives, self._width)
         self._moves = np.empty((most if config.has_features else 0, self._width), np.float32)
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> RoundStats:
@@ -228,17 +228,17 @@ class SoftmaxEngine(Engine):
 
 
 def _merge_rows(table: Floats, copies: Floats, first: int, last: int, _worker: int) -> None:
-    merge_slices(table, copies, first, last)
+    merge_slice_updates(table, copies, first, last)
 
 
 def _apply_rows(
-    tables: Shared, changes: BatchGradients, draws: int, step: Step, first: int, last: int, _worker: int
+    tables: SharedTables, changes: BatchGradients, draws: int, step: Step, first: int, last: int, _worker: int
 ) -> None:
-    apply_changes(tables, changes, draws, step, first, last)
+    apply_label_gradients(tables, changes, draws, step, first, last)
 
 
 def move_feature_rows(
-    tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, pieces: int
+    tables: SharedTables, features: Features, images: NDArray[np.int64], moves: Floats, pieces: int
 ) -> list[Task]:
     """Tasks that apply the moves of a batch's images to the feature map."""
     return [
@@ -248,9 +248,9 @@ def move_feature_rows(
 
 
 def _apply_moves(
-    tables: Shared, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int, _worker: int
+    tables: SharedTables, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int, _worker: int
 ) -> None:
-    apply_moves(tables, features, images, moves, first, last)
+    apply_feature_gradients(tables, features, images, moves, first, last)
 
 
 def ranges(count: int, pieces: int) -> list[tuple[int, int]]:

@@ -14,8 +14,8 @@ from vse_ens.kernels.arrays import COUNTS, Step, cache_aligned
 from vse_ens.kernels.context import (
     ContextGradients,
     ContextScratch,
-    apply_to_inputs,
-    apply_to_labels,
+    apply_input_gradients,
+    apply_label_gradients,
     context_kernel,
 )
 from vse_ens.model.embeddings import Embeddings
@@ -31,7 +31,7 @@ class ContextEngine(Engine):
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         super().__init__(config, data, embeddings, workers)
         self._context = context_tables(embeddings)
-        has_combinations = len(embeddings.combinations) > 0
+        has_combinations = len(embeddings.label_pairs) > 0
         self._kernel = context_kernel(
             self._width,
             samplers.CODES[config.sampler],
@@ -43,16 +43,16 @@ class ContextEngine(Engine):
         counts = data.labels_per_image
         longest = int(counts.max(initial=0))
         # The most inputs an image can have: its labels, and of their combinations no more than are used.
-        combined = np.minimum(counts * (counts - 1) // 2, self._context.combinations.share * counts)
+        combined = np.minimum(counts * (counts - 1) // 2, self._context.label_pairs.share * counts)
         self._draws, self._inputs = counts, counts + combined if has_combinations else counts
         # A batch ends with a whole image, so it may be longer than asked for by one image's labels.
         draws = 2 * self._schedule.batch + longest
         ratio = int(np.ceil((self._inputs / np.maximum(counts, 1)).max(initial=1)))
         negatives = config.negatives if config.loss == "softmax" else 1
-        self._changes = ContextGradients.sized(draws, draws, ratio * draws, CHUNKS, negatives, self._width)
+        self._changes = ContextGradients.allocate(draws, draws, ratio * draws, CHUNKS, negatives, self._width)
         self._moves = np.empty((draws if config.has_features else 0, self._width), np.float32)
         self._context_scratch = [
-            ContextScratch.sized(
+            ContextScratch.allocate(
                 self._width, longest, has_combinations, len(data.labels) if config.sampler == "naive" else 0
             )
             for _ in range(workers.count)
@@ -105,10 +105,10 @@ class ContextEngine(Engine):
         draws = int(first_draws[-1])
 
         def move_labels(first: int, last: int, _worker: int) -> None:
-            apply_to_labels(self._tables, self._context, self._changes, draws, step, first, last)
+            apply_label_gradients(self._tables, self._context, self._changes, draws, step, first, last)
 
         def move_inputs(first: int, last: int, _worker: int) -> None:
-            apply_to_inputs(self._context, self._changes, first_entries[:-1], step, first, last)
+            apply_input_gradients(self._context, self._changes, first_entries[:-1], step, first, last)
 
         pieces = self._workers.count
         tasks: list[Task] = [partial(move_labels, *edge) for edge in ranges(len(self._tables.labels), pieces)]

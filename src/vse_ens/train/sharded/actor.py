@@ -47,7 +47,7 @@ class ShardWorkshop:
         """Shards have rows of the image table where every image has a vector of its own."""
         return self._config.has_ids
 
-    def add(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, part: int, arguments: Payload) -> None:
         """Take in a shard: its pairs, its rows of the image table, and its features where the tower has them.
 
         Or the folder in which its pairs are, and the file in which its rows are; without one they start by the seed.
@@ -73,7 +73,7 @@ class ShardWorkshop:
         vectors[:, : self._config.dimensions] = initial_rows(self._config, part, images)
         return vectors
 
-    def run(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         """Train a stretch of an epoch."""
         changes, work = self._shards[part].run(shared, **arguments)
         report = {
@@ -85,12 +85,12 @@ class ShardWorkshop:
         }
         return changes, report
 
-    def save(self, part: int, arguments: Payload) -> Payload:
+    def save_shard(self, part: int, arguments: Payload) -> Payload:
         """The shard's rows of the image table, or the file in ``folder`` that they were written to."""
         rows = self._shards[part].image_vectors
         return write_rows(arguments["folder"], part, rows) if "folder" in arguments else {"image_vectors": rows}
 
-    def load(self, part: int, state: Payload) -> None:
+    def load_shard(self, part: int, state: Payload) -> None:
         """Set the shard's rows of the image table; without a state they stay."""
         if state:
             rows = read_rows(state["path"]) if "path" in state else state["image_vectors"]
@@ -100,8 +100,8 @@ class ShardWorkshop:
     def _working(self) -> Embeddings:
         """Tables to train on, filled at the start of every stretch."""
         labels, width = self._settings["labels"], self._settings["width"]
-        combinations = _own(self._settings["combinations"])
-        inputs = labels + len(combinations) if self._config.has_context else 0
+        label_pairs = _own(self._settings["label_pairs"])
+        inputs = labels + len(label_pairs) if self._config.has_context else 0
 
         def table(rows: int) -> Floats:
             return np.zeros((rows, width), np.float32)
@@ -112,7 +112,7 @@ class ShardWorkshop:
             image_vectors=table(0),
             feature_map=table(self._settings["features"]),
             input_vectors=table(inputs),
-            combinations=combinations,
+            label_pairs=label_pairs,
             label_squares=np.zeros(labels if inputs else 0, np.float32),
             input_squares=np.zeros(inputs, np.float32),
         )

@@ -63,8 +63,8 @@ class Parted:
 
     def start(self, config: Config, pool: Pool) -> Embeddings:
         """All but the images' own vectors."""
-        combinations = frequent_label_pairs(self._partition, config.combinations, pool) if config.has_context else None
-        return padded(initial_tables(config, self.known, combinations))
+        label_pairs = frequent_label_pairs(self._partition, config.label_pairs, pool) if config.has_context else None
+        return padded(initial_tables(config, self.known, label_pairs))
 
     def home(self, config: Config) -> Home:  # noqa: ARG002
         """Files of the folder."""

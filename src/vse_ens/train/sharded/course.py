@@ -36,13 +36,13 @@ class ShardedCourse:
         self._pairs = pairs
         self._epoch, self._stretches = 0, 1
         self._unsaved_bytes, self._unsaved_seconds, self._saving_seconds = 0, 0.0, 0.0
-        self.shares: tuple[WorkerTiming, ...] = ()
+        self.timings: tuple[WorkerTiming, ...] = ()
         settings = {
             "config": config.to_dict(),
             "labels": labels,
             "width": embeddings.dimensions,
             "features": len(embeddings.feature_map),
-            "combinations": embeddings.combinations,
+            "label_pairs": embeddings.label_pairs,
         }
         pool.open(FACTORY, settings, parts)
 
@@ -64,7 +64,7 @@ class ShardedCourse:
         began = time.perf_counter()
         done = self._pool.run(tables, stretch, _MERGING)
         apply_changes(tables, done.merged)
-        self.shares = done.shares
+        self.timings = done.timings
         self._unsaved_bytes += sum(table.nbytes for table in tables.values())
         self._unsaved_seconds += time.perf_counter() - began
         if self._unsaved_bytes > _MOST_KEPT or self._unsaved_seconds >= _TIMES_SAVING * self._saving_seconds:
