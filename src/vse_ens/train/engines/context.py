@@ -43,7 +43,7 @@ class ContextEngine(Engine):
         counts = data.labels_per_image
         longest = int(counts.max(initial=0))
         # The most inputs an image can have: its labels, and of their combinations no more than are used.
-        combined = np.minimum(counts * (counts - 1) // 2, self._context.label_pairs.share * counts)
+        combined = np.minimum(counts * (counts - 1) // 2, self._context.label_pairs.pairs_per_label * counts)
         self._draws, self._inputs = counts, counts + combined if has_combinations else counts
         # A batch ends with a whole image, so it may be longer than asked for by one image's labels.
         draws = 2 * self._schedule.batch + longest
