@@ -130,7 +130,9 @@ def ranked_by(
     ranked_pairs = np.repeat(images >= 0, counts)
     asked = Block(images[ranked], Csr(_starts(counts[ranked]), label[ranked_pairs]))
 
-    found = RankResults(np.empty_like(asked.held_out.indices), np.empty_like(asked.held_out.indices), _no_labels(ranked, top))
+    found = RankResults(
+        np.empty_like(asked.held_out.indices), np.empty_like(asked.held_out.indices), _no_labels(ranked, top)
+    )
     cuts = _cuts(len(ranked), len(known.labels), memory)
     for (first, last), part in zip(cuts, rank(_part(asked, *cut) for cut in cuts), strict=True):
         start, stop = asked.held_out.indptr[[first, last]]
