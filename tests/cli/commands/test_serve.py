@@ -94,7 +94,7 @@ def test_a_port_that_is_taken_is_named(vse: Vse, model: Path, tmp_path: Path) ->
         port = taken.getsockname()[1]
         answer = vse("serve", model, "--port", port, "--feedback", tmp_path / "f.sqlite")
     assert answer.status == 1
-    assert f"--port {port} cannot be served" in answer.err
+    assert f"--port {port}: " in answer.err
 
 
 def test_no_model_is_an_error_and_not_a_service(vse: Vse, tmp_path: Path) -> None:
