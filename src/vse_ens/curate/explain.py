@@ -88,13 +88,12 @@ def shares(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | 
     """The parts of the score of ``labels[i]`` for an image with the labels of row i and the vector ``own[i]``."""
     embeddings = model.embeddings
     pairs = Csr(known.indptr, known.indices)
-    labels = labels.astype(np.int64)
     by_label = np.zeros(len(known.indices), np.float64)
     combined = PairContributions.allocate(pairs, embeddings.label_pair_table)
     if embeddings.has_context:
         context_contributions(
             pairs,
-            labels,
+            labels.astype(np.int64),
             embeddings.label_vectors,
             embeddings.input_vectors,
             embeddings.label_pair_table,
@@ -113,8 +112,8 @@ def shares(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | 
             Shares(
                 owned,
                 by_label[first:last],
-                owned[combined.places[start : start + count]],
-                combined.shares[start : start + count],
+                owned[combined.positions[start : start + count]],
+                combined.values[start : start + count],
                 image,
                 float(embeddings.label_bias[label]),
             )

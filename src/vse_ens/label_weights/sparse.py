@@ -74,7 +74,7 @@ def _found(
     )
     # Memory that no sum is written to is never taken from the system, so room for the most there can be costs nothing.
     most = int(room.sum())
-    sizes, left_out = np.empty(labels, np.int32), np.empty(labels, np.float64)
+    sizes, largest_dropped = np.empty(labels, np.int32), np.empty(labels, np.float64)
     partners, values = np.empty(most, np.int32), np.empty(most, np.float64)
     filled = 0
     with_room = [{**task, "room": room[task["first"] : task["last"]]} for task in tasks]
@@ -82,19 +82,19 @@ def _found(
         own = slice(task["first"], task["last"])
         for table, name in ((supports.sizes, "sizes"), (supports.labels, "labels"), (supports.together, "together")):
             table[own] = result[name]
-        sizes[own], left_out[own] = result["shared_sizes"], result["left_out"]
+        sizes[own], largest_dropped[own] = result["shared_sizes"], result["largest_dropped"]
         end = filled + len(result["shared_values"])
         partners[filled:end], values[filled:end] = result["shared_labels"], result["shared_values"]
         filled = end
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    return supports, PairSums(starts, sizes, partners[:filled], values[:filled], left_out)
+    return supports, PairSums(starts, sizes, partners[:filled], values[:filled], largest_dropped)
 
 
 def _solved(pool: Pool, settings: Payload, tasks: list[Payload], supports: Supports) -> NDArray[np.float32]:
     """The weights of all supports, |A| x m."""
     weights = np.empty(supports.labels.shape, np.float32)
     ranges = [slice(task["first"], task["last"]) for task in tasks]
-    to_solve = [supports.of(own)._asdict() for own in ranges]
+    to_solve = [supports.part(own)._asdict() for own in ranges]
     failed = 0
     for own, result in zip(ranges, pool.map(SOLVING, settings, to_solve), strict=True):
         weights[own] = result["weights"]
@@ -155,9 +155,11 @@ def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
         def find_some(start: int, end: int) -> None:
             own = slice(start - first, end - first)
             sums = shared._replace(
-                starts=starts[own.start : own.stop + 1], sizes=shared.sizes[own], left_out=shared.left_out[own]
+                starts=starts[own.start : own.stop + 1],
+                sizes=shared.sizes[own],
+                largest_dropped=shared.largest_dropped[own],
             )
-            find_supports(pairs, diagonal, ranks, regularization, supports.of(own), sums, start, end)
+            find_supports(pairs, diagonal, ranks, regularization, supports.part(own), sums, start, end)
 
         map_ranges(workers, first, last, find_some)
         filled = [slice(start, start + size) for start, size in zip(starts[:-1], shared.sizes, strict=True)]
@@ -166,7 +168,7 @@ def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
             "shared_sizes": shared.sizes,
             "shared_labels": np.concatenate([shared.labels[own] for own in filled]),
             "shared_values": np.concatenate([shared.values[own] for own in filled]),
-            "left_out": shared.left_out,
+            "largest_dropped": shared.largest_dropped,
         }
 
     return find
@@ -174,7 +176,11 @@ def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
 
 def solve_supports_task(settings: Payload, workers: Workers) -> TaskFn:
     """Solves for the weights of supports, given the shared sums of all labels."""
-    diagonal, ranks, regularization = read_only(settings["diagonal"]), read_only(settings["ranks"]), settings["regularization"]
+    diagonal, ranks, regularization = (
+        read_only(settings["diagonal"]),
+        read_only(settings["ranks"]),
+        settings["regularization"],
+    )
     shared = PairSums(*(read_only(settings[name]) for name in PairSums._fields))
 
     def solve(task: Payload) -> Payload:
@@ -183,7 +189,7 @@ def solve_supports_task(settings: Payload, workers: Workers) -> TaskFn:
 
         def solve_some(start: int, end: int) -> int:
             some = slice(start, end)
-            return solve_supports(supports.of(some), diagonal, ranks, shared, regularization, weights[some])
+            return solve_supports(supports.part(some), diagonal, ranks, shared, regularization, weights[some])
 
         failed = map_ranges(workers, 0, len(weights), solve_some)
         return {"weights": weights, "failed": sum(failed)}

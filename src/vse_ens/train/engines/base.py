@@ -16,7 +16,8 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, Features, SharedTables, Step, cache_aligned
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch, merge_slice_updates, sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_feature_gradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.two_phase import apply_feature_gradients
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Task, Workers
 from vse_ens.train.sampling import make_sampling, rank_weights
@@ -248,7 +249,13 @@ def move_feature_rows(
 
 
 def _apply_moves(
-    tables: SharedTables, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int, _worker: int
+    tables: SharedTables,
+    features: Features,
+    images: NDArray[np.int64],
+    moves: Floats,
+    first: int,
+    last: int,
+    _worker: int,
 ) -> None:
     apply_feature_gradients(tables, features, images, moves, first, last)
 
