@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.config import Config, Settings, configure
-from vse_ens.curate.explain import own_parts
-from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions, Trained
+from vse_ens.curate.explain import own_vectors
+from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.loaded import ModelRef
+from vse_ens.model.loaded import LoadedModel, ModelRef
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.weights import LabelWeights
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
     from vse_ens.evaluate.scorer import ModelScores
-    from vse_ens.export.suggestions import Written
+    from vse_ens.export.suggestions import ExportCounts
     from vse_ens.run.pool import Pool
     from vse_ens.train.progress import EpochReport
     from vse_ens.train.ram_estimate import RamEstimate
@@ -306,7 +306,7 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
         **how: Unpack[SuggestOptions],
-    ) -> Written:
+    ) -> ExportCounts:
         """Write suggestions for all images to a file, block by block, whole or not at all.
 
         ``form`` is one of `vse_ens.export.suggestions.Format`; the end of the name tells it where it is not given.
@@ -314,7 +314,7 @@ class Annotator:
         as in `fit`, whose workers open the model where it was saved; the file is the same bytes. The other arguments
         are those of `annotate`.
         """
-        from vse_ens.export.suggestions import Block, format_of, write_suggestions
+        from vse_ens.export.suggestions import format_of, write_suggestions
 
         self._check_fitted()
         if how.get("explain"):
@@ -322,8 +322,7 @@ class Annotator:
         form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
         with self._desk_on(cluster, address, **how) as desk:
-            blocks = (Block.of(images, labels, *best) for best in desk.images())
-            return write_suggestions(path, blocks, form, prefix=prefix, progress=progress)
+            return write_suggestions(path, images, labels, desk.images(), form, prefix=prefix, progress=progress)
 
     def known_labels(self, image: str) -> list[str]:
         """The labels that an image had in training."""
@@ -331,11 +330,11 @@ class Annotator:
         return self.known_.labels_of(image)
 
     @property
-    def _trained(self) -> Trained:
-        return Trained(self.model_, self.known_, self.calibration_)
+    def _loaded(self) -> LoadedModel:
+        return LoadedModel(self.model_, self.known_, self.calibration_)
 
     def _desk(self, **how: Unpack[SuggestOptions]) -> Suggester:
-        return Suggester(self._trained, run=self._run, **how)
+        return Suggester(self._loaded, run=self._run, **how)
 
     @contextmanager
     def _desk_on(
@@ -370,7 +369,7 @@ class Annotator:
     def _annotate_images(self, numbers: NDArray[np.int64], desk: Suggester) -> list[list[Suggestion]]:
         found = []
         for best in desk.images(numbers):
-            own = own_parts(self.embeddings_, best.images)
+            own = own_vectors(self.embeddings_, best.images)
             found += desk.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
         return found
 
@@ -424,8 +423,8 @@ class Annotator:
 
         self._check_fitted()
         kept: Searcher | None = getattr(self, "_kept_finder", None)
-        if kept is None or kept.trained.model is not self.model_:
-            kept = self._kept_finder = Searcher(self._trained, self._run)
+        if kept is None or kept.loaded.model is not self.model_:
+            kept = self._kept_finder = Searcher(self._loaded, self._run)
         return kept
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:

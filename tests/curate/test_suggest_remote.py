@@ -129,7 +129,7 @@ def test_a_model_that_was_changed_or_replaced_since_is_refused(here: list[Any], 
     model = Annotator.load(tmp_path / "model")
     model.annotate_all(tmp_path / "a.csv", cluster="ray")
     random_annotator("context").save(tmp_path / "model")
-    with pytest.raises(ModelError, match="holds another model than when it was loaded"):
+    with pytest.raises(ModelError, match="has changed since the model was loaded"):
         model.annotate_all(tmp_path / "b.csv", cluster="ray")
     assert not (tmp_path / "b.csv").exists()
     model.partial_fit(Annotations.from_pairs([("new", "l1"), ("new", "l2")]))

@@ -9,16 +9,16 @@ from tests.support.random_models import KINDS, Case, random_case, scores_of_unkn
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model import topk
-from vse_ens.model.topk import Suggestions, TopKScorer
+from vse_ens.model.topk import TopKScorer, TopLabels
 from vse_ens.run.threads import Workers
 
 
-def joined(blocks: list[Suggestions]) -> Suggestions:
-    return Suggestions(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+def joined(blocks: list[TopLabels]) -> TopLabels:
+    return TopLabels(*(np.concatenate(parts) for parts in zip(*(block[:4] for block in row_blocks), strict=True)))
 
 
-def assert_same(one: Suggestions, other: Suggestions) -> None:
-    for mine, theirs in zip(one, other, strict=True):
+def assert_same(one: TopLabels, other: TopLabels) -> None:
+    for mine, theirs in zip(one[:4], other[:4], strict=True):
         assert mine.tobytes() == theirs.tobytes()
 
 
@@ -56,14 +56,14 @@ def test_all_one_by_one_streamed_and_shared_out_are_the_same_bytes(
     singles = [next(TopKScorer(case.model, 5).of_images(case.known, images[n : n + 1])) for n in range(600)]
     assert_same(joined(singles), whole)
     monkeypatch.setattr(topk, "_TASKS", 2)
-    blocks = list(TopKScorer(case.model, 5).of_images(case.known, images))
-    assert [len(block.images) for block in blocks] == [512, 88]
-    assert_same(joined(blocks), whole)
+    row_blocks = list(TopKScorer(case.model, 5).of_images(case.known, images))
+    assert [len(block.images) for block in row_blocks] == [512, 88]
+    assert_same(joined(row_blocks), whole)
     monkeypatch.setattr(topk, "_MOST_BYTES", 0)
     with Workers(3) as team:
-        blocks = list(TopKScorer(case.model, 5, run=team.run).of_images(case.known, images))
-    assert {len(block.images) for block in blocks} == {32, 24}
-    assert_same(joined(blocks), whole)
+        row_blocks = list(TopKScorer(case.model, 5, run=team.run).of_images(case.known, images))
+    assert {len(block.images) for block in row_blocks} == {32, 24}
+    assert_same(joined(row_blocks), whole)
 
 
 def test_only_allowed_labels_are_suggested_and_all_count_for_the_total() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from vse_ens.model import topk
 from vse_ens.model.blas import one_thread
-from vse_ens.model.topk import MANY, row_products
+from vse_ens.model.topk import FAST_ROWS, products_by_row
 
 _numbers = np.random.default_rng(4)
 
@@ -15,22 +15,22 @@ _numbers = np.random.default_rng(4)
 @pytest.mark.parametrize("labels", [1, 2, 17, 40, 81, 600])
 @pytest.mark.parametrize("dimensions", [1, 3, 100, 513])
 def test_a_row_has_the_same_bits_in_any_company(labels: int, dimensions: int) -> None:
-    vectors = _numbers.normal(size=(MANY + 37, dimensions)).astype(np.float32)
+    vectors = _numbers.normal(size=(FAST_ROWS + 37, dimensions)).astype(np.float32)
     table = _numbers.normal(size=(labels, dimensions)).astype(np.float32)
     with one_thread():
-        whole = row_products(vectors, table)
-        for first, last in ((0, 1), (5, 6), (3, 20), (MANY - 1, MANY + 2), (1, MANY + 1), (20, MANY + 37)):
-            assert row_products(vectors[first:last], table).tobytes() == whole[first:last].tobytes()
+        whole = products_by_row(vectors, table)
+        for first, last in ((0, 1), (5, 6), (3, 20), (FAST_ROWS - 1, FAST_ROWS + 2), (1, FAST_ROWS + 1), (20, FAST_ROWS + 37)):
+            assert products_by_row(vectors[first:last], table).tobytes() == whole[first:last].tobytes()
     np.testing.assert_allclose(whole, vectors.astype(np.float64) @ table.T, atol=1e-3)
 
 
 def test_where_many_rows_round_in_another_way_few_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = _numbers.normal(size=(MANY, 8)).astype(np.float32)
+    vectors = _numbers.normal(size=(FAST_ROWS, 8)).astype(np.float32)
     table = _numbers.normal(size=(90, 8)).astype(np.float32)
-    expected = row_products(vectors, table)
+    expected = products_by_row(vectors, table)
     monkeypatch.setattr(topk, "_round_alike", lambda _labels, _dimensions: False)
-    np.testing.assert_allclose(row_products(vectors, table), expected, atol=1e-5)
+    np.testing.assert_allclose(products_by_row(vectors, table), expected, atol=1e-5)
 
 
 def test_no_vectors_have_no_products() -> None:
-    assert row_products(np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)).shape == (0, 3)
+    assert products_by_row(np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)).shape == (0, 3)

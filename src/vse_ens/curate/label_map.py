@@ -9,6 +9,7 @@ points that lie too close to be told apart are pushed apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ from scipy.spatial import KDTree
 
 from vse_ens.annotator import Annotator
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.service.jobs import Tell
 from vse_ens.streams import Streams
 
 # The most frequent ones: more could neither be read nor laid out within a minute.
@@ -34,11 +34,11 @@ class LabelMap:
     places: Places
 
 
-def make_label_map(annotator: Annotator, tell: Tell) -> LabelMap:
+def make_label_map(annotator: Annotator, progress: Callable[[float], None]) -> LabelMap:
     """The map of a model; always the same."""
     frequent = np.argsort(-annotator.known_.images_per_label, kind="stable")[:_MOST_LABELS]
     labels = np.sort(frequent)
-    return LabelMap(labels, layout_2d(_directions(annotator.embeddings_, labels), tell))
+    return LabelMap(labels, layout_2d(_directions(annotator.embeddings_, labels), progress))
 
 
 def _directions(embeddings: Embeddings, labels: NDArray[np.int64]) -> Floats:
@@ -79,13 +79,13 @@ class _Ties(NamedTuple):
     weights: Places
 
 
-def layout_2d(directions: Floats, tell: Tell) -> Places:
+def layout_2d(directions: Floats, progress: Callable[[float], None]) -> Places:
     """A place from 0 to 1 either way for each of some vectors, by their products; always the same for the same."""
     places = _start(directions)
     if len(places) > 1:
         ties = _ties(directions)
         for number in range(_ROUNDS):
-            tell(number / _ROUNDS)
+            progress(number / _ROUNDS)
             cooling = 1.0 - number / _ROUNDS
             places += cooling * np.clip(_STEP * _forces(places, ties, number), -_LONGEST_STEP, _LONGEST_STEP)
         _make_room(places)

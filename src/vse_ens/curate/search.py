@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from vse_ens.curate.suggest import Trained
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.model.ann_index import ImageIndex
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.search import Found, ImageSearch, Query
 from vse_ens.model.similar import Similar, similar_images, similar_labels
-from vse_ens.model.topk import Run
+from vse_ens.model.topk import TaskRunner
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Neighbour:
 class Searcher:
     """Searches the images of a model. The first search looks at all of them once, for what they have in common."""
 
-    def __init__(self, trained: Trained, run: Run) -> None:
-        self.trained = trained
-        self._search = ImageSearch(trained.model, trained.known, temperature=trained.temperature, run=run)
+    def __init__(self, loaded: LoadedModel, run: TaskRunner) -> None:
+        self.loaded = loaded
+        self._search = ImageSearch(loaded.model, loaded.known, temperature=loaded.temperature, run=run)
 
     def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> list[FoundImage]:
         """The best images; through an index file, which is made where there is none, if one is given."""
-        query = Query.parse(terms, self.trained.known.labels)
+        query = Query.parse(terms, self.loaded.known.labels)
         found = (self._search if index is None else self._index(index)).find(query, top, tagged=tagged)
-        ids = self.trained.known.images.ids(found.images)
+        ids = self.loaded.known.images.ids(found.images)
         sure = self._confidences(found, len(query.wanted))
         return [FoundImage(*one) for one in zip(ids, found.scores.tolist(), sure, strict=True)]
 
@@ -57,13 +57,13 @@ class Searcher:
         return ImageIndex.load(path, self._search)
 
     def _confidences(self, found: Found, wanted: int) -> list[float] | list[None]:
-        if self.trained.calibration is None:
+        if self.loaded.calibration is None:
             return [None] * len(found.images)
-        indptr = self.trained.known.indptr
+        indptr = self.loaded.known.indptr
         counts = (indptr[found.images + 1] - indptr[found.images])[:, None]
         known = np.isposinf(found.label_scores)
         scores = np.where(known, np.float32(0.0), found.label_scores)
-        sure = self.trained.calibration.confidences(scores, found.log_totals[:, None], counts)
+        sure = self.loaded.calibration.confidences(scores, found.log_totals[:, None], counts)
         sure = np.where(known, np.float32(1.0), sure)
         both = sure[:, :wanted].prod(axis=1) * (1.0 - sure[:, wanted:]).prod(axis=1)
         confidences: list[float] = both.tolist()
@@ -71,13 +71,13 @@ class Searcher:
 
     def labels_like(self, label: str, top: int) -> list[Neighbour]:
         """The labels nearest to a label."""
-        labels = self.trained.known.labels
-        return _by_id(similar_labels(self.trained.model.embeddings, labels.number(label), top), labels)
+        labels = self.loaded.known.labels
+        return _by_id(similar_labels(self.loaded.model.embeddings, labels.number(label), top), labels)
 
     def images_like(self, image: str, top: int) -> list[Neighbour]:
         """The images nearest to an image."""
-        known = self.trained.known
-        near = similar_images(self.trained.model.embeddings, known, known.images.number(image), top)
+        known = self.loaded.known
+        near = similar_images(self.loaded.model.embeddings, known, known.images.number(image), top)
         return _by_id(near, known.images)
 
 

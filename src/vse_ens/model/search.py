@@ -33,7 +33,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.context import context_vectors
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import Run, Temperature, TopKScorer, in_turn, no_temperature
+from vse_ens.model.topk import TaskRunner, TemperatureFn, TopKScorer, run_serial, unit_temperature
 
 # Images whose scores for the asked labels are looked at together.
 _BLOCK = 65_536
@@ -102,7 +102,7 @@ class ImageSearch:
     """
 
     def __init__(
-        self, model: Model, known: Annotations, *, temperature: Temperature = no_temperature, run: Run = in_turn
+        self, model: Model, known: Annotations, *, temperature: TemperatureFn = unit_temperature, run: TaskRunner = run_serial
     ) -> None:
         self.model = model
         self.known = known

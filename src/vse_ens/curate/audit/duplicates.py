@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.topk import blocks
+from vse_ens.model.topk import row_blocks
 
 # Of every label so many with the most similar vectors are looked at.
 _NEIGHBOURS = 5
@@ -102,7 +102,7 @@ def _neighbours(vectors: Floats, counts: NDArray[np.int64]) -> set[tuple[int, in
     found: set[tuple[int, int]] = set()
     if nearest < 1:
         return found
-    for block in blocks(len(common), len(common)):
+    for block in row_blocks(len(common), len(common)):
         rows = common[block]
         similar = vectors[rows] @ vectors[common].T
         similar[np.arange(len(rows)), np.arange(block.start, block.stop)] = -np.inf

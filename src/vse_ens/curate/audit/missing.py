@@ -12,7 +12,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.model.calibration import Calibration, log_totals, shares_of
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import blocks
+from vse_ens.model.topk import row_blocks
 
 
 class Missing(NamedTuple):
@@ -57,7 +57,7 @@ def likely_missing(
     """
     every = len(known.labels)
     found = _Cells(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32))
-    for block in blocks(len(known.images), every):
+    for block in row_blocks(len(known.images), every):
         here = _best_of(model, known, np.arange(block.start, block.stop), top, calibration)
         found = found.joined(here).best(top)
         if progress:

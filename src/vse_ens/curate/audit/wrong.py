@@ -29,7 +29,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import log_totals
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import blocks
+from vse_ens.model.topk import row_blocks
 from vse_ens.streams import Streams
 
 Doubles = NDArray[np.float64]
@@ -100,10 +100,10 @@ def wrong_confidences(
         return confidences
     sample = np.sort(judged[np.argsort(streams.child("pairs").words(len(judged)))[:_DECOYS]])
     draws = streams.child("labels").uniforms(len(sample))
-    parts = [auditor.looks(sample[block], draws[block]) for block in blocks(len(sample), len(known.labels))]
+    parts = [auditor.looks(sample[block], draws[block]) for block in row_blocks(len(sample), len(known.labels))]
     weights = tell_apart(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     prior = np.log(wrong_share) - np.log1p(-wrong_share)
-    for block in blocks(len(judged), len(known.labels)):
+    for block in row_blocks(len(judged), len(known.labels)):
         places = judged[block]
         looks = auditor.looks(places, np.zeros(len(places)))
         odds = prior - (looks.known @ weights[:2] + weights[2])
