@@ -33,7 +33,9 @@ def test_every_share_is_what_the_definition_says(name: str) -> None:
     assert memory is not None
     pairs = {tuple(pair): number for number, pair in enumerate(e.label_pairs.tolist())}
     for image, label in ((0, 3), (7, 0), (3, 2), (5, 4)):
-        (found,) = contributions(model, KNOWN.rows(np.array([image])), np.array([label]), own_vectors(e, np.array([image])))
+        (found,) = contributions(
+            model, KNOWN.rows(np.array([image])), np.array([label]), own_vectors(e, np.array([image]))
+        )
         owned = KNOWN.label_numbers(image).tolist()
         wanted = e.label_vectors[label].astype(float)
         for place, known in enumerate(owned):
@@ -86,7 +88,9 @@ def test_of_an_image_without_labels_the_bias_is_all() -> None:
 def test_without_a_context_only_the_memory_speaks_label_by_label() -> None:
     model = MODELS["id with memory"]
     assert model.label_weights is not None
-    (found,) = contributions(model, KNOWN.rows(np.array([0])), np.array([1]), own_vectors(model.embeddings, np.array([0])))
+    (found,) = contributions(
+        model, KNOWN.rows(np.array([0])), np.array([1]), own_vectors(model.embeddings, np.array([0]))
+    )
     expected = model.label_weights_scale * model.label_weights.values[KNOWN.label_numbers(0), 1]
     np.testing.assert_allclose(found.by_label, expected, rtol=1e-6)
     assert not len(found.label_pairs)

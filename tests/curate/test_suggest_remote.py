@@ -142,7 +142,7 @@ def test_a_task_is_a_range_or_some_images(tmp_path: Path) -> None:
     assert resolve(FACTORY) is SuggestTask
     place, _ = model._saved
     with Workers(1) as workers:
-        bench = SuggestTask({"place": list(place), "wanted": {"top": 2}}, workers)
-    [some], [ranged] = bench({"images": np.array([7, 5, 6])})["blocks"], bench({"first": 5, "last": 8})["blocks"]
+        suggest = SuggestTask({"model": list(place), "options": {"top": 2}}, workers)
+    [some], [ranged] = suggest({"images": np.array([7, 5, 6])})["blocks"], suggest({"first": 5, "last": 8})["blocks"]
     for name in ("labels", "scores", "confidences"):
         assert np.array_equal(some[name][[1, 2, 0]], ranged[name])

@@ -87,9 +87,7 @@ def own_vectors(embeddings: Embeddings, images: NDArray[np.integer]) -> Floats |
     return np.asarray(embeddings.image_vectors[images]) if len(embeddings.image_vectors) else None
 
 
-def contributions(
-    model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None
-) -> list[Contributions]:
+def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Contributions]:
     """Return the terms of the score of ``labels[i]`` for an image with the known labels of row i and vector ``own[i]``.
 
     Pass ``own=None`` if images have no own vectors.

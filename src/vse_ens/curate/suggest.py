@@ -56,7 +56,7 @@ class Suggester:
         run: TaskRunner = run_serial,
     ) -> None:
         if not 0.0 <= min_confidence <= 1.0:
-            raise ConfigError(f"min_confidence must be between 0 and 1, got {min_confidence}")
+            raise ConfigError(f"min_confidence must lie between 0 and 1, got {min_confidence}")
         if min_confidence and loaded.calibration is None:
             raise ConfigError(
                 "this model has no confidences, since it was trained without held-out labels; "
@@ -104,9 +104,7 @@ class Suggester:
         reasons: Sequence[tuple[Reason, ...]] = [()] * len(row)
         vocabulary = self._loaded.known.labels
         if self._explain:
-            parts = contributions(
-                self._loaded.model, take_rows(*known, row), labels, None if own is None else own[row]
-            )
+            parts = contributions(self._loaded.model, take_rows(*known, row), labels, None if own is None else own[row])
             reasons = [one.reasons(vocabulary) for one in parts]
         suggestions: list[list[Suggestion]] = [[] for _ in block.images]
         for image, *fields in zip(row.tolist(), vocabulary.ids(labels), scores, confidences, reasons, strict=True):

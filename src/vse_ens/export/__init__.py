@@ -1,1 +1,1 @@
-"""Vectors and suggestions out to files that other programs read. Scores nothing."""
+"""Export of suggestions and vectors to files for other programs."""

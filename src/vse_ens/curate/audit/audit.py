@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vse_ens.curate.audit.duplicates import Duplicate, near_duplicates
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label, wrong_confidences
-from vse_ens.curate.explain import Reason, own_parts, shares
+from vse_ens.curate.explain import Reason, contributions, own_vectors
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
@@ -123,12 +123,12 @@ def _findings(
     confidences: Floats,
     others: Csr,
 ) -> list[Finding]:
-    parts = shares(model, others, labels, own_parts(model.embeddings, images))
+    parts = contributions(model, others, labels, own_vectors(model.embeddings, images))
     found = []
     for image, label, confidence, part in zip(
         known.images.ids(images), known.labels.ids(labels), confidences.tolist(), parts, strict=True
     ):
-        reason, because = tell(part.by_labels(known.labels))
+        reason, because = tell(part.label_reasons(known.labels))
         found.append(Finding(image, label, confidence, reason, because))
     return found
 
