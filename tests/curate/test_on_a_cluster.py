@@ -69,6 +69,6 @@ def test_a_model_that_workers_cannot_open_is_a_sentence(tmp_path: Path) -> None:
     model = random_annotator("id")
     model.save(tmp_path / "model")
     (tmp_path / "model").rename(tmp_path / "elsewhere")
-    with pytest.raises(ModelError, match="a worker of the cluster finds no model"):
+    with pytest.raises(ModelError, match="a cluster worker cannot find the model"):
         model.annotate_all(tmp_path / "a.csv", cluster="ray")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere"]

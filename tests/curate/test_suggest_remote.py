@@ -43,7 +43,7 @@ def written(model: Annotator, path: Path, **how: Any) -> bytes:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_is_the_same_bytes(kind: str, here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vse_ens.model.topk._TASKS", 1)  # blocks of 256 images
+    monkeypatch.setattr("vse_ens.model.topk._TASKS_PER_BLOCK", 1)  # blocks of 256 images
     model = saved_annotator(kind, tmp_path, images=1_100)
     for images, suffix, how in zip((256, 512, 8_192, 256), ("parquet", "csv", "parquet", "jsonl"), ASKED, strict=True):
         monkeypatch.setattr(suggest_remote, "_IMAGES", images)
@@ -63,7 +63,7 @@ def test_row_groups_are_those_of_the_blocks_of_one_process(here: list[Any], tmp_
 def test_with_very_many_labels_a_task_is_many_blocks(
     here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vse_ens.model.topk._MOST_BYTES", 1)  # blocks of 512 images
+    monkeypatch.setattr("vse_ens.model.topk._MAX_TASK_BYTES", 1)  # blocks of 512 images
     model = saved_annotator("context", tmp_path, images=9_000, labels=8)
     expected = written(model, tmp_path / "here.parquet", top=2)
     assert written(model, tmp_path / "there.parquet", top=2, cluster="ray") == expected

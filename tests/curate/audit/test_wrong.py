@@ -22,7 +22,7 @@ from vse_ens.curate.audit.wrong import (
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model import topk as cutting
+from vse_ens.model import topk
 from vse_ens.model.embeddings import Floats
 from vse_ens.streams import Streams
 
@@ -140,7 +140,7 @@ def test_blocks_give_what_one_table_gives(monkeypatch: pytest.MonkeyPatch) -> No
     auditor, counts = Auditor(MODELS["context+id with memory"], KNOWN, 0.1), list[int]()
     whole = wrong_confidences(auditor, progress=counts.append)
     assert counts == [int((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1).sum())]
-    monkeypatch.setattr(cutting, "_TABLE", 4 * LABELS * 7)
+    monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * 7)
     np.testing.assert_allclose(wrong_confidences(auditor, progress=counts.append), whole, rtol=1e-3)
     assert max(counts[1:]) == 7
     assert sum(counts[1:]) == counts[0]
