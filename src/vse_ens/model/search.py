@@ -102,7 +102,12 @@ class ImageSearch:
     """
 
     def __init__(
-        self, model: Model, known: Annotations, *, temperature: TemperatureFn = unit_temperature, run: TaskRunner = run_serial
+        self,
+        model: Model,
+        known: Annotations,
+        *,
+        temperature: TemperatureFn = unit_temperature,
+        run: TaskRunner = run_serial,
     ) -> None:
         self.model = model
         self.known = known

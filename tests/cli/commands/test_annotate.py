@@ -82,7 +82,7 @@ def test_nothing_is_suggested_below_a_confidence(vse: Vse, model: Path) -> None:
 def test_all_images_go_to_a_file(
     suffix: str, vse: Vse, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vse_ens.model.topk._TASKS", 1)  # several blocks, and the last is not full
+    monkeypatch.setattr("vse_ens.model.topk._TASKS_PER_BLOCK", 1)  # several blocks, and the last is not full
     path = tmp_path / f"suggestions.{suffix}"
     answer = vse("annotate", model, "--all", "--out", path, "--top", 2, "--json")
     assert (answer.status, answer.err) == (0, "")
