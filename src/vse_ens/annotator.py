@@ -234,7 +234,7 @@ class Annotator:
         """Keep what a trainer has learnt."""
         self.config_ = trainer.config
         self.known_ = trainer.known
-        self.model_ = trainer.model.settled(trainer.known.features)
+        self.model_ = trainer.model.with_features(trainer.known.features)
         self.calibration_ = trainer.calibration
         self.history_ = trainer.history
         self.training_ = {
@@ -471,7 +471,7 @@ class Annotator:
         (`vse_ens.curate.audit.audit.audit_rows` in all).
         """
         from vse_ens.curate.audit.audit import audit
-        from vse_ens.curate.audit.wrong import steps_of
+        from vse_ens.curate.audit.wrong import total_step_size
 
         self._check_fitted()
         return audit(
@@ -480,7 +480,7 @@ class Annotator:
             top=top,
             calibration=self.calibration_,
             wrong_share=wrong_share,
-            steps=steps_of(self.config_, self.training_["best_epoch"]),
+            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
             fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
             progress=progress,
         )

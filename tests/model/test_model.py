@@ -68,7 +68,7 @@ def test_features_are_settled_once() -> None:
     model = Model(embeddings, MEMORY, 3.0)
     images = np.arange(4)
     expected = model.scores(images, KNOWN, features)
-    settled = model.settled(features)
+    settled = model.with_features(features)
     np.testing.assert_allclose(settled.scores(images, KNOWN), expected, rtol=1e-5, atol=1e-5)
     assert (settled.label_weights, settled.label_weights_scale) == (MEMORY, 3.0)
 

@@ -105,7 +105,7 @@ class ImageIndex:
         memory = self.search.model.label_weights
         if memory is None or not self.search.model.label_weights_scale:
             return np.empty(0, np.int64)
-        told = np.sum([memory.weights_of(int(label)) for label in wanted], axis=0)
+        told = np.sum([memory.weights_for(int(label)) for label in wanted], axis=0)
         speakers = np.argsort(-told, kind="stable")[:_SPEAKERS]
         rows = take_rows(*self._images_of, speakers)
         images = len(self.search.known.images)
