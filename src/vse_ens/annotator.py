@@ -411,11 +411,11 @@ class Annotator:
 
     def similar_labels(self, label: str, top: int = 10) -> list[Neighbour]:
         """The labels most like a label, by cosine."""
-        return self._finder().labels_like(label, top)
+        return self._finder().similar_labels(label, top)
 
     def similar_images(self, image: str, top: int = 10) -> list[Neighbour]:
         """The images most like an image, by cosine."""
-        return self._finder().images_like(image, top)
+        return self._finder().similar_images(image, top)
 
     def _finder(self) -> Searcher:
         """Kept, since a search begins with what all images have in common, until there is another model."""

@@ -26,7 +26,7 @@ def test_shares_add_up_to_the_score(name: str) -> None:
     assert (abs(wrong) <= 1e-5 * np.array(sizes)).all()
 
 
-@pytest.mark.parametrize("name", ["context with memory", "context+id with memory"])
+@pytest.mark.parametrize("name", ["context with weights", "context+id with weights"])
 def test_every_share_is_what_the_definition_says(name: str) -> None:
     model = MODELS[name]
     e, memory = model.embeddings, model.label_weights
@@ -51,7 +51,7 @@ def test_every_share_is_what_the_definition_says(name: str) -> None:
 
 
 def test_many_are_explained_as_one_is() -> None:
-    model = MODELS["context with sparse memory"]
+    model = MODELS["context with sparse weights"]
     images, labels = all_cells()
     together = explain(model, KNOWN.labels, KNOWN.rows(images), labels)
     alone = [
@@ -62,7 +62,7 @@ def test_many_are_explained_as_one_is() -> None:
 
 
 def test_reasons_have_ids_and_the_largest_comes_first() -> None:
-    model = MODELS["context+id with memory"]
+    model = MODELS["context+id with weights"]
     rows = KNOWN.rows(np.array([0]))
     (found,) = explain(
         model, KNOWN.labels, rows, np.array([2]), own_vectors(model.embeddings, np.array([0])), confidences=[0.5]
@@ -79,14 +79,14 @@ def test_reasons_have_ids_and_the_largest_comes_first() -> None:
 
 
 def test_of_an_image_without_labels_the_bias_is_all() -> None:
-    model = MODELS["context with memory"]
+    model = MODELS["context with weights"]
     (found,) = explain(model, KNOWN.labels, KNOWN.rows(np.array([3])), np.array([1]))
     assert [reason.source for reason in found.reasons] == ["bias"]
     assert found.score == model.embeddings.label_bias[1]
 
 
 def test_without_a_context_only_the_memory_speaks_label_by_label() -> None:
-    model = MODELS["id with memory"]
+    model = MODELS["id with weights"]
     assert model.label_weights is not None
     (found,) = contributions(
         model, KNOWN.rows(np.array([0])), np.array([1]), own_vectors(model.embeddings, np.array([0]))

@@ -81,7 +81,7 @@ def test_a_model_without_confidences_has_none_on_a_cluster(here: list[Any], tmp_
 def test_rankings_and_reliability_are_the_same(
     here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = saved_annotator("id with memory", tmp_path)
+    model = saved_annotator("id with weights", tmp_path)
     test = held_out(model.known_)
     monkeypatch.setattr(suggest_remote, "_IMAGES", 32)
     assert same(model.rankings(test, cluster="ray", memory=10_000), model.rankings(test, memory=10_000))
@@ -91,7 +91,7 @@ def test_rankings_and_reliability_are_the_same(
 
 
 def test_new_images_are_ranked_by_the_labels_that_are_known(here: list[Any], tmp_path: Path) -> None:
-    model = saved_annotator("context with memory", tmp_path)
+    model = saved_annotator("context with weights", tmp_path)
     known = Annotations.from_pairs([("new", "label-00003"), ("new", "nobody knows it"), ("bare", "nobody knows it")])
     test = Annotations.from_pairs([("new", "label-00001"), ("bare", "label-00001"), ("other", "label-00001")])
     found = model.rankings(test, known=known, cluster="ray")

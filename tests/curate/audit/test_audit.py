@@ -46,7 +46,7 @@ def test_an_audit_joins_the_three_lists(name: str) -> None:
 
 
 def test_reasons_name_what_speaks_most() -> None:
-    found = audit(MODELS["context with memory"], KNOWN, top=30)
+    found = audit(MODELS["context with weights"], KNOWN, top=30)
     for one in found.wrong:
         shares = [reason.share for reason in one.because]
         if one.reason.startswith("contradicted by"):

@@ -20,7 +20,7 @@ CALIBRATION = Calibration(
     Temperature(2.0, 0.5), np.array([0.0, 0.1, 0.3], np.float32), np.array([0.0, 0.2, 0.9], np.float32)
 )
 # Scores so large that a share is as good as 1 would not tell one order from another.
-CONTEXT = replace(MODELS["context with memory"], label_weights_scale=0.3)
+CONTEXT = replace(MODELS["context with weights"], label_weights_scale=0.3)
 
 
 def slow_missing(model: Model, heat: Temperature) -> list[tuple[float, float, int, int]]:

@@ -66,7 +66,7 @@ def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> 
 
 
 def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
-    model = MODELS["id with memory"]
+    model = MODELS["id with weights"]
     asked: list[Csr] = []
 
     def fold_in(rows: Csr) -> Floats:
@@ -133,7 +133,7 @@ def test_known_labels_are_told_from_controls_as_their_densities_say() -> None:
 
 
 def test_a_label_alone_cannot_be_judged() -> None:
-    confidences = wrong_confidences(Auditor(MODELS["context with memory"], KNOWN), 0.1)
+    confidences = wrong_confidences(Auditor(MODELS["context with weights"], KNOWN), 0.1)
     alone = KNOWN.labels_per_image[KNOWN.image_numbers()] == 1
     assert alone.any()
     assert (confidences[alone] == np.float32(0.1)).all()
@@ -141,7 +141,7 @@ def test_a_label_alone_cannot_be_judged() -> None:
 
 
 def test_blocks_give_what_one_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    auditor, counts = Auditor(MODELS["context+id with memory"], KNOWN, 0.1), list[int]()
+    auditor, counts = Auditor(MODELS["context+id with weights"], KNOWN, 0.1), list[int]()
     whole = wrong_confidences(auditor, progress=counts.append)
     assert counts == [int((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1).sum())]
     monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * 7)
