@@ -19,7 +19,7 @@ def query(wanted: list[int], unwanted: list[int]) -> Query:
     return Query(np.array(wanted, np.int64), np.array(unwanted, np.int64))
 
 
-@pytest.mark.parametrize("kind", ["id", "context", "context with memory"])
+@pytest.mark.parametrize("kind", ["id", "context", "context with weights"])
 def test_most_of_the_exact_answer_is_found_with_the_same_scores(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

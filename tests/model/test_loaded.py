@@ -12,7 +12,7 @@ from vse_ens.model.loaded import LoadedModel, ModelRef
 
 
 def test_what_is_opened_is_what_was_saved(tmp_path: Path) -> None:
-    model = random_annotator("context with memory")
+    model = random_annotator("context with weights")
     model.save(tmp_path / "model")
     found = LoadedModel.open(ModelRef.of(tmp_path / "model"))
     assert found.known == model.known_

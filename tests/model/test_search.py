@@ -88,7 +88,7 @@ def test_a_label_the_image_is_known_to_have_is_certain() -> None:
 
 
 def test_among_some_images_the_order_is_that_among_all() -> None:
-    case = random_case("context with memory")
+    case = random_case("context with weights")
     some = np.arange(5, 60, 3)
     every = ImageSearch(case.model, case.known).find(query([3], [8]), 60)
     found = ImageSearch(case.model, case.known).find(query([3], [8]), 60, among=some)

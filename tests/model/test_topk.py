@@ -70,7 +70,7 @@ def test_all_one_by_one_streamed_and_shared_out_are_the_same_bytes(
 
 
 def test_only_allowed_labels_are_suggested_and_all_count_for_the_total() -> None:
-    case = random_case("context with memory")
+    case = random_case("context with weights")
     allowed = np.zeros(40, np.bool_)
     allowed[[3, 17, 22]] = True
     labels, _ = brute_force(case, 5, allowed)
@@ -92,7 +92,7 @@ def test_equal_scores_come_in_the_order_of_numbers() -> None:
 
 
 def test_images_that_are_known_by_rows_alone_get_the_same() -> None:
-    model, known = random_case("context with memory")
+    model, known = random_case("context with weights")
     rows = Csr(known.indptr, known.indices)
     by_rows = joined(list(TopKScorer(model, 4).of_rows(model.embeddings.context(*rows), rows)))
     assert_same(by_rows, joined(list(TopKScorer(model, 4).of_images(known))))

@@ -109,8 +109,8 @@ class ImageIndex:
         proposing = np.argsort(-weights, kind="stable")[:_PROPOSING_LABELS]
         rows = take_rows(*self._images_of, proposing)
         images = len(self.search.known.images)
-        sums = np.bincount(rows.indices, np.repeat(weights[proposing], np.diff(rows.indptr)), images)
-        sums = sums / self.search.temperatures(np.arange(images))
+        weighted = np.bincount(rows.indices, np.repeat(weights[proposing], np.diff(rows.indptr)), images)
+        sums = weighted / self.search.temperatures(np.arange(images))
         if not tagged:
             owned = np.bincount(take_rows(*self._images_of, include).indices, minlength=images)
             sums[owned == len(include)] = -np.inf
