@@ -54,8 +54,8 @@ def test_the_key_comes_from_a_file_or_the_environment(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--host", "0.0.0.0"), "can be reached by others"),
-        (("--image-url", "https://a.example/"), "lacks {image}"),
+        (("--host", "0.0.0.0"), "is reachable from other machines without a key"),
+        (("--image-url", "https://a.example/"), "does not contain {image}"),
         (("--port", "70000"), "'--port'"),
     ],
 )
