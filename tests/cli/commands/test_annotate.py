@@ -151,7 +151,7 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
         (["img_0000001", "--cluster", "ray"], 2, "--cluster and --address need --all"),
         (["--labels", "sky", "--address", "a:1"], 2, "--cluster and --address need --all"),
         (["--all", "--out", "x.csv", "--cluster", "spark"], 2, "'--cluster'"),
-        (["--all", "--out", "x.csv", "--address", "a:1"], 1, "address is that of a cluster"),
+        (["--all", "--out", "x.csv", "--address", "a:1"], 1, "address needs a cluster"),
         (["img_0000001", "--top", "0"], 2, "'--top'"),
         (["img_0000001", "--min-confidence", "1.5"], 2, "'--min-confidence'"),
     ],

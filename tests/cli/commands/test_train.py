@@ -116,7 +116,7 @@ def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> Non
 def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "model")
     for arguments, status, sentence in (
-        ([pairs, *out, "--address", "localhost:1"], 1, "address is that of a cluster"),
+        ([pairs, *out, "--address", "localhost:1"], 1, "address needs a cluster"),
         ([pairs, *out, "--cluster", "spark"], 2, "'--cluster'"),
         ([pairs, *out, "--shards", 100], 1, "shards must be no more than the 10 images"),
         ([tmp_path, *out, "--feedback", "f.sqlite"], 2, "--features and --feedback need all pairs in one file"),

@@ -47,22 +47,22 @@ class ShardWorkshop:
         """Shards have rows of the image table where every image has a vector of its own."""
         return self._config.has_ids
 
-    def add_shard(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, shard: int, arguments: Payload) -> None:
         """Take in a shard: its pairs, its rows of the image table, and its features where the tower has them.
 
         Or the folder in which its pairs are, and the file in which its rows are; without one they start by the seed.
         """
         if "partition" in arguments:
-            rows = Partition.open(arguments["partition"]).rows(part)
+            rows = Partition.open(arguments["partition"]).rows(shard)
         else:
             rows = Csr(_own(arguments["indptr"]), _own(arguments["indices"]))
         data = numbered(rows, self._settings["labels"])
         if self._config.has_features:
             data = data.with_features(_features(arguments, self._settings["features"]))
-        own = replace(self._working, image_vectors=self._image_vectors(part, len(data.images), arguments))
-        self._shards[part] = Shard(self._config, part, data, own, self._workers)
+        own = replace(self._working, image_vectors=self._image_vectors(shard, len(data.images), arguments))
+        self._shards[shard] = Shard(self._config, shard, data, own, self._workers)
 
-    def _image_vectors(self, part: int, images: int, arguments: Payload) -> Floats:
+    def _image_vectors(self, shard: int, images: int, arguments: Payload) -> Floats:
         if not self._config.has_ids:
             return self._working.image_vectors
         if "image_vectors" in arguments:
@@ -70,12 +70,12 @@ class ShardWorkshop:
         if "path" in arguments:
             return np.array(read_rows(arguments["path"]))
         vectors = np.zeros((images, self._settings["width"]), np.float32)
-        vectors[:, : self._config.dimensions] = initial_rows(self._config, part, images)
+        vectors[:, : self._config.dimensions] = initial_rows(self._config, shard, images)
         return vectors
 
-    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+    def run_shard(self, shard: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         """Train a stretch of an epoch."""
-        changes, work = self._shards[part].run(shared, **arguments)
+        changes, work = self._shards[shard].run(shared, **arguments)
         report = {
             "counts": work.counts,
             "loss": work.loss,
@@ -85,16 +85,16 @@ class ShardWorkshop:
         }
         return changes, report
 
-    def save_shard(self, part: int, arguments: Payload) -> Payload:
+    def save_shard(self, shard: int, arguments: Payload) -> Payload:
         """The shard's rows of the image table, or the file in ``folder`` that they were written to."""
-        rows = self._shards[part].image_vectors
-        return write_rows(arguments["folder"], part, rows) if "folder" in arguments else {"image_vectors": rows}
+        rows = self._shards[shard].image_vectors
+        return write_rows(arguments["folder"], shard, rows) if "folder" in arguments else {"image_vectors": rows}
 
-    def load_shard(self, part: int, state: Payload) -> None:
+    def load_shard(self, shard: int, state: Payload) -> None:
         """Set the shard's rows of the image table; without a state they stay."""
         if state:
             rows = read_rows(state["path"]) if "path" in state else state["image_vectors"]
-            np.copyto(self._shards[part].image_vectors, rows)
+            np.copyto(self._shards[shard].image_vectors, rows)
 
     @cached_property
     def _working(self) -> Embeddings:
