@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vse_ens.baselines.base import Baseline, FittedBaseline, check_number
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
-from vse_ens.label_weights.closed_form import dense_label_weights, refuse_unaffordable
+from vse_ens.label_weights.closed_form import dense_label_weights, check_cost
 from vse_ens.label_weights.gram import gram
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
@@ -37,7 +37,7 @@ class Ease(Baseline):
 
     def fit(self, data: Annotations) -> FittedEase:
         """Count which labels occur together and invert the matrix; RAM grows with |A|^2, time with |A|^3."""
-        refuse_unaffordable(len(data.labels), self.memory_limit, self.time_limit)
+        check_cost(len(data.labels), self.memory_limit, self.time_limit)
         with Workers() as workers:
             counts = gram(data, LocalPool(workers))
         return FittedEase(data, dense_label_weights(counts, self.regularization))
