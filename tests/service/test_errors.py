@@ -39,8 +39,8 @@ def test_what_is_not_json_is_refused(client: Client, body: bytes) -> None:
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        ({}, "give images or labels"),
-        ({"images": ["img_0000001"], "labels": [["sea"]]}, "one of the two"),
+        ({}, "give either images or labels"),
+        ({"images": ["img_0000001"], "labels": [["sea"]]}, "give either images or labels"),
         ({"images": []}, "images"),
         ({"images": "img_0000001"}, "images"),
         ({"images": [1]}, "images.0"),
@@ -60,7 +60,7 @@ def test_what_is_not_json_is_refused(client: Client, body: bytes) -> None:
         ({"images": ["img_0000001"], "min_confidence": 10**400}, "min_confidence"),
         ({"images": ["img_0000001"], "explain": "yes"}, "explain"),
         ({"images": ["img_0000001"], "tpo": 5}, "tpo"),
-        ({"images": ["img_0000001"] * 256, "top": 100}, "in parts"),
+        ({"images": ["img_0000001"] * 256, "top": 100}, "split the request"),
         ([], "body"),
         (None, "body"),
         (5, "body"),
@@ -102,7 +102,7 @@ def test_bytes_that_are_no_text_are_an_unknown_id(client: Client) -> None:
 def test_a_wrong_method_is_told_which_are_right(client: Client) -> None:
     answer = client.get("/api/annotate")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.json() == {"error": "this address takes another method"}
+    assert answer.json() == {"error": "this address does not accept this method"}
 
 
 def test_a_failure_of_ours_shows_no_trace(
@@ -113,10 +113,10 @@ def test_a_failure_of_ours_shows_no_trace(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a secret of the inside")
 
-    monkeypatch.setattr(predict, "_found", fail)
+    monkeypatch.setattr(predict, "_search", fail)
     answer = client.post("/api/search", json={"labels": ["sea"]})
     assert answer.status_code == 500
-    assert answer.json() == {"error": "the service failed in a way it should not; its log says how"}
+    assert answer.json() == {"error": "internal error; see the log of the service"}
     assert "content-security-policy" in answer.headers
     assert "a secret of the inside" in caplog.text
     assert client.get("/health").status_code == 200

@@ -8,7 +8,7 @@ import pytest
 
 from vse_ens.errors import DataError
 from vse_ens.service.errors import ApiError
-from vse_ens.service.jobs import BackgroundJob, Progress, InProgress
+from vse_ens.service.jobs import BackgroundJob, InProgress, Progress
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -22,9 +22,9 @@ def until(condition: Callable[[], bool]) -> None:
 def test_the_first_look_begins_the_work_and_others_see_how_far_it_is() -> None:
     gate, begun = threading.Event(), []
 
-    def make(tell: Progress) -> str:
+    def make(progress: Progress) -> str:
         begun.append(1)
-        tell(0.5)
+        progress(0.5)
         gate.wait(300)
         return "made"
 
@@ -43,7 +43,7 @@ def test_what_went_wrong_is_told_to_all_who_look(caplog: pytest.LogCaptureFixtur
     def fail(_: Progress) -> None:
         raise ZeroDivisionError("inside")
 
-    def looked(work: BackgroundJob[None]) -> ApiError | None:
+    def polled(work: BackgroundJob[None]) -> ApiError | None:
         try:
             work.poll()
         except ApiError as refusal:
@@ -51,10 +51,10 @@ def test_what_went_wrong_is_told_to_all_who_look(caplog: pytest.LogCaptureFixtur
         return None
 
     damaged, broken = BackgroundJob("work", refuse), BackgroundJob("work", fail)
-    until(lambda: looked(damaged) is not None and looked(broken) is not None)
-    with pytest.raises(ApiError, match="the work could not be made: the data are damaged"):
+    until(lambda: polled(damaged) is not None and polled(broken) is not None)
+    with pytest.raises(ApiError, match="the work failed: the data are damaged"):
         damaged.poll()
-    with pytest.raises(ApiError, match="its log says how"):
+    with pytest.raises(ApiError, match="see the log of the service"):
         broken.poll()
     assert "ZeroDivisionError" in caplog.text
 
@@ -62,10 +62,10 @@ def test_what_went_wrong_is_told_to_all_who_look(caplog: pytest.LogCaptureFixtur
 def test_work_nobody_waits_for_gives_up() -> None:
     rounds = []
 
-    def make(tell: Progress) -> None:
+    def make(progress: Progress) -> None:
         while True:
             rounds.append(1)
-            tell(0.1)
+            progress(0.1)
             time.sleep(0.01)
 
     work = BackgroundJob("work", make)

@@ -10,8 +10,8 @@ from vse_ens.annotator import Annotator
 from vse_ens.errors import ModelError
 from vse_ens.service import models as models_module
 from vse_ens.service.errors import ApiError
-from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.models import ModelManager, ServedModel
+from vse_ens.service.telemetry import ServiceMetrics
 
 
 def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
         loading = asyncio.create_task(models.load())
         waiting = [asyncio.create_task(models.current()) for _ in range(3)]
         await asyncio.sleep(0.05)
-        assert models.ready is None
+        assert models.loaded is None
         assert not any(one.done() for one in waiting)
         gate.set()
         assert await asyncio.gather(*waiting) == [await loading] * 3
@@ -40,7 +40,7 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
 def test_nobody_waits_longer_than_the_patience_or_for_a_model_that_is_broken(tmp_path: Path) -> None:
     async def ask() -> None:
         models = ModelManager(tmp_path / "nowhere", ServiceMetrics(), timeout=0.05)
-        with pytest.raises(ApiError, match="still being loaded"):
+        with pytest.raises(ApiError, match="still loading"):
             await models.current()
         with pytest.raises(ModelError, match="there is no model"):
             await models.load()
@@ -67,7 +67,7 @@ def test_two_who_ask_at_once_load_one_after_the_other(model: Path, monkeypatch: 
     async def ask() -> None:
         models = ModelManager(model, ServiceMetrics(), timeout=300)
         served = await asyncio.gather(*(models.load() for _ in range(3)))
-        assert models.ready is served[-1]
+        assert models.loaded is served[-1]
 
     asyncio.run(ask())
     assert most == 1
@@ -91,7 +91,7 @@ def test_a_fingerprint_is_that_of_the_model_that_was_loaded(
     monkeypatch.setattr(Annotator, "load", replaced)
     served = ServedModel.load(place)
     assert (served.annotator.preset, served.name) == ("vse-ens", "other")
-    assert served.fingerprint == models_module._fingerprint(other_model) != holding._fingerprint(model)
+    assert served.fingerprint == models_module._fingerprint(other_model) != models_module._fingerprint(model)
 
 
 def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
@@ -110,5 +110,5 @@ def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
         assert await models.current() is first
 
     asyncio.run(ask())
-    assert "the old model goes on serving" in caplog.text
+    assert "still serving the old model" in caplog.text
     assert "Traceback" in caplog.text

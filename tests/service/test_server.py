@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.service_in_subprocess import Process, serving, serving_impatiently
+from tests.support.service_in_subprocess import Process, serving, serving_with_tight_limits
 from vse_ens.annotator import Annotator
 from vse_ens.data.datasets.scenes import scenes
 
@@ -26,8 +26,8 @@ ASKED = {"images": ["img_0000001"], "top": 3}
 
 
 @pytest.fixture(scope="module")
-def impatient(model: Path) -> Iterator[Process]:
-    with serving_impatiently(model) as started:
+def tight(model: Path) -> Iterator[Process]:
+    with serving_with_tight_limits(model) as started:
         yield started
 
 
@@ -104,7 +104,7 @@ def test_a_swap_under_load_loses_no_request(model: Path, tmp_path: Path) -> None
     assert set(models) == {first, second}
     assert (refused.status_code, "labels.arrow" in refused.json()["error"]) == (503, True)
     assert swapped.json() == {"model": first}
-    assert "ERROR the old model goes on serving: " in log
+    assert "ERROR still serving the old model: " in log
     assert "img_" not in log
 
 
@@ -130,38 +130,38 @@ def test_a_service_that_is_told_to_stop_answers_what_is_under_way(model: Path, t
         assert process.process.wait(300) == 0
 
 
-def test_slow_heads_and_bodies_are_told_and_others_are_served_meanwhile(impatient: Process) -> None:
-    with connected(impatient) as silent, connected(impatient) as slow_head, connected(impatient) as slow_body:
+def test_slow_heads_and_bodies_are_told_and_others_are_served_meanwhile(tight: Process) -> None:
+    with connected(tight) as silent, connected(tight) as slow_head, connected(tight) as slow_body:
         slow_head.sendall(b"GET /health HTTP/1.1\r\nHost: loc")
         slow_body.sendall(
             b"POST /api/annotate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 100\r\n\r\n{"
         )
-        assert impatient.http.get("/health").status_code == 200
+        assert tight.http.get("/health").status_code == 200
         assert everything(silent) == b""
         assert status_and_error(everything(slow_head)) == (408, "the headers did not arrive within 0.5 s")
         assert status_and_error(everything(slow_body)) == (408, "the body did not arrive within 0.5 s")
 
 
-def test_a_head_that_drips_is_given_up(impatient: Process) -> None:
-    with connected(impatient) as connection:
+def test_a_head_that_drips_is_given_up(tight: Process) -> None:
+    with connected(tight) as connection:
         connection.sendall(b"GET /")
         for _ in range(3):
             time.sleep(0.05)
             connection.sendall(b"a")
         assert status_and_error(everything(connection))[0] == 408
-    assert impatient.http.get("/health").status_code == 200
+    assert tight.http.get("/health").status_code == 200
 
 
-def test_a_kept_connection_that_stays_silent_is_closed(impatient: Process) -> None:
-    with connected(impatient) as connection:
+def test_a_kept_connection_that_stays_silent_is_closed(tight: Process) -> None:
+    with connected(tight) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert everything(connection).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_an_endless_head_is_refused(impatient: Process) -> None:
+def test_an_endless_head_is_refused(tight: Process) -> None:
     for head in (b"GET /" + b"a" * 20_000, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20_000):
-        with connected(impatient) as connection:
+        with connected(tight) as connection:
             connection.sendall(head)
             status, sentence = status_and_error(everything(connection))
         assert (status, "5,000 bytes" in sentence) == (431, True)
@@ -176,47 +176,47 @@ def test_an_endless_head_is_refused(impatient: Process) -> None:
         b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
-def test_what_is_no_request_is_refused(impatient: Process, nonsense: bytes) -> None:
-    with connected(impatient) as connection:
+def test_what_is_no_request_is_refused(tight: Process, nonsense: bytes) -> None:
+    with connected(tight) as connection:
         connection.sendall(nonsense)
         assert status_and_error(everything(connection))[0] == 400
-    assert impatient.http.get("/health").status_code == 200
+    assert tight.http.get("/health").status_code == 200
 
 
 @pytest.mark.parametrize("size", [10_001, 150_000])
-def test_a_large_body_is_refused_over_a_socket_too(impatient: Process, size: int) -> None:
+def test_a_large_body_is_refused_over_a_socket_too(tight: Process, size: int) -> None:
     headers = {"Content-Type": "application/json"}
-    answer = impatient.http.post("/api/annotate", content=b" " * size, headers=headers)
+    answer = tight.http.post("/api/annotate", content=b" " * size, headers=headers)
     assert (answer.status_code, "10,000 bytes" in answer.json()["error"]) == (413, True)
 
     def pieces() -> Iterator[bytes]:
         for _ in range(size // 1_000 + 1):
             yield b" " * 1_000
 
-    answer = impatient.http.post("/api/annotate", content=pieces(), headers=headers)
+    answer = tight.http.post("/api/annotate", content=pieces(), headers=headers)
     assert answer.status_code == 413
 
 
-def test_too_many_connections_are_told_to_come_back(impatient: Process) -> None:
-    held = [connected(impatient) for _ in range(30)]
+def test_too_many_connections_are_told_to_come_back(tight: Process) -> None:
+    held = [connected(tight) for _ in range(30)]
     refused = [received for one in held if (received := everything(one))]
     for one in held:
         one.close()
     assert len(refused) >= 10
     assert {status_and_error(one)[0] for one in refused} == {503}
-    assert httpx.get(f"http://127.0.0.1:{impatient.port}/health").status_code == 200
+    assert httpx.get(f"http://127.0.0.1:{tight.port}/health").status_code == 200
 
 
-def test_two_requests_at_once_on_one_connection_are_answered_in_their_order(impatient: Process) -> None:
-    with connected(impatient) as connection:
+def test_two_requests_at_once_on_one_connection_are_answered_in_their_order(tight: Process) -> None:
+    with connected(tight) as connection:
         for path in ("/health", "/ready"):
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         received = everything(connection)
     assert received.index(b'"UP"') < received.index(b'"ready":true')
 
 
-def test_the_matrix_library_has_one_thread(impatient: Process) -> None:
+def test_the_matrix_library_has_one_thread(tight: Process) -> None:
     """The event loop, what reads signals and a thread of the load; no team of a matrix library."""
-    status = Path(f"/proc/{impatient.process.pid}/status").read_text()
+    status = Path(f"/proc/{tight.process.pid}/status").read_text()
     threads = int(status.split("Threads:")[1].split()[0])
     assert threads <= 5

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 
 # What `vse serve` does, with limits that a test can wait for.
-_IMPATIENT = """
+_TIGHT_LIMITS = """
 import json, sys
 from pathlib import Path
 from vse_ens.service.server import run
@@ -67,9 +67,9 @@ def serving(model: Path, *options: str) -> Iterator[Process]:
 
 
 @contextmanager
-def serving_impatiently(model: Path) -> Iterator[Process]:
+def serving_with_tight_limits(model: Path) -> Iterator[Process]:
     """The same with tight limits."""
-    yield from _running([sys.executable, "-c", _IMPATIENT, str(model)])
+    yield from _running([sys.executable, "-c", _TIGHT_LIMITS, str(model)])
 
 
 def _running(command: list[str]) -> Iterator[Process]:

@@ -72,8 +72,8 @@ def test_tags_that_choose_nothing_for_a_whole_image_are_passed_over() -> None:
 
 def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
     config = '<View><Image name="i" value="$x"/><Choices name="c" toName="i" model_score_threshold="{}"/></View>'
-    assert controls(config.format("0.3"))[0].least == 0.3
-    assert controls(config.replace("model_score_threshold", "other"))[0].least is None
+    assert controls(config.format("0.3"))[0].min_confidence == 0.3
+    assert controls(config.replace("model_score_threshold", "other"))[0].min_confidence is None
     for wrong in ("nan", "-1", "much"):
         with pytest.raises(ConfigError, match=f"model_score_threshold='{wrong}', which must be a number of 0 or more"):
             controls(config.format(wrong))
@@ -85,13 +85,13 @@ def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
         ("", "not well-formed XML: no element found"),
         ("<View", "not well-formed XML"),
         ("<View>&lol;</View>", "not well-formed XML: undefined entity"),
-        ('<!DOCTYPE v [<!ENTITY a "aaaa">]><View>&a;</View>', "declares a document type; leave that out"),
-        ('<!DOCTYPE v SYSTEM "file:///etc/passwd"><View/>', "declares a document type; leave that out"),
+        ('<!DOCTYPE v [<!ENTITY a "aaaa">]><View>&a;</View>', "declares a document type; remove the declaration"),
+        ('<!DOCTYPE v SYSTEM "file:///etc/passwd"><View/>', "declares a document type; remove the declaration"),
         ("<View>" + " " * 1_000_000 + "</View>", "longer than 1,000,000 characters; make it shorter"),
         (
             "<View><Taxonomy name='t' toName='i'>" + "<Choice value='x'>" * 60 + "</Choice>" * 60 + "</Taxonomy>"
             "<Image name='i' value='$x'/></View>",
-            "more than 50 deep",
+            "more than 50 levels deep",
         ),
     ],
 )

@@ -448,16 +448,16 @@ def test_what_is_not_about_annotations_is_passed_over(studio: Callable[..., Clie
     ("change", "sentence"),
     [
         ({"action": None}, "action"),
-        ({"annotation": None}, "holds no annotation with an id; let Label Studio send the payload"),
-        ({"annotation": {"id": "seventeen"}}, "holds no annotation with an id"),
-        ({"annotation": [None]}, "holds no annotation with an id"),
-        ({"project": None}, "holds no project.label_config"),
+        ({"annotation": None}, "has no annotation with an id; enable the payload in Label Studio"),
+        ({"annotation": {"id": "seventeen"}}, "has no annotation with an id"),
+        ({"annotation": [None]}, "has no annotation with an id"),
+        ({"project": None}, "has no project.label_config"),
         ({"project": {"id": 2, "label_config": "<View"}}, "not well-formed XML"),
-        ({"task": None}, "holds no task.data.image, so that the image of annotation 17 is not known"),
-        ({"task": {"id": 19, "data": {"picture": "x"}}}, "holds no task.data.image"),
+        ({"task": None}, "has no task.data.image, so the image of annotation 17 is unknown"),
+        ({"task": {"id": 19, "data": {"picture": "x"}}}, "has no task.data.image"),
         (
             {"annotation": annotated("", ["sea", "long" * 1000])["annotation"]},
-            "annotation 17 chooses a label of more than 1,000 characters",
+            "annotation 17 chooses a label longer than 1,000 characters",
         ),
     ],
 )

@@ -21,7 +21,7 @@ def test_a_large_body_is_refused_with_and_without_its_length(serve: Callable[...
     for body in (b" " * 1_001, pieces()):
         answer = client.post("/api/annotate", content=body, headers=json_type)
         assert answer.status_code == 413
-        assert answer.json()["error"] == "the body is larger than 1,000 bytes; send it in parts"
+        assert answer.json()["error"] == "the body is larger than 1,000 bytes; split the request"
     waiting = client.post("/api/annotate", content=b" " * 1_001, headers={**json_type, "Expect": "100-continue"})
     assert waiting.status_code == 413
     fits = b'{"images": ["img_0000001"]}'
@@ -68,10 +68,10 @@ def test_too_many_requests_at_once_are_told_to_come_back(serve: Callable[..., Cl
 def test_heavy_work_waits_in_a_short_line_and_light_work_passes_it(serve: Callable[..., Client]) -> None:
     client = serve(limits=Limits(threads=1, waiting=1))
     gate = threading.Event()
-    heavy = client.service.compute
+    compute = client.service.compute
 
     async def crowd() -> list[int]:
-        held = [asyncio.create_task(heavy.run(gate.wait, 300)) for _ in range(2)]
+        held = [asyncio.create_task(compute.run(gate.wait, 300)) for _ in range(2)]
         await asyncio.sleep(0.05)
         light = await client.http.post("/api/annotate", json={"images": ["img_0000001"]})
         refused = await client.http.post("/api/search", json={"labels": ["sea"]})

@@ -124,4 +124,4 @@ def test_without_a_file_nothing_is_kept(client: Client) -> None:
         client.get("/api/feedback"),
         client.get("/api/feedback/pairs"),
     ):
-        assert (answer.status_code, "keeps no feedback" in answer.json()["error"]) == (403, True)
+        assert (answer.status_code, "stores no feedback" in answer.json()["error"]) == (403, True)

@@ -48,7 +48,7 @@ def test_a_model_is_swapped_in_and_a_broken_one_is_not(
     (place / "model.json").write_text("{}")
     broken = client.post("/api/reload", headers={"X-VSE-Reload": "yes"})
     assert broken.status_code == 503
-    assert broken.json()["error"].startswith("the old model goes on serving: ")
+    assert broken.json()["error"].startswith("still serving the old model: ")
     assert "model.json" in broken.json()["error"]
     assert client.get("/ready").json()["model"] == first
     assert client.post("/api/annotate", json={"images": ["img_0000001"]}).json()["model"] == first
