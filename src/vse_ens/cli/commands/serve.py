@@ -25,7 +25,7 @@ def serve(
     model: ModelDir,
     *,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; other machines need an API key.")
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; any other than localhost needs an API key.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(metavar="N", min=0, max=65_535, help="Port to listen on; 0 for any free port.")
