@@ -2,7 +2,7 @@
 
 A force-directed layout. Each label is linked to its nearest neighbours by cosine. Positions start at the first two
 principal components. Linked points attract each other and all points repel each other by the kernel
-1 / (1 + distance^2), whose long tail separates clusters. A last step moves points apart that are too close to be
+1 / (1 + distance^2); its long tail separates clusters. A last step moves points apart that are too close to be
 distinguished.
 """
 

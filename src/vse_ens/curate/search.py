@@ -45,26 +45,26 @@ class Searcher:
     def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> list[FoundImage]:
         """Return the best images, by an exact search or by the index file ``index``, which is created if missing."""
         query = Query.parse(terms, self.loaded.known.labels)
-        found = (self._search if index is None else self._index(index)).find(query, top, tagged=tagged)
-        ids = self.loaded.known.images.ids(found.images)
-        confidences = self._confidences(found, len(query.include))
-        return [FoundImage(*one) for one in zip(ids, found.scores.tolist(), confidences, strict=True)]
+        result = (self._search if index is None else self._index(index)).find(query, top, tagged=tagged)
+        ids = self.loaded.known.images.ids(result.images)
+        confidences = self._confidences(result, len(query.include))
+        return [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
 
     def _index(self, path: Path) -> ImageIndex:
         if not path.exists():
             ImageIndex.build(self._search).save(path)
         return ImageIndex.load(path, self._search)
 
-    def _confidences(self, found: SearchResult, wanted: int) -> list[float] | list[None]:
+    def _confidences(self, result: SearchResult, included: int) -> list[float] | list[None]:
         if self.loaded.calibration is None:
-            return [None] * len(found.images)
+            return [None] * len(result.images)
         indptr = self.loaded.known.indptr
-        counts = (indptr[found.images + 1] - indptr[found.images])[:, None]
-        known = np.isposinf(found.label_scores)
-        scores = np.where(known, np.float32(0.0), found.label_scores)
-        per_label = self.loaded.calibration.confidences(scores, found.log_totals[:, None], counts)
+        counts = (indptr[result.images + 1] - indptr[result.images])[:, None]
+        known = np.isposinf(result.label_scores)
+        scores = np.where(known, np.float32(0.0), result.label_scores)
+        per_label = self.loaded.calibration.confidences(scores, result.log_totals[:, None], counts)
         per_label = np.where(known, np.float32(1.0), per_label)
-        confidences = per_label[:, :wanted].prod(axis=1) * (1.0 - per_label[:, wanted:]).prod(axis=1)
+        confidences = per_label[:, :included].prod(axis=1) * (1.0 - per_label[:, included:]).prod(axis=1)
         return confidences.tolist()  # type: ignore[no-any-return]
 
     def similar_labels(self, label: str, top: int) -> list[Neighbour]:

@@ -128,8 +128,10 @@ def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, 
         metrics=_means(values) | {f"coverage@{top}": metrics.coverage(rankings, top) for top in sorted(set(tops))},
         intervals=_named(values, ends),
         groups={
-            part.name: Group(part.labels, part.pairs, len(part.rows), _means(part.values), _named(part.values, both))
-            for part, both in zip(parts, ends_of_parts, strict=True)
+            part.name: Group(
+                part.labels, part.pairs, len(part.rows), _means(part.values), _named(part.values, own_ends)
+            )
+            for part, own_ends in zip(parts, ends_of_parts, strict=True)
         },
     )
 
