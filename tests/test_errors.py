@@ -19,9 +19,9 @@ def test_errors_are_caught_by_what_python_calls_them() -> None:
 
 def test_an_unknown_id_names_the_nearest_known_ones() -> None:
     error = UnknownIdError("beech", "label", ["beach", "bench"])
-    assert str(error) == "no label 'beech' is known; the nearest known: 'beach', 'bench'"
+    assert str(error) == "unknown label 'beech'; did you mean 'beach', 'bench'?"
     assert (error.unknown, error.kind, error.nearest) == ("beech", "label", ("beach", "bench"))
 
 
 def test_an_unknown_id_like_no_other_says_so_without_a_hint() -> None:
-    assert str(UnknownIdError("x", "image")) == "no image 'x' is known"
+    assert str(UnknownIdError("x", "image")) == "unknown image 'x'"

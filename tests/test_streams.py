@@ -60,13 +60,13 @@ def test_taking_fewer_numbers_gives_the_first_ones(few: int, more: int) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.0, "1", True, None])
 def test_a_seed_that_cannot_work_is_refused(seed: object) -> None:
-    with pytest.raises(ConfigError, match="seed must be a whole number from 0 to 2\\*\\*64 - 1, got"):
+    with pytest.raises(ConfigError, match="seed must be an integer from 0 to 2\\*\\*64 - 1, got"):
         Streams(seed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", [1.5, None, True, b"x"])
 def test_a_name_that_cannot_work_is_refused(name: object) -> None:
-    with pytest.raises(ConfigError, match="a stream name must be text or a whole number, got"):
+    with pytest.raises(ConfigError, match="a stream name must be a string or an integer, got"):
         Streams(0).child(name)  # type: ignore[arg-type]
 
 

@@ -32,7 +32,7 @@ def test_every_name_makes_its_baseline() -> None:
         ("cooccurrence", {"rank": -1}, "rank of cooccurrence must be a number of at least 0, got -1"),
         ("als", {"factors": 2.5}, "factors of als must be a whole number of at least 1, got 2.5"),
         ("als", {"alpha": 0}, "alpha of als must be a number above 0, got 0"),
-        ("als", {"seed": -1}, "seed must be a whole number"),
+        ("als", {"seed": -1}, "seed must be an integer"),
     ],
 )
 def test_a_bad_setting_is_named(name: str, settings: dict[str, Any], sentence: str) -> None:

@@ -35,7 +35,7 @@ def raising(error: BaseException) -> Callable[[], None]:
             1,
             "error: pairs.csv is empty; write some pairs to it",
         ),
-        (UnknownIdError("a", "image"), 1, "error: no image 'a' is known"),
+        (UnknownIdError("a", "image"), 1, "error: unknown image 'a'"),
         (typer.BadParameter("too large", param_hint="'--seed'"), 2, "error: invalid value for '--seed': too large"),
         (PermissionError(errno.EACCES, "Permission denied", "a/b.csv"), 1, "error: a/b.csv: permission denied"),
         (OSError(errno.ENOSPC, "No space left on device", b"x"), 1, "error: x: no space left on device"),

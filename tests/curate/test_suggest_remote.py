@@ -115,7 +115,7 @@ def test_what_a_cluster_cannot_do_is_a_sentence_before_it_is_started(here: list[
         fresh.rankings(test, known=fresh.known_, cluster="ray")
     with pytest.raises(ConfigError, match="min_confidence must lie between 0 and 1"):
         fresh.annotate_all(tmp_path / "a.csv", cluster="ray", min_confidence=2)
-    with pytest.raises(UnknownIdError, match="no label 'sea' is known"):
+    with pytest.raises(UnknownIdError, match="unknown label 'sea'"):
         fresh.annotate_all(tmp_path / "a.csv", cluster="ray", allow=["sea"])
     with pytest.raises(ConfigError, match=r"a\.txt must end in"):
         fresh.annotate_all(tmp_path / "a.txt", cluster="ray")

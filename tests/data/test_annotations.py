@@ -132,7 +132,7 @@ def test_features_need_one_row_an_image() -> None:
 
 
 def test_an_unknown_image_is_an_error_with_a_hint() -> None:
-    with pytest.raises(UnknownIdError, match="no image 'img_71' is known; the nearest known: 'img_17'"):
+    with pytest.raises(UnknownIdError, match="unknown image 'img_71'; did you mean 'img_17'"):
         Annotations.from_pairs([("img_17", "sea")]).labels_of("img_71")
 
 

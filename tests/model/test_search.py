@@ -101,7 +101,7 @@ def test_a_query_is_read_from_text() -> None:
     asked = Query.parse(["Ωmega", "-people", "beach", "-odd", "beach"], labels)
     assert labels.ids(asked.include) == ["-odd", "beach", "Ωmega"]
     assert labels.ids(asked.exclude) == ["people"]
-    with pytest.raises(UnknownIdError, match="no label 'peple' is known; the nearest known: 'people'"):
+    with pytest.raises(UnknownIdError, match="unknown label 'peple'; did you mean 'people'"):
         Query.parse(["-peple"], labels)
     with pytest.raises(ConfigError, match="'beach' is both included and excluded"):
         Query.parse(["beach", "-beach"], labels)

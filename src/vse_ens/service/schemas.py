@@ -19,7 +19,7 @@ _CONFIDENCE = "Probability that it is correct, calibrated on held-out labels; nu
 class ErrorResponse(BaseModel):
     """Why a request failed."""
 
-    error: str = Field(description="One sentence.", examples=["no label 'beech' is known; the nearest known: 'beach'"])
+    error: str = Field(description="One sentence.", examples=["unknown label 'beech'; did you mean 'beach'?"])
     nearest: list[str] = Field(default=[], description="Known IDs similar to the unknown one.", examples=[["beach"]])
 
 

@@ -137,9 +137,9 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["img_000001"], 1, "no image 'img_000001' is known; the nearest known: '"),
-        (["--labels", "no such thing"], 1, "no label 'no such thing' is known"),
-        (["img_0000001", "--allow", "no such thing"], 1, "no label 'no such thing' is known"),
+        (["img_000001"], 1, "unknown image 'img_000001'; did you mean '"),
+        (["--labels", "no such thing"], 1, "unknown label 'no such thing'"),
+        (["img_0000001", "--allow", "no such thing"], 1, "unknown label 'no such thing'"),
         (["--all", "--out", "x.txt"], 1, "x.txt must end in"),
         ([], 2, "give exactly one of IMAGE, --labels and --all"),
         (["img_0000001", "--all", "--out", "x.csv"], 2, "give exactly one of IMAGE, --labels and --all"),

@@ -68,8 +68,8 @@ def test_an_image_of_any_labels(vse: Vse, model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["img_000001", "{label}"], 1, "no image 'img_000001' is known; the nearest known: '"),
-        (["img_0000001", "no such thing"], 1, "no label 'no such thing' is known"),
+        (["img_000001", "{label}"], 1, "unknown image 'img_000001'; did you mean '"),
+        (["img_0000001", "no such thing"], 1, "unknown label 'no such thing'"),
         (["img_0000001", "{known}"], 1, "already"),
         (["{label}"], 2, "give an IMAGE and a LABEL"),
         (["img_0000001", "{label}", "--labels", "{known}"], 2, "give one LABEL with --labels"),

@@ -46,7 +46,7 @@ def test_an_index_is_made_at_first_use(vse: Vse, model: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["no such thing"], 1, "no label 'no such thing' is known"),
+        (["no such thing"], 1, "unknown label 'no such thing'"),
         (["sky", "--without", "sky"], 1, "the label 'sky' is both included and excluded"),
         (["sky", "--top", "0"], 2, "'--top'"),
         ([], 2, "'LABEL"),

@@ -33,8 +33,8 @@ def test_images_like_an_image(vse: Vse, model: Path) -> None:
     [
         ([], 2, "give either LABEL or --image IMAGE"),
         (["sky", "--image", "img_0000001"], 2, "give either LABEL or --image IMAGE"),
-        (["skj"], 1, "no label 'skj' is known; the nearest known: 'sk"),
-        (["--image", "nie"], 1, "no image 'nie' is known"),
+        (["skj"], 1, "unknown label 'skj'; did you mean 'sk"),
+        (["--image", "nie"], 1, "unknown image 'nie'"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:

@@ -87,7 +87,7 @@ def test_the_seed_decides(vse: Vse, pairs: Path, tmp_path: Path) -> None:
             "error: invalid value for '--reveal': cannot be combined with --protocol random",
         ),
         (["--protocol", "random", "--share", "2"], 1, "error: share must lie between 0 and 1, got 2.0"),
-        (["--seed", "-1"], 1, "error: seed must be a whole number from 0 to 2**64 - 1, got -1"),
+        (["--seed", "-1"], 1, "error: seed must be an integer from 0 to 2**64 - 1, got -1"),
         (["--protocol", "rondom"], 2, "error: invalid value for '--protocol': "),
     ],
 )

@@ -59,7 +59,7 @@ def test_undo_brings_back_what_was(serve: Callable[..., Client]) -> None:
     assert undone["event"] > answer["event"]
     assert undone["state"] == before
     unknown = client.post("/api/feedback/undo", json={"event": 999})
-    assert (unknown.status_code, unknown.json()["error"]) == (404, "no event '999' is known")
+    assert (unknown.status_code, unknown.json()["error"]) == (404, "unknown event '999'")
     twice = client.post("/api/feedback/undo", json={"event": undone["event"]})
     assert twice.status_code == 422
 

@@ -81,7 +81,7 @@ def test_an_unknown_id_is_told_with_the_nearest(client: Client) -> None:
         answer = client.post(path, json=body)
         assert answer.status_code == 404, body
         assert nearest in answer.json()["nearest"]
-        assert "is known" in answer.json()["error"]
+        assert "unknown" in answer.json()["error"]
     assert client.get("/api/similar/labels", params={"label": "beachh"}).json()["nearest"][0] == "beach"
     assert client.get("/api/similar/images", params={"image": "日"}).status_code == 404
 

@@ -1,1 +1,1 @@
-"""Running on a Ray cluster."""
+"""Pools on a Ray cluster. No other package imports ray."""
