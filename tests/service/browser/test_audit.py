@@ -31,7 +31,7 @@ def queued(page: Page, place: int) -> str:
 def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/audit/missing")
     first = front(tab)
-    expect(tab.locator(".surety")).to_contain_text(re.compile(r"\d+ % sure"))
+    expect(tab.locator(".confidence")).to_contain_text(re.compile(r"\d+ % confidence"))
     expect(tab.locator(".finding-why")).to_contain_text(re.compile(r"[+−]\d"))
     expect(tab.locator(".finding .tags li").first).to_be_visible()
     tab.keyboard.press("a")
@@ -73,14 +73,14 @@ def test_agreeing_that_a_label_is_wrong_takes_it_off(fresh_page: Open, tmp_path:
 
 def test_duplicates_are_kept_in_the_browser_and_downloaded(page: Open) -> None:
     tab = page("#/audit/duplicates")
-    expect(tab.locator(".finding h2")).to_have_text(re.compile("^Are .+ and .+ one"))
+    expect(tab.locator(".finding h2")).to_have_text(re.compile("^Do .+ and .+ mean the same"))
     label = tab.locator(".pair-side strong").first.inner_text()
     tab.keyboard.press("a")
     tab.keyboard.press("r")
     tab.reload()
     expect(tab.locator(".tally")).to_have_text(re.compile("^2 of "))
     with tab.expect_download() as started:
-        tab.get_by_role("button", name="Download 1 to merge").click()
+        tab.get_by_role("button", name="Download 1 merge").click()
     lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
     assert lines[0] == "label,into"
     assert lines[1].startswith(f"{label},")

@@ -26,7 +26,7 @@ def tags(page: Page) -> list[list[str]]:
 def test_images_that_nobody_tagged_and_the_others(page: Open) -> None:
     tab = page("#/search/beach")
     assert not any("beach" in found for found in tags(tab))
-    tab.get_by_role("link", name="Tagged too").click()
+    tab.get_by_role("link", name="Include tagged").click()
     expect(tab).to_have_url(re.compile(r"#/search/beach\?tagged=1$"))
     expect(tab.locator(".tags .marked").first).to_have_text("beach")
     assert any("beach" in found for found in tags(tab))
@@ -73,7 +73,7 @@ def test_a_card_leads_to_its_image_and_through_the_others(page: Open) -> None:
 
 def test_labels_used_alike_lead_on(page: Open) -> None:
     tab = page("#/search/sea")
-    beside = tab.get_by_role("complementary", name="Labels used alike")
+    beside = tab.get_by_role("complementary", name="Similar labels")
     alike = beside.locator("li a").first.text_content() or ""
     beside.get_by_role("link", name=f"Add {alike} to the search").click()
     expect(tab).to_have_url(re.compile(f"#/search/sea,{quote(alike, safe='')}$"))
@@ -89,7 +89,7 @@ def test_a_label_that_is_a_script(page: Open) -> None:
 def test_an_unknown_label_offers_known_ones(page: Open, forgiven: list[str]) -> None:
     forgiven.append("404")
     tab = page("#/search/beech")
-    tab.get_by_role("list", name="Perhaps you meant").get_by_role("link", name="beach").click()
+    tab.get_by_role("list", name="Did you mean").get_by_role("link", name="beach").click()
     expect(tab).to_have_url(re.compile("#/search/beach$"))
 
 

@@ -108,7 +108,7 @@ def test_two_fingers_zoom(page: Open) -> None:
 def test_the_same_as_a_list(page: Open) -> None:
     tab = page("#/map")
     drawn(tab)
-    tab.get_by_text("The same as a list").click()
+    tab.get_by_text("Show as a list").click()
     expect(tab.locator(".map-list a")).to_have_count(200)
     tab.get_by_role("button", name=re.compile("^Show all")).click()
     tab.locator(".map-list").get_by_role("link", name=re.compile("^sea ")).click()

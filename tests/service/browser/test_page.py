@@ -25,7 +25,7 @@ VIEWS = {
     image_hash(LONG_IMAGE): ".below .card",
     f"#/labels/sea,{quote(SCRIPT, safe='')},-person": ".suggestion",
     "#/search": ".pill",
-    "#/search/sea,-person": ".alike li",
+    "#/search/sea,-person": ".similar li",
     "#/audit/missing": ".finding .tags li",
     "#/audit/wrong": ".finding .tags li",
     "#/audit/duplicates": ".finding",
@@ -47,9 +47,9 @@ def test_the_key_is_asked_for_once(serve: Callable[..., Running], open_page: Ope
     box = tab.get_by_label("API key")
     box.fill("not this one")
     box.press("Enter")
-    expect(tab.get_by_role("dialog")).to_contain_text("That key was not right")
+    expect(tab.get_by_role("dialog")).to_contain_text("That key is not valid")
     tab.get_by_label("API key").fill("a key that is long enough")
-    tab.get_by_role("button", name="Go on").click()
+    tab.get_by_role("button", name="Continue").click()
     expect(tab.locator(".suggestion").first).to_be_visible()
     tab.reload()
     expect(tab.locator(".suggestion").first).to_be_visible()
@@ -64,13 +64,13 @@ def test_without_the_key_the_page_says_what_it_needs(
     tab = open_page(serve(api_key="a key that is long enough").address, "#/about")
     expect(tab.get_by_label("API key")).to_be_focused()
     tab.keyboard.press("Escape")
-    expect(tab.get_by_role("main")).to_contain_text("This service needs its key")
+    expect(tab.get_by_role("main")).to_contain_text("This service requires an API key")
 
 
 def test_the_name_is_typed_once_and_kept_with_every_verdict(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page(IMAGE)
     tab.get_by_role("button", name="Your name: anonymous").click()
-    tab.get_by_label("Your name", exact=True).fill("Žofie 100 % Ковалёва")
+    tab.get_by_label("Name", exact=True).fill("Žofie 100 % Ковалёва")
     tab.keyboard.press("Enter")
     expect(tab.get_by_role("button", name="Your name: Žofie 100 % Ковалёва")).to_be_focused()
     tab.reload()
@@ -99,15 +99,15 @@ def test_help_opens_and_closes_by_key(page: Open) -> None:
     tab = page("#/about")
     tab.wait_for_selector(".facts")
     tab.keyboard.press("?")
-    expect(tab.get_by_role("dialog", name="Keys")).to_contain_text("accept the suggestion")
+    expect(tab.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("accept the suggestion")
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("dialog")).to_have_count(0)
 
 
 def test_an_address_that_leads_nowhere(page: Open) -> None:
     tab = page("#/nowhere")
-    expect(tab.get_by_role("main")).to_contain_text("There is nothing at this address.")
-    tab.get_by_role("link", name="To the start").click()
+    expect(tab.get_by_role("main")).to_contain_text("This page does not exist.")
+    tab.get_by_role("link", name="Start page").click()
     expect(tab).to_have_url(re.compile("#/image/"))
 
 
@@ -118,9 +118,9 @@ def test_the_page_outlives_its_service(service: Running, open_page: Open, forgiv
     service.stop()
     label = tab.locator(".suggestion-name").first.inner_text()
     tab.locator(".accept").first.click()
-    expect(tab.locator(".toast")).to_contain_text("nothing was kept")
+    expect(tab.locator(".toast")).to_contain_text("nothing was saved")
     expect(tab.locator(".suggestion-name").first).to_have_text(label)
-    expect(tab.locator("#banner")).to_contain_text("does not answer")
+    expect(tab.locator("#banner")).to_contain_text("does not respond")
     tab.get_by_role("link", name="About").click()
     service.start()
     expect(tab.locator(".facts").first).to_be_visible()
@@ -193,7 +193,7 @@ def test_the_skip_link_leads_past_the_navigation(page: Open) -> None:
     tab = page("#/about")
     tab.wait_for_selector(".facts")
     tab.keyboard.press("Tab")
-    skip = tab.get_by_role("link", name="Skip to the content")
+    skip = tab.get_by_role("link", name="Skip to content")
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
     tab.keyboard.press("Enter")
@@ -249,7 +249,7 @@ _FAINT = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
-    const passed = !element.checkVisibility() || element.closest(".unseen, :disabled, script");
+    const passed = !element.checkVisibility() || element.closest(".visually-hidden, :disabled, script");
     if (passed || !node.textContent.trim()) continue;
     const style = getComputedStyle(element);
     const size = parseFloat(style.fontSize);

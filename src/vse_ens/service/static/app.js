@@ -1,4 +1,4 @@
-/** The page: which view is shown, and what every view shares. */
+/** Entry point: routing between views, and what all views share. */
 
 import { ApiError } from "./core/api.js";
 import { fill, h } from "./core/dom.js";
@@ -10,7 +10,7 @@ import { icon } from "./parts/icon.js";
 import { message } from "./parts/message.js";
 import { personButton } from "./parts/person.js";
 import { themeButton } from "./parts/theme.js";
-import { isStopped, toast } from "./parts/toast.js";
+import { isAborted, toast } from "./parts/toast.js";
 import * as about from "./views/about.js";
 import * as annotate from "./views/annotate.js";
 import * as audit from "./views/audit.js";
@@ -18,7 +18,7 @@ import * as browse from "./views/browse.js";
 import * as map from "./views/map.js";
 
 /** @typedef {import("./core/route.js").Route} Route */
-/** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  gives the window's title */
+/** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  returns the window title */
 
 /** @type {Record<string, {name: string, mount(host: HTMLElement, signal: AbortSignal): View}>} */
 const VIEWS = {
@@ -32,39 +32,39 @@ const VIEWS = {
 };
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
-/** The view that is shown, and what ends it. */
+/** The current view and the controller that ends it. */
 let mounted = { name: "", view: /** @type {View | null} */ (null), life: new AbortController() };
 let visit = new AbortController();
 let visits = 0;
 let view = "";
 
-async function go() {
+async function navigate() {
   visit.abort();
   visit = new AbortController();
   visits += 1;
   const { signal } = visit;
   const route = parse(location.hash);
   const { isNew, scroll } = arrive();
-  // Labels are added one by one below the head of the page.
+  // Labels are added one by one: keep the scroll position.
   const stays = route.view === "labels" && view === "labels";
   view = route.view;
   if (isNew && !stays) scroll();
   const entry = VIEWS[route.view];
   markNavigation(entry?.name);
   try {
-    if (!entry) throw new ApiError("There is nothing at this address.", 404);
+    if (!entry) throw new ApiError("This page does not exist.", 404);
     const title = await mount(entry).show(route, signal);
     if (signal.aborted) return;
     document.title = title ? `${title} · vse-ens` : "vse-ens";
     if (!isNew) scroll();
   } catch (error) {
-    if (signal.aborted || isStopped(error)) return;
-    failed(error);
+    if (signal.aborted || isAborted(error)) return;
+    showError(error);
   }
 }
 
 /**
- * The view, made anew only when another one was shown: within a view the page stays.
+ * Return the view, mounted again only if another one was shown.
  * @param {typeof VIEWS[string]} entry
  */
 function mount(entry) {
@@ -74,7 +74,7 @@ function mount(entry) {
     fill(main, host);
     const life = new AbortController();
     mounted = { name: entry.name, view: entry.mount(host, life.signal), life };
-    // Not on the first visit, where reading begins at the top anyway.
+    // Not on the first visit, where reading starts at the top anyway.
     if (visits > 1 && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   }
   return /** @type {View} */ (mounted.view);
@@ -86,7 +86,7 @@ function unmount() {
 }
 
 /** @param {unknown} error */
-function failed(error) {
+function showError(error) {
   const sentence = error instanceof Error ? error.message : String(error);
   if (!(error instanceof ApiError)) console.error(error);
   unmount();
@@ -95,7 +95,7 @@ function failed(error) {
     h(
       "div",
       { class: "view" },
-      message("This did not work", sentence, h("p", {}, h("a", { href: "#/" }, "To the start"))),
+      message("Something went wrong", sentence, h("p", {}, h("a", { href: "#/" }, "Start page"))),
     ),
   );
   document.title = "vse-ens";
@@ -110,24 +110,24 @@ function markNavigation(name) {
   }
 }
 
-function toSearchBox() {
+function focusSearchBox() {
   const box = /** @type {HTMLElement | null} */ (document.querySelector("[data-main]"));
   box?.focus();
 }
 
 const help = /** @type {HTMLElement} */ (document.getElementById("help"));
 fill(help, icon("help"));
-help.setAttribute("aria-label", "Keys");
-help.title = "Keys (?)";
+help.setAttribute("aria-label", "Keyboard shortcuts");
+help.title = "Keyboard shortcuts (?)";
 help.addEventListener("click", showHelp);
 personButton(/** @type {HTMLElement} */ (document.getElementById("person")));
 themeButton(/** @type {HTMLElement} */ (document.getElementById("theme")));
-shortcuts({ "/": toSearchBox, "?": showHelp });
-// The address belongs to the views, so the skip link moves focus itself.
+shortcuts({ "/": focusSearchBox, "?": showHelp });
+// The URL fragment selects the view, so the skip link moves focus itself.
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
 rememberScroll();
-addEventListener("hashchange", go);
-go();
+addEventListener("hashchange", navigate);
+navigate();

@@ -1,7 +1,7 @@
-// The theme that was chosen, before anything is drawn; without a choice the system's is right.
+// Apply the stored theme before the first paint; without one the system's theme applies.
 try {
   const chosen = localStorage.getItem("vse-theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // A browser that keeps nothing: the system's theme.
+  // Storage is blocked: use the system's theme.
 }

@@ -1,16 +1,16 @@
-/** What a screen reader should say although focus is elsewhere. */
+/** Announcements for screen readers. */
 
 let timer = 0;
 
 /**
- * Say a sentence; of several in a quick row the last.
+ * Announce a sentence; of several in quick succession, only the last.
  * @param {string} sentence
  */
 export function announce(sentence) {
-  const place = document.getElementById("announcer");
-  if (!place) return;
-  place.textContent = "";
+  const region = document.getElementById("announcer");
+  if (!region) return;
+  region.textContent = "";
   clearTimeout(timer);
-  // A pause, or the same sentence twice would be said once.
-  timer = setTimeout(() => (place.textContent = sentence), 60);
+  // Without a pause, a repeated sentence would not be announced again.
+  timer = setTimeout(() => (region.textContent = sentence), 60);
 }

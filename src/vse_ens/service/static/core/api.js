@@ -1,8 +1,8 @@
-/** Questions to the service. Its answers are data: they reach the page as text only. */
+/** Requests to the service. Responses are data: the page shows them as text only. */
 
-import { keptKey, keptName } from "./kept.js";
-import { backAgain, waitForService } from "./connection.js";
-import { asSentence } from "./words.js";
+import { storedKey, storedName } from "./storage.js";
+import { clearBanner, waitForService } from "./connection.js";
+import { asSentence } from "./format.js";
 import { askKey } from "../parts/key_dialog.js";
 
 /** @typedef {{labels: string[], share: number, source: string}} Reason */
@@ -11,16 +11,16 @@ import { askKey } from "../parts/key_dialog.js";
 /**
  * @typedef {object} ImageState
  * @property {string} image
- * @property {boolean} known whether the model has seen it
+ * @property {boolean} known whether the model knows it
  * @property {HeldLabel[]} labels
  * @property {{label: string, event: number}[]} rejected
  * @property {Suggestion[]} suggestions
- * @property {string | null} url where its picture is
+ * @property {string | null} url address of its picture
  */
 
 /** @typedef {{image: string, score: number, confidence: number | null, labels: string[]}} FoundImage */
 /**
- * @typedef {object} Finding of an image and a label, or of two labels
+ * @typedef {object} Finding about an image and a label, or about two labels
  * @property {string} [image]
  * @property {string} label
  * @property {string} [other]
@@ -29,94 +29,94 @@ import { askKey } from "../parts/key_dialog.js";
  * @property {string} [reason]
  */
 
-/** @typedef {{event: number, state: ImageState}} Judgement */
+/** @typedef {{event: number, state: ImageState}} FeedbackResult */
 
-/** An answer that is no success: one sentence, and the ids that were perhaps meant. */
+/** An error response: one sentence, and similar IDs for an unknown one. */
 export class ApiError extends Error {
   /**
    * @param {string} message
    * @param {number} status
    * @param {string[]} [nearest]
-   * @param {boolean} [passing] the service itself says that it will be able to answer soon
+   * @param {boolean} [isTemporary] whether the service asks to retry
    */
-  constructor(message, status, nearest = [], passing = false) {
+  constructor(message, status, nearest = [], isTemporary = false) {
     super(message);
     this.status = status;
     this.nearest = nearest;
-    this.passing = passing;
+    this.isTemporary = isTemporary;
   }
 }
 
 /**
- * Ask without changing anything; waits for a service that is away and asks again.
+ * Read; waits and retries while the service is unreachable.
  * @param {string} path
  * @param {Record<string, string | number>} [query]
  * @param {AbortSignal} [signal]
  */
-export const get = (path, query = {}, signal) => patiently(`${path}?${new URLSearchParams(asText(query))}`, {}, signal);
+export const get = (path, query = {}, signal) => withRetry(`${path}?${new URLSearchParams(asText(query))}`, {}, signal);
 
 /**
- * The same with a question too large for an address.
+ * Read with a request too large for a URL.
  * @param {string} path
- * @param {object} question
+ * @param {object} body
  * @param {AbortSignal} [signal]
  */
-export const ask = (path, question, signal) => patiently(path, inBody(question), signal);
+export const postQuery = (path, body, signal) => withRetry(path, jsonRequest(body), signal);
 
 /**
- * Change something, once: when the service is away the caller is told, since nothing was kept.
+ * Change something, without retries: if the service is unreachable, the caller gets an error.
  * @param {string} path
  * @param {object} change
  */
-export async function tell(path, change) {
+export async function postChange(path, change) {
   try {
-    return await once(path, inBody(change));
+    return await send(path, jsonRequest(change));
   } catch (error) {
-    if (!isAway(error)) throw error;
+    if (!isUnreachable(error)) throw error;
     waitForService();
-    throw new ApiError("The service does not answer; nothing was kept. Try again when it is back.", 0);
+    throw new ApiError("The service does not respond; nothing was saved. Try again when it is back.", 0);
   }
 }
 
 /** @param {string} path @param {RequestInit} request @param {AbortSignal} [signal] @returns {Promise<any>} */
-async function patiently(path, request, signal) {
+async function withRetry(path, request, signal) {
   for (;;) {
     try {
-      return await once(path, { ...request, signal });
+      return await send(path, { ...request, signal });
     } catch (error) {
-      const busy = error instanceof ApiError && error.passing;
-      if (!busy && !isAway(error)) throw error;
-      await waitForService(busy ? error.message : undefined, signal);
+      const isBusy = error instanceof ApiError && error.isTemporary;
+      if (!isBusy && !isUnreachable(error)) throw error;
+      await waitForService(isBusy ? error.message : undefined, signal);
     }
   }
 }
 
 /** @param {string} path @param {RequestInit} request @returns {Promise<any>} */
-async function once(path, request) {
-  const key = keptKey.get();
+async function send(path, request) {
+  const key = storedKey.get();
   const headers = new Headers(request.headers);
-  headers.set("X-VSE-User", inHeader(keptName.get() || "anonymous"));
+  headers.set("X-VSE-User", inHeader(storedName.get() || "anonymous"));
   if (key) headers.set("Authorization", `Bearer ${key}`);
   const response = await fetch(`api/${path}`, { ...request, headers });
   if (response.status === 401) {
-    if (await askKey(key)) return once(path, request);
-    throw new ApiError("This service needs its key; reload the page to give it.", 401);
+    if (await askKey(key)) return send(path, request);
+    throw new ApiError("This service requires an API key; reload the page to enter it.", 401);
   }
-  backAgain();
+  clearBanner();
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
   if (response.ok && !isJson) return response.blob();
   const answer = isJson ? await response.json() : {};
   if (response.ok) return answer;
-  const passing = response.status === 503 && response.headers.has("Retry-After");
-  const sentence = answer.error ? asSentence(answer.error) : `The service answered ${response.status}.`;
-  throw new ApiError(sentence, response.status, answer.nearest, passing);
+  const isTemporary = response.status === 503 && response.headers.has("Retry-After");
+  const sentence = answer.error ? asSentence(answer.error) : `The service responded with status ${response.status}.`;
+  throw new ApiError(sentence, response.status, answer.nearest, isTemporary);
 }
 
-/** A header holds plain characters only; a name with others travels percent-encoded. @param {string} name */
+/** Headers hold ASCII only, so other characters are percent-encoded. @param {string} name */
 const inHeader = (name) => (/^[ -$&-~]*$/.test(name) ? name : encodeURIComponent(name));
 
 /** @param {object} body */
-const inBody = (body) => ({
+const jsonRequest = (body) => ({
   method: "POST",
   headers: { "Content-Type": "application/json" },
   body: JSON.stringify(body),
@@ -125,5 +125,5 @@ const inBody = (body) => ({
 /** @param {Record<string, string | number>} query */
 const asText = (query) => Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 
-/** fetch throws a TypeError, and nothing else, where nobody answers. @param {unknown} error */
-const isAway = (error) => error instanceof TypeError;
+/** fetch throws a TypeError only if there is no response. @param {unknown} error */
+const isUnreachable = (error) => error instanceof TypeError;

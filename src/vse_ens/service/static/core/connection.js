@@ -1,47 +1,47 @@
-/** A service that is away, or not ready yet: the page says so, looks for it, and goes on when it is back. */
+/** Shows a banner while the service is unreachable or not ready, and waits until it is back. */
 
 import { announce } from "./announcer.js";
 import { fill } from "./dom.js";
 
-const AWAY = "The service does not answer. Trying again …";
+const UNREACHABLE = "The service does not respond. Retrying …";
 const SHORTEST = 1_000;
 const LONGEST = 8_000;
 
 /** @type {Promise<void> | null} */
-let looking = null;
+let waiting = null;
 
 /**
- * Resolves when the service is ready again.
- * @param {string} [sentence] what the person is told meanwhile
+ * Resolve when the service is ready again.
+ * @param {string} [sentence] text of the banner
  * @param {AbortSignal} [signal]
  * @returns {Promise<void>}
  */
-export async function waitForService(sentence = AWAY, signal) {
-  looking ??= look(sentence).finally(() => (looking = null));
-  await looking;
+export async function waitForService(sentence = UNREACHABLE, signal) {
+  waiting ??= waitUntilReady(sentence).finally(() => (waiting = null));
+  await waiting;
   signal?.throwIfAborted();
 }
 
-/** An answer came: whatever the banner says is past. */
-export function backAgain() {
-  if (!looking) fill(banner());
+/** Clear the banner after a response. */
+export function clearBanner() {
+  if (!waiting) fill(banner());
 }
 
 /** @param {string} sentence */
-async function look(sentence) {
+async function waitUntilReady(sentence) {
   fill(banner(), sentence);
-  for (let pause = SHORTEST; ; pause = Math.min(2 * pause, LONGEST)) {
-    await moment(pause);
+  for (let delay = SHORTEST; ; delay = Math.min(2 * delay, LONGEST)) {
+    await pause(delay);
     const response = await fetch("ready").catch(() => null);
     if (response?.ok) break;
-    if (response) fill(banner(), "The model is being loaded …");
+    if (response) fill(banner(), "The model is loading …");
   }
   fill(banner());
   announce("The service is back.");
 }
 
-/** A while, or until the network is said to be there. @param {number} milliseconds @returns {Promise<void>} */
-function moment(milliseconds) {
+/** Wait for a time, or until the network is back. @param {number} milliseconds @returns {Promise<void>} */
+function pause(milliseconds) {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);

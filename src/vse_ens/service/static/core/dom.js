@@ -1,7 +1,7 @@
-/** Elements without markup: every string becomes a text node, so whatever a label is called, it stays text. */
+/** Elements without markup: every string becomes a text node, so a label can never inject HTML. */
 
 /**
- * An element with attributes, listeners (`onclick` and the like) and children.
+ * Create an element with attributes, listeners (such as `onclick`) and children.
  * @param {string} tag
  * @param {Record<string, unknown>} [attributes] null, undefined and false are left out; true is an empty attribute
  * @param {...(Node | string | number | null | undefined | false)} children
@@ -24,7 +24,7 @@ export function h(tag, attributes = {}, ...children) {
 const textOrNode = (child) => (child instanceof Node ? child : String(child));
 
 /**
- * Give an element other children.
+ * Replace the children of an element.
  * @param {Element} element
  * @param {...(Node | string | null | undefined | false)} children
  */
@@ -33,16 +33,16 @@ export function fill(element, ...children) {
 }
 
 /**
- * The same, with focus kept at its place in the row: what was focused is made anew, and must not be lost.
+ * Replace the children and restore focus to the control at the same position.
  * @param {Element} element
  * @param {...(Node | string | null | undefined | false)} children
  */
 export function refill(element, ...children) {
-  const place = focusable(element).indexOf(document.activeElement ?? element);
+  const index = focusable(element).indexOf(document.activeElement ?? element);
   fill(element, ...children);
-  if (place >= 0)
+  if (index >= 0)
     /** @type {HTMLElement | undefined} */ (
-      focusable(element)[Math.min(place, focusable(element).length - 1)]
+      focusable(element)[Math.min(index, focusable(element).length - 1)]
     )?.focus();
 }
 
@@ -50,18 +50,18 @@ export function refill(element, ...children) {
 const focusable = (element) => [...element.querySelectorAll("a, button")];
 
 /**
- * Text that only a screen reader says.
+ * Text for screen readers only.
  * @param {string} text
  */
-export const unseen = (text) => h("span", { class: "unseen" }, text);
+export const visuallyHidden = (text) => h("span", { class: "visually-hidden" }, text);
 
 let used = 0;
 
 /**
- * An id no other element has.
+ * Return an unused element id.
  * @param {string} stem
  */
-export const freshId = (stem) => `${stem}-${(used += 1)}`;
+export const uniqueId = (stem) => `${stem}-${(used += 1)}`;
 
-/** Whether motion should be left out. */
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+/** Whether the user prefers reduced motion. */
+export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

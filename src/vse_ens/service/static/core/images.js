@@ -1,15 +1,15 @@
-/** Which image comes next: those of the list one came from, and after them images picked at random. */
+/** Order of images for "next" and "previous": the current list, then random images. */
 
-import { ask, get } from "./api.js";
+import { get, postQuery } from "./api.js";
 
-/** Images taken from one random question before another is asked. */
-const A_FEW = 4;
+/** Random images used from one search before the next search. */
+const POOL_SIZE = 4;
 
 /** @type {string[]} */
-let row = [];
-/** The image that was looked at last. @type {string | null} */
+let list = [];
+/** The last image shown. @type {string | null} */
 let last = null;
-/** How many of the row were found together; those behind them came at random. */
+/** Length of the original list; images after it are random. */
 let listed = 0;
 /** @type {string[]} */
 let pool = [];
@@ -17,76 +17,76 @@ let pool = [];
 let commonLabels = null;
 
 /**
- * The images that `next` and `previous` lead through.
+ * Set the images that "next" and "previous" go through.
  * @param {string[]} images
  */
-export function walkThrough(images) {
-  row = [...images];
-  listed = row.length;
+export function setImageList(images) {
+  list = [...images];
+  listed = list.length;
 }
 
 /**
- * Where an image stands in the list it was found in; an image that is in no list begins a row of its own.
+ * Return the position of an image in the list; an image outside the list starts a new one.
  * @param {string} image
- * @returns {string} "3 of 24", or nothing
+ * @returns {string} "3 of 24", or an empty string
  */
-export function standing(image) {
+export function positionInList(image) {
   last = image;
-  if (!row.includes(image)) {
-    row = [image];
+  if (!list.includes(image)) {
+    list = [image];
     listed = 0;
   }
-  const place = row.indexOf(image);
-  return place < listed ? `${place + 1} of ${listed}` : "";
+  const index = list.indexOf(image);
+  return index < listed ? `${index + 1} of ${listed}` : "";
 }
 
-/** Where one was, or else a random image: a way in that asks nothing. @param {AbortSignal} [signal] */
+/** Return the last image shown, or a random one. @param {AbortSignal} [signal] */
 export const lastOrRandom = async (signal) => last ?? (await randomImage([], signal));
 
 /**
- * The image before, or none.
+ * Return the image before this one, if any.
  * @param {string} image
  * @returns {string | undefined}
  */
-export const before = (image) => row[row.indexOf(image) - 1];
+export const previousImage = (image) => list[list.indexOf(image) - 1];
 
 /**
- * The image after; at the end of the row a random one joins it.
+ * Return the image after this one; at the end of the list, append a random one.
  * @param {string} image
  * @param {AbortSignal} [signal]
  */
-export async function after(image, signal) {
-  const place = row.indexOf(image);
-  if (place + 1 === row.length) row.push(await randomImage(row, signal));
-  return row[place + 1];
+export async function nextImage(image, signal) {
+  const index = list.indexOf(image);
+  if (index + 1 === list.length) list.push(await randomImage(list, signal));
+  return list[index + 1];
 }
 
 /**
- * A random image to come after this one, so that there is a way back.
+ * Return a random image and put it after this one, so that "previous" leads back.
  * @param {string | null} image
  * @param {AbortSignal} [signal]
  */
-export async function afterAtRandom(image, signal) {
-  const other = await randomImage(row, signal);
-  row = [...row.slice(0, image === null ? 0 : row.indexOf(image) + 1), other];
+export async function randomNext(image, signal) {
+  const other = await randomImage(list, signal);
+  list = [...list.slice(0, image === null ? 0 : list.indexOf(image) + 1), other];
   listed = 0;
   return other;
 }
 
 /**
- * Any image, if possible none of those given. The service lists images by how they begin only, so a random label is
- * asked for its images.
+ * Return a random image, if possible none of the given ones. The service lists images by prefix only, so this
+ * searches for the images of a random label.
  * @param {string[]} others
  * @param {AbortSignal} [signal]
  * @returns {Promise<string>}
  */
 async function randomImage(others, signal) {
-  if (!pool.length) pool = shuffled(await someImages(signal)).slice(0, A_FEW);
-  const place = Math.max(
+  if (!pool.length) pool = shuffled(await someImages(signal)).slice(0, POOL_SIZE);
+  const index = Math.max(
     0,
     pool.findIndex((image) => !others.includes(image)),
   );
-  return pool.splice(place, 1)[0];
+  return pool.splice(index, 1)[0];
 }
 
 /** @param {AbortSignal} [signal] @returns {Promise<string[]>} */
@@ -95,7 +95,7 @@ async function someImages(signal) {
     (/** @type {{label: string}} */ one) => one.label,
   );
   const [label] = shuffled(commonLabels ?? []);
-  const found = label ? (await ask("search", { labels: [label], top: 100, tagged: true }, signal)).images : [];
+  const found = label ? (await postQuery("search", { labels: [label], top: 100, tagged: true }, signal)).images : [];
   if (found.length) return found.map((/** @type {{image: string}} */ one) => one.image);
   return (await get("images", { prefix: "", limit: 100 }, signal)).images;
 }

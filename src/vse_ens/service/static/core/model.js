@@ -1,4 +1,4 @@
-/** What is known of the model that is served; asked once. */
+/** The model card, requested once. */
 
 import { get } from "./api.js";
 
@@ -15,7 +15,7 @@ import { get } from "./api.js";
  * @property {Record<string, unknown> | null} validation
  * @property {boolean} has_confidence
  * @property {string | null} image_url
- * @property {boolean} feedback whether verdicts are kept
+ * @property {boolean} feedback whether verdicts are stored
  * @property {string} version
  */
 
@@ -32,8 +32,8 @@ export function modelCard() {
 }
 
 /**
- * Where an image's picture is, if the service was told where pictures are.
- * @param {string | null} template with `{image}` for the id
+ * Return the address of an image's picture, if the service knows it.
+ * @param {string | null} template with `{image}` as a placeholder for the ID
  * @param {string} image
  */
 export const pictureAddress = (template, image) =>

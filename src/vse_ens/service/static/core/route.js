@@ -1,13 +1,13 @@
-/** The address after `#`, read and written: `#/image/ID`, `#/labels/sea,-people`, `#/search/sea?tagged=1`, ... */
+/** Parsing and building of URL fragments: `#/image/ID`, `#/labels/sea,-people`, `#/search/sea?tagged=1`, ... */
 
-/** @typedef {{label: string, without: boolean}} Term  a label asked for, or asked to be absent */
+/** @typedef {{label: string, without: boolean}} Term  a label to include or to exclude */
 /** @typedef {{view: string, image?: string, terms?: Term[], tagged?: boolean, kind?: string, label?: string}} Route */
 
 const KINDS = ["missing", "wrong", "duplicates"];
 
 /**
  * @param {string} hash as `location.hash` gives it
- * @returns {Route} view "lost" for an address that leads nowhere
+ * @returns {Route} view "unknown" for an unknown fragment
  */
 export function parse(hash) {
   const [, view = "", rest = ""] = /^#?\/?([^/?]*)\/?(.*)$/s.exec(hash) ?? [];
@@ -22,13 +22,13 @@ export function parse(hash) {
     case "search":
       return { view, terms: readTerms(path), tagged: new URLSearchParams(question).get("tagged") === "1" };
     case "audit":
-      return KINDS.includes(path || "missing") ? { view, kind: path || "missing" } : { view: "lost" };
+      return KINDS.includes(path || "missing") ? { view, kind: path || "missing" } : { view: "unknown" };
     case "map":
       return { view, label: decode(path) };
     case "about":
       return { view };
     default:
-      return { view: "lost" };
+      return { view: "unknown" };
   }
 }
 
@@ -40,7 +40,7 @@ export const labelsAddress = (terms) => `#/labels/${writeTerms(terms)}`;
 
 /**
  * @param {Term[]} terms
- * @param {boolean} [tagged] also images that carry the labels
+ * @param {boolean} [tagged] include images that already have the labels
  */
 export const searchAddress = (terms, tagged = false) => `#/search/${writeTerms(terms)}${tagged ? "?tagged=1" : ""}`;
 
@@ -48,30 +48,30 @@ export const searchAddress = (terms, tagged = false) => `#/search/${writeTerms(t
 export const mapAddress = (label) => `#/map/${encodeURIComponent(label)}`;
 
 /**
- * One label, asked for.
+ * A term that includes a label.
  * @param {string} label
  * @returns {Term}
  */
-export const having = (label) => ({ label, without: false });
+export const withLabel = (label) => ({ label, without: false });
 
 /**
- * What the service takes: the label, or the label after a minus.
+ * Terms as the API expects them: a leading minus excludes a label.
  * @param {Term[]} terms
  */
-export const asQuery = (terms) => terms.map((term) => (term.without ? `-${term.label}` : term.label));
+export const toQuery = (terms) => terms.map((term) => (term.without ? `-${term.label}` : term.label));
 
 /** @param {string} path @returns {Term[]} */
 function readTerms(path) {
   const terms = path
     .split(",")
     .filter((part) => part && part !== "-")
-    .map((part) => (part.startsWith("-") ? { label: decode(part.slice(1)), without: true } : having(decode(part))));
-  return terms.filter((term, place) => terms.findIndex((other) => other.label === term.label) === place);
+    .map((part) => (part.startsWith("-") ? { label: decode(part.slice(1)), without: true } : withLabel(decode(part))));
+  return terms.filter((term, index) => terms.findIndex((other) => other.label === term.label) === index);
 }
 
 /** @param {Term[]} terms */
 function writeTerms(terms) {
-  // A minus of the label's own is written so that it is not read as "without".
+  // Encode a leading minus of the label itself, so that it does not mean "without".
   const written = (/** @type {string} */ label) => encodeURIComponent(label).replace(/^-/, "%2D");
   return terms.map((term) => `${term.without ? "-" : ""}${written(term.label)}`).join(",");
 }

@@ -1,8 +1,8 @@
-/** Where a page was left is where one comes back to; a page one has not been to begins at its top. */
+/** Scroll positions: restored when going back, the top for new pages. */
 
 let timer = 0;
 
-/** Note where the page is scrolled to, with its place in the history. */
+/** Store the scroll position in the history entry. */
 export function rememberScroll() {
   history.scrollRestoration = "manual";
   addEventListener("scroll", () => {
@@ -12,7 +12,7 @@ export function rememberScroll() {
 }
 
 /**
- * Ask at the beginning of a visit, and scroll when there is something to see.
+ * Call at the start of a visit; call `scroll` once the content is there.
  * @returns {{isNew: boolean, scroll(): void}}
  */
 export function arrive() {

@@ -1,7 +1,7 @@
-/** Single keys that work wherever nobody is typing. */
+/** Single-key shortcuts, active except while typing. */
 
 /**
- * Listen until the signal says stop. A handler that returns false leaves the key to the browser.
+ * Listen until the signal aborts. A handler that returns false leaves the key to the browser.
  * @param {Record<string, (event: KeyboardEvent) => unknown>} keys by `KeyboardEvent.key`
  * @param {AbortSignal} [signal]
  */

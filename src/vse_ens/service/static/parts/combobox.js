@@ -1,10 +1,10 @@
-/** A box one types into, with what the service would complete below it (the ARIA combobox pattern). */
+/** A text box with completions from the service (the ARIA combobox pattern). */
 
 import { announce } from "../core/announcer.js";
-import { fill, freshId, h } from "../core/dom.js";
-import { count } from "../core/words.js";
+import { fill, h, uniqueId } from "../core/dom.js";
+import { countOf } from "../core/format.js";
 import { icon } from "./icon.js";
-import { isStopped, toast } from "./toast.js";
+import { isAborted, toast } from "./toast.js";
 
 /** @typedef {{text: string, detail?: string, group?: string, choose: () => void}} Option */
 /** @typedef {(typed: string, signal: AbortSignal) => Promise<Option[]>} Completer */
@@ -13,16 +13,16 @@ const PAUSE = 90;
 
 /**
  * @param {object} shape
- * @param {string} shape.label what the box is for
+ * @param {string} shape.label accessible name
  * @param {string} shape.placeholder
  * @param {Completer} shape.complete
- * @param {boolean} [shape.main] the box that "/" leads to
- * @param {boolean} [shape.plain] without the magnifying glass
+ * @param {boolean} [shape.main] whether "/" focuses it
+ * @param {boolean} [shape.plain] without the search icon
  * @param {() => void} [shape.onEmptyBackspace]
  * @returns {{element: HTMLElement, input: HTMLInputElement}}
  */
 export function combobox({ label, placeholder, complete, main = false, plain = false, onEmptyBackspace }) {
-  const id = freshId("options");
+  const id = uniqueId("options");
   const list = h("ul", { id, class: "options", role: "listbox", "aria-label": label, hidden: true });
   const input = /** @type {HTMLInputElement} */ (
     h("input", {
@@ -44,10 +44,10 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
   /** @type {Option[]} */
   let options = [];
   let active = -1;
-  let wanted = new AbortController();
+  let request = new AbortController();
   let timer = 0;
-  /** Set when Enter came before the options did. */
-  let hasty = false;
+  /** Set if Enter is pressed before the options arrive. */
+  let chooseWhenLoaded = false;
 
   const close = () => {
     list.hidden = true;
@@ -56,8 +56,8 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
     active = -1;
   };
 
-  const mark = (/** @type {number} */ place) => {
-    active = place;
+  const mark = (/** @type {number} */ index) => {
+    active = index;
     for (const [number, option] of optionElements().entries()) {
       option.setAttribute("aria-selected", String(number === active));
       if (number === active) {
@@ -69,9 +69,9 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
   };
 
   const choose = (/** @type {Option} */ option) => {
-    wanted.abort();
+    request.abort();
     clearTimeout(timer);
-    hasty = false;
+    chooseWhenLoaded = false;
     input.value = "";
     options = [];
     close();
@@ -84,7 +84,7 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
     /** @type {Node[]} */
     const rows = [];
     let group = "";
-    for (const [place, option] of options.entries()) {
+    for (const [index, option] of options.entries()) {
       if (option.group && option.group !== group)
         rows.push(h("li", { class: "options-group", role: "presentation" }, option.group));
       group = option.group ?? "";
@@ -93,40 +93,40 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
           "li",
           {
             role: "option",
-            id: `${id}-${place}`,
+            id: `${id}-${index}`,
             "aria-selected": "false",
             onclick: () => choose(option),
-            onmousemove: () => active !== place && mark(place),
+            onmousemove: () => active !== index && mark(index),
           },
           h("span", { class: "option-text" }, option.text),
           option.detail && h("span", { class: "option-detail" }, option.detail),
         ),
       );
     }
-    if (!rows.length) rows.push(h("li", { class: "options-none", role: "presentation" }, "Nothing begins like this."));
+    if (!rows.length) rows.push(h("li", { class: "options-none", role: "presentation" }, "No matches."));
     fill(list, ...rows);
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
     mark(-1);
-    announce(options.length ? `${count(options.length)} to choose from.` : "Nothing begins like this.");
+    announce(options.length ? `${countOf(options.length, "match", "matches")}.` : "No matches.");
   };
 
   const refresh = async () => {
-    wanted.abort();
-    wanted = new AbortController();
-    const { signal } = wanted;
+    request.abort();
+    request = new AbortController();
+    const { signal } = request;
     try {
       options = await complete(input.value.trim(), signal);
     } catch (error) {
-      if (!isStopped(error)) toast(error instanceof Error ? error.message : String(error));
+      if (!isAborted(error)) toast(error instanceof Error ? error.message : String(error));
       return;
     }
     if (signal.aborted || document.activeElement !== input) return;
-    if (hasty && options.length) choose(best());
+    if (chooseWhenLoaded && options.length) choose(best());
     else show();
   };
 
-  /** What Enter means: the marked one, or what was typed in full, or the first. */
+  /** The option that Enter chooses: the marked one, an exact match, or the first. */
   const best = () => {
     const typed = input.value.trim().toLowerCase();
     return options[active] ?? options.find((option) => option.text.toLowerCase() === typed) ?? options[0];
@@ -134,7 +134,7 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
 
   const soon = () => {
     clearTimeout(timer);
-    hasty = false;
+    chooseWhenLoaded = false;
     options = [];
     timer = setTimeout(refresh, PAUSE);
   };
@@ -142,11 +142,11 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
   input.addEventListener("input", soon);
   input.addEventListener("click", () => list.hidden && soon());
   input.addEventListener("blur", () => {
-    wanted.abort();
+    request.abort();
     clearTimeout(timer);
     close();
   });
-  // The box keeps focus while an option is clicked.
+  // Keep focus in the box while an option is clicked.
   list.addEventListener("mousedown", (event) => event.preventDefault());
   input.addEventListener("keydown", (event) => {
     const open = !list.hidden && options.length > 0;
@@ -156,7 +156,7 @@ export function combobox({ label, placeholder, complete, main = false, plain = f
       else soon();
     } else if (event.key === "Enter") {
       if (open) choose(best());
-      else if (input.value.trim()) hasty = true;
+      else if (input.value.trim()) chooseWhenLoaded = true;
     } else if (event.key === "Escape") {
       if (list.hidden) input.blur();
       else close();

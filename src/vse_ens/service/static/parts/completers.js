@@ -1,24 +1,24 @@
-/** What a box offers: labels with how often they occur, images by how their ids begin. */
+/** Completers for comboboxes: labels with their frequency, images by the prefix of their ID. */
 
 import { get } from "../core/api.js";
-import { many } from "../core/words.js";
+import { countOf } from "../core/format.js";
 
 /**
  * @param {(label: string) => void} choose
- * @param {{limit?: number, group?: string, leftOut?: () => string[]}} [more]
+ * @param {{limit?: number, group?: string, exclude?: () => string[]}} [more]
  * @returns {import("./combobox.js").Completer}
  */
 export const labels =
-  (choose, { limit = 8, group, leftOut = () => [] } = {}) =>
+  (choose, { limit = 8, group, exclude = () => [] } = {}) =>
   async (typed, signal) => {
-    const out = leftOut();
-    const found = await get("labels", { prefix: typed, limit: limit + out.length }, signal);
+    const excluded = exclude();
+    const found = await get("labels", { prefix: typed, limit: limit + excluded.length }, signal);
     return found.labels
-      .filter((/** @type {{label: string}} */ one) => !out.includes(one.label))
+      .filter((/** @type {{label: string}} */ one) => !excluded.includes(one.label))
       .slice(0, limit)
       .map((/** @type {{label: string, images: number}} */ one) => ({
         text: one.label,
-        detail: many(one.images, "image"),
+        detail: countOf(one.images, "image"),
         group,
         choose: () => choose(one.label),
       }));
@@ -37,7 +37,7 @@ export const images =
   };
 
 /**
- * The same, and what was typed itself where it is no label yet: people may know a word that the model does not.
+ * Also offer the typed text as a new label if the model does not know it.
  * @param {import("./combobox.js").Completer} complete
  * @param {(label: string) => void} choose
  * @returns {import("./combobox.js").Completer}
@@ -45,11 +45,11 @@ export const images =
 export const orNew = (complete, choose) => async (typed, signal) => {
   const known = await complete(typed, signal);
   if (!typed || known.some((option) => option.text === typed)) return known;
-  return [...known, { text: typed, detail: "a new label", choose: () => choose(typed) }];
+  return [...known, { text: typed, detail: "new label", choose: () => choose(typed) }];
 };
 
 /**
- * Several after one another.
+ * Concatenate the options of several completers.
  * @param {...import("./combobox.js").Completer} completers
  * @returns {import("./combobox.js").Completer}
  */

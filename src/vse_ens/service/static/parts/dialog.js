@@ -1,15 +1,15 @@
-/** A window over the page: the browser's own dialog, which keeps focus inside and closes on Escape. */
+/** Modal dialogs, based on the browser's dialog element. */
 
-import { freshId, h } from "../core/dom.js";
+import { h, uniqueId } from "../core/dom.js";
 import { icon } from "./icon.js";
 
 /**
  * @param {string} title
  * @param {...Node} content
- * @returns {HTMLDialogElement} open, in the page; gone once it is closed
+ * @returns {HTMLDialogElement} the open dialog; it is removed when closed
  */
 export function openDialog(title, ...content) {
-  const id = freshId("dialog");
+  const id = uniqueId("dialog");
   const close = h(
     "button",
     { type: "button", class: "quiet icon-only", "aria-label": "Close", onclick: () => dialog.close() },
@@ -24,7 +24,7 @@ export function openDialog(title, ...content) {
     )
   );
   dialog.addEventListener("close", () => dialog.remove());
-  // A click beside it is a click on the dialog itself, whose padding is its children's.
+  // A click on the backdrop has the dialog itself as its target.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   document.body.append(dialog);
   dialog.showModal();
@@ -34,14 +34,14 @@ export function openDialog(title, ...content) {
 /**
  * Ask for one line of text.
  * @param {{title: string, text: string, label: string, button: string, value?: string, secret?: boolean}} question
- * @returns {Promise<string | null>} null if the dialog was closed without an answer
+ * @returns {Promise<string | null>} null if the dialog was closed
  */
 export function askLine({ title, text, label, button, value = "", secret = false }) {
   return new Promise((resolve) => {
     const input = /** @type {HTMLInputElement} */ (
       h("input", {
         type: secret ? "password" : "text",
-        id: freshId("line"),
+        id: uniqueId("line"),
         class: "field",
         value,
         maxlength: secret ? 1000 : 100,
@@ -49,14 +49,14 @@ export function askLine({ title, text, label, button, value = "", secret = false
         spellcheck: "false",
       })
     );
-    // Not a submitted form: the page's policy forbids forms to go anywhere.
+    // Not a form: the content security policy forbids form submission.
     const answer = () => {
       resolve(input.value.trim());
       dialog.close();
     };
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      // Or the key would go on to press the button that has focus once the dialog is gone.
+      // Otherwise the key would also press the button that gets focus after the dialog closes.
       event.preventDefault();
       answer();
     });

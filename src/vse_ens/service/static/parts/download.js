@@ -1,4 +1,4 @@
-/** A file made in the page. */
+/** Downloads of files created in the page. */
 
 import { h } from "../core/dom.js";
 
@@ -13,7 +13,7 @@ export function download(name, content) {
 }
 
 /**
- * Rows of text as other programs read them.
+ * Rows as CSV.
  * @param {string[][]} rows
  */
 export const csv = (rows) => rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");

@@ -1,19 +1,19 @@
-/** The keys, on a page of their own. */
+/** The dialog with keyboard shortcuts. */
 
 import { h } from "../core/dom.js";
 import { openDialog } from "./dialog.js";
 
 const KEYS = {
   Everywhere: [
-    ["/", "to the search box"],
-    ["?", "this help"],
-    ["Esc", "close, or leave the box"],
+    ["/", "focus the search box"],
+    ["?", "show this help"],
+    ["Esc", "close, or leave the text box"],
   ],
   Annotate: [
-    ["← → ↑ ↓", "move among suggestions"],
+    ["← → ↑ ↓", "move between suggestions"],
     ["Enter or a", "accept the suggestion"],
     ["x or r", "reject it (or Shift-click)"],
-    ["u", "undo the last judgement"],
+    ["u", "undo the last verdict"],
     ["n  p", "next, previous image"],
   ],
   Audit: [
@@ -25,13 +25,13 @@ const KEYS = {
   ],
   Map: [
     ["← → ↑ ↓", "move"],
-    ["+  −", "closer, farther"],
-    ["0", "the whole map"],
-    ["Enter", "browse the label in the middle"],
+    ["+  −", "zoom in, zoom out"],
+    ["0", "show the whole map"],
+    ["Enter", "browse the label in the centre"],
   ],
 };
 
-/** Open it, unless it is open. */
+/** Open the dialog, unless one is open. */
 export function showHelp() {
   if (document.querySelector("dialog[open]")) return;
   const groups = Object.entries(KEYS).map(([name, keys]) =>
@@ -42,16 +42,16 @@ export function showHelp() {
       h(
         "dl",
         { class: "keys" },
-        ...keys.map(([key, meaning]) => h("div", {}, h("dt", {}, ...pressed(key)), h("dd", {}, meaning))),
+        ...keys.map(([key, meaning]) => h("div", {}, h("dt", {}, ...keyElements(key)), h("dd", {}, meaning))),
       ),
     ),
   );
-  openDialog("Keys", h("div", { class: "help" }, ...groups));
+  openDialog("Keyboard shortcuts", h("div", { class: "help" }, ...groups));
 }
 
-/** "n  p" as two keys, "Enter or a" with a word between. @param {string} keys */
-const pressed = (keys) =>
+/** "n  p" as two keys, "Enter or a" with text between. @param {string} keys */
+const keyElements = (keys) =>
   keys
     .split(" ")
     .filter(Boolean)
-    .flatMap((key, place) => [place ? " " : "", key === "or" ? "or" : h("kbd", {}, key)]);
+    .flatMap((key, index) => [index ? " " : "", key === "or" ? "or" : h("kbd", {}, key)]);

@@ -1,4 +1,4 @@
-/** Line drawings of 20 by 20, in the colour of the text around them. */
+/** Icons: 20 by 20 line drawings in the current text colour. */
 
 const DRAWINGS = {
   back: "M12 4.5 6.5 10l5.5 5.5",
@@ -20,7 +20,7 @@ const DRAWINGS = {
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * A drawing that says nothing to a screen reader; the control around it has a name.
+ * Create an icon, hidden from screen readers; the control around it has a name.
  * @param {keyof typeof DRAWINGS} name
  */
 export function icon(name) {

@@ -1,18 +1,18 @@
-/** A small card of an image among others: picture, id, confidence, labels. */
+/** A card of an image in a list: picture, ID, confidence, labels. */
 
 import { h } from "../core/dom.js";
 import { pictureAddress } from "../core/model.js";
 import { imageAddress } from "../core/route.js";
-import { percent } from "../core/words.js";
+import { percent } from "../core/format.js";
 import { picture } from "./picture.js";
 
 const SHOWN = 8;
 
 /**
  * @param {{image: string, labels: string[], share?: number | null, shareName?: string}} found
- * @param {string | null} template where pictures are
- * @param {string[]} [marked] labels that were asked for
- * @param {() => void} [onOpen] before the card leads to the image
+ * @param {string | null} template address of the pictures
+ * @param {string[]} [marked] labels to highlight
+ * @param {() => void} [onOpen] called before the image opens
  */
 export function imageCard({ image, labels, share, shareName = "confidence" }, template, marked = [], onOpen) {
   const order = [...labels].sort((one, other) => Number(marked.includes(other)) - Number(marked.includes(one)));

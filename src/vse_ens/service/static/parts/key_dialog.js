@@ -1,34 +1,34 @@
-/** The API key, asked for once a tab. */
+/** Asks for the API key, once per tab. */
 
-import { keptKey } from "../core/kept.js";
+import { storedKey } from "../core/storage.js";
 import { askLine } from "./dialog.js";
 
 /** @type {Promise<void> | null} */
 let asking = null;
 
 /**
- * Ask for another key than the one that was refused; several who ask share one dialog.
- * @param {string} refused
- * @returns {Promise<boolean>} whether there is another one now
+ * Ask for a key other than the rejected one; concurrent requests share one dialog.
+ * @param {string} rejected
+ * @returns {Promise<boolean>} whether there is a new key
  */
-export async function askKey(refused) {
-  if (keptKey.get() === refused) {
-    asking ??= askOnce(Boolean(refused)).finally(() => (asking = null));
+export async function askKey(rejected) {
+  if (storedKey.get() === rejected) {
+    asking ??= askOnce(Boolean(rejected)).finally(() => (asking = null));
     await asking;
   }
-  return keptKey.get() !== refused;
+  return storedKey.get() !== rejected;
 }
 
 /** @param {boolean} again */
 async function askOnce(again) {
   const key = await askLine({
-    title: "This service needs a key",
+    title: "API key required",
     text: again
-      ? "That key was not right. The person who runs the service has it."
-      : "The person who runs the service has it. It is kept until this tab is closed.",
+      ? "That key is not valid. Ask the person who runs the service."
+      : "Ask the person who runs the service. The key is stored until you close this tab.",
     label: "API key",
-    button: "Go on",
+    button: "Continue",
     secret: true,
   });
-  if (key) keptKey.set(key);
+  if (key) storedKey.set(key);
 }

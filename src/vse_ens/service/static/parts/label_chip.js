@@ -1,7 +1,7 @@
-/** A label that is held, rejected or asked for: its name, and what can be done with it. */
+/** A chip for a current, rejected or searched label, with one button. */
 
 import { h } from "../core/dom.js";
-import { having, searchAddress } from "../core/route.js";
+import { searchAddress, withLabel } from "../core/route.js";
 import { icon } from "./icon.js";
 
 /**
@@ -9,16 +9,16 @@ import { icon } from "./icon.js";
  * @param {string} shape.label
  * @param {"data" | "new" | "rejected" | "with" | "without"} shape.kind
  * @param {Parameters<typeof icon>[0]} shape.drawing
- * @param {string} shape.action what the button does, for its name
+ * @param {string} shape.action accessible name of the button
  * @param {() => void} shape.act
- * @param {boolean} [shape.linked] the name leads to the images behind it
+ * @param {boolean} [shape.linked] whether the name links to its images
  */
 export function labelChip({ label, kind, drawing, action, act, linked = true }) {
   return h(
     "li",
     { class: `label-chip ${kind}` },
     linked
-      ? h("a", { href: searchAddress([having(label)]), title: `Images behind ${label}` }, label)
+      ? h("a", { href: searchAddress([withLabel(label)]), title: `Images for ${label}` }, label)
       : h("span", {}, label),
     h("button", { type: "button", "aria-label": action, title: action, onclick: act }, icon(drawing)),
   );

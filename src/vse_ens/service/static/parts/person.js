@@ -1,12 +1,12 @@
-/** Who judges: a name typed once, sent with every judgement. */
+/** The user name, sent with every verdict. */
 
-import { fill, h, unseen } from "../core/dom.js";
-import { keptName } from "../core/kept.js";
+import { fill, h, visuallyHidden } from "../core/dom.js";
+import { storedName } from "../core/storage.js";
 import { askLine } from "./dialog.js";
 import { icon } from "./icon.js";
 
 /**
- * Let a button show the name and ask for another.
+ * Make a button show the name and ask for a new one.
  * @param {HTMLElement} button
  */
 export function personButton(button) {
@@ -14,18 +14,18 @@ export function personButton(button) {
     fill(
       button,
       icon("person"),
-      unseen("Your name: "),
-      h("span", { class: "person-name" }, keptName.get() || "anonymous"),
+      visuallyHidden("Your name: "),
+      h("span", { class: "person-name" }, storedName.get() || "anonymous"),
     );
   button.addEventListener("click", async () => {
     const name = await askLine({
-      title: "Who are you?",
-      text: "It is kept with every label you accept or reject. Leave it empty to stay anonymous.",
-      label: "Your name",
-      button: "Keep",
-      value: keptName.get(),
+      title: "Your name",
+      text: "It is stored with every label you accept or reject. Leave it empty to stay anonymous.",
+      label: "Name",
+      button: "Save",
+      value: storedName.get(),
     });
-    if (name !== null) keptName.set(name);
+    if (name !== null) storedName.set(name);
     show();
     button.focus();
   });

@@ -1,11 +1,11 @@
-/** The picture of an image, in a box whose size does not wait for it. */
+/** The picture of an image, in a frame of fixed size. */
 
 import { h } from "../core/dom.js";
 
 /**
- * @param {string | null | undefined} address nothing: no picture, no box
+ * @param {string | null | undefined} address without it, there is no frame
  * @param {string} image
- * @param {boolean} [eager] the picture one came for
+ * @param {boolean} [eager] load it immediately
  * @returns {HTMLElement | null}
  */
 export function picture(address, image, eager = false) {

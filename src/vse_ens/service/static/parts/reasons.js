@@ -1,7 +1,7 @@
-/** Why a label: what each known label adds to its score, as small bars. */
+/** Contributions to a score as small bars. */
 
 import { h } from "../core/dom.js";
-import { signed, speaker, strongest } from "../core/words.js";
+import { reasonName, signed, strongest } from "../core/format.js";
 
 /**
  * @param {import("../core/api.js").Reason[]} reasons
@@ -16,7 +16,7 @@ export function reasonBars(reasons, most = 4) {
     return h(
       "li",
       { class: reason.share < 0 ? "against" : "for" },
-      h("span", { class: "reason-name" }, speaker(reason)),
+      h("span", { class: "reason-name" }, reasonName(reason)),
       h("span", { class: "reason-track", "aria-hidden": "true" }, bar),
       h("span", { class: "reason-share" }, signed(reason.share)),
     );

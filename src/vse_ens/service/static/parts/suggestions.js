@@ -1,9 +1,9 @@
-/** Suggestions as chips: a click accepts, the cross rejects; when the list changes they glide to their new places. */
+/** Suggestions as chips: click to accept, × to reject; changes of order are animated. */
 
-import { fill, freshId, h, still, unseen } from "../core/dom.js";
-import { because, percent } from "../core/words.js";
+import { fill, h, prefersReducedMotion, uniqueId, visuallyHidden } from "../core/dom.js";
+import { percent, reasonsSentence } from "../core/format.js";
 import { icon } from "./icon.js";
-import { hideWhy, tellWhy } from "./why.js";
+import { hideWhy, showWhyOnHover } from "./why.js";
 
 /** @typedef {import("../core/api.js").Suggestion} Suggestion */
 /** @typedef {{accept(suggestion: Suggestion): void, reject(suggestion: Suggestion): void}} Verdicts */
@@ -12,21 +12,21 @@ import { hideWhy, tellWhy } from "./why.js";
  * @typedef {object} SuggestionList
  * @property {HTMLElement} element
  * @property {(suggestions: Suggestion[]) => void} show
- * @property {() => void} wait until there is something to show
- * @property {() => void} focus on the first
- * @property {() => void} accept what has focus
- * @property {() => void} reject what has focus
+ * @property {() => void} wait show placeholders until the first suggestions
+ * @property {() => void} focus the first
+ * @property {() => void} accept the focused one
+ * @property {() => void} reject the focused one
  * @property {(key: string) => void} move by an arrow, Home or End
  */
 
-const GLIDE = { duration: 220, easing: "cubic-bezier(.2, .7, .2, 1)" };
-const GHOSTS = 12;
+const ANIMATION = { duration: 220, easing: "cubic-bezier(.2, .7, .2, 1)" };
+const PLACEHOLDERS = 12;
 
 /**
- * @param {Verdicts} judge
+ * @param {Verdicts} handlers
  * @returns {SuggestionList}
  */
-export function suggestionList(judge) {
+export function suggestionList(handlers) {
   const element = h("ul", { class: "suggestions", "aria-label": "Suggested labels" });
   /** @type {Suggestion[]} */
   let shown = [];
@@ -35,23 +35,23 @@ export function suggestionList(judge) {
   const chips = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll(".suggestion")]);
   const acceptButtons = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll(".accept")]);
 
-  /** One chip is in the order of Tab; arrows lead to the others. @param {number} place */
-  const makeCurrent = (place) => {
-    current = Math.max(0, Math.min(place, shown.length - 1));
+  /** Only one chip is in the tab order; arrow keys move to the others. @param {number} index */
+  const makeCurrent = (index) => {
+    current = Math.max(0, Math.min(index, shown.length - 1));
     for (const [number, chip] of chips().entries())
       for (const button of chip.querySelectorAll("button")) button.tabIndex = number === current ? 0 : -1;
   };
 
-  const focus = (place = current, focusVisible = true) => {
-    makeCurrent(place);
+  const focus = (index = current, focusVisible = true) => {
+    makeCurrent(index);
     acceptButtons()[current]?.focus(/** @type {FocusOptions} */ ({ focusVisible }));
   };
 
   /**
-   * Only what has focus is judged by a key; otherwise the key leads there first.
+   * Apply a key to the focused chip; without focus, the key moves focus there first.
    * @param {(suggestion: Suggestion) => void} verdict
    */
-  const judgeCurrent = (verdict) => {
+  const applyToCurrent = (verdict) => {
     if (!shown.length) return;
     if (element.contains(document.activeElement)) verdict(shown[current]);
     else focus();
@@ -60,21 +60,21 @@ export function suggestionList(judge) {
   const show = (/** @type {Suggestion[]} */ suggestions) => {
     const hadFocus = element.contains(document.activeElement);
     const byKey = Boolean(element.querySelector(":focus-visible"));
-    const places = new Map(chips().map((chip) => [chip.dataset.label, chip.getBoundingClientRect()]));
+    const positions = new Map(chips().map((chip) => [chip.dataset.label, chip.getBoundingClientRect()]));
     hideWhy();
     shown = suggestions;
     element.removeAttribute("aria-busy");
-    fill(element, ...suggestions.map((suggestion, place) => chip(suggestion, judge, () => makeCurrent(place))));
+    fill(element, ...suggestions.map((suggestion, index) => chip(suggestion, handlers, () => makeCurrent(index))));
     makeCurrent(hadFocus ? current : 0);
-    // Who clicks looks at the pointer, who types at the ring.
+    // The focus ring is for keyboard users.
     if (hadFocus) focus(current, byKey);
-    if (places.size && !still()) glide(chips(), places);
+    if (positions.size && !prefersReducedMotion()) animateMoves(chips(), positions);
   };
 
   const wait = () => {
     if (shown.length) return;
     element.setAttribute("aria-busy", "true");
-    fill(element, ...Array.from({ length: GHOSTS }, () => h("li", { class: "ghost" })));
+    fill(element, ...Array.from({ length: PLACEHOLDERS }, () => h("li", { class: "placeholder" })));
   };
 
   return {
@@ -82,22 +82,22 @@ export function suggestionList(judge) {
     show,
     wait,
     focus: () => focus(0),
-    accept: () => judgeCurrent(judge.accept),
-    reject: () => judgeCurrent(judge.reject),
+    accept: () => applyToCurrent(handlers.accept),
+    reject: () => applyToCurrent(handlers.reject),
     move: (key) => {
-      // Where chips are still gliding they are not where they will be.
-      for (const chip of chips()) for (const glide of chip.getAnimations()) glide.finish();
+      // Finish animations first: neighbours are found by position.
+      for (const chip of chips()) for (const animation of chip.getAnimations()) animation.finish();
       if (!element.contains(document.activeElement)) focus();
       else focus(neighbour(chips(), current, key));
     },
   };
 }
 
-/** @param {Suggestion} suggestion @param {Verdicts} judge @param {() => void} onFocus */
-function chip(suggestion, judge, onFocus) {
+/** @param {Suggestion} suggestion @param {Verdicts} handlers @param {() => void} onFocus */
+function chip(suggestion, handlers, onFocus) {
   const { label, confidence } = suggestion;
   const reasons = suggestion.because ?? [];
-  const id = freshId("why");
+  const id = uniqueId("why");
   const accept = h(
     "button",
     {
@@ -106,10 +106,10 @@ function chip(suggestion, judge, onFocus) {
       "aria-describedby": id,
       onfocus: onFocus,
       onclick: (/** @type {MouseEvent} */ event) =>
-        event.shiftKey ? judge.reject(suggestion) : judge.accept(suggestion),
+        event.shiftKey ? handlers.reject(suggestion) : handlers.accept(suggestion),
     },
     icon("plus"),
-    unseen("Accept "),
+    visuallyHidden("Accept "),
     h("span", { class: "suggestion-name" }, label),
     confidence !== null && h("span", { class: "suggestion-share" }, percent(confidence)),
   );
@@ -119,9 +119,9 @@ function chip(suggestion, judge, onFocus) {
       type: "button",
       class: "reject",
       "aria-label": `Reject ${label}`,
-      title: "Does not fit (x)",
+      title: "Reject (x)",
       onfocus: onFocus,
-      onclick: () => judge.reject(suggestion),
+      onclick: () => handlers.reject(suggestion),
     },
     icon("cross"),
   );
@@ -130,16 +130,16 @@ function chip(suggestion, judge, onFocus) {
     { class: "suggestion" },
     accept,
     reject,
-    h("span", { class: "suggestion-why", id }, unseen("because of: "), because(reasons)),
+    h("span", { class: "suggestion-why", id }, visuallyHidden("because of: "), reasonsSentence(reasons)),
   );
   element.dataset.label = label;
   element.style.setProperty("--share", String(confidence ?? 0));
-  tellWhy(element, reasons);
+  showWhyOnHover(element, reasons);
   return element;
 }
 
 /**
- * The chip that an arrow leads to: along the reading order, or to the nearest of the row above or below.
+ * Return the chip for an arrow key: in reading order, or the nearest in the row above or below.
  * @param {HTMLElement[]} chips
  * @param {number} current
  * @param {string} key
@@ -152,30 +152,30 @@ function neighbour(chips, current, key) {
   const here = chips[current].getBoundingClientRect();
   const way = key === "ArrowDown" ? 1 : -1;
   const beyond = chips
-    .map((chip, place) => ({ place, box: chip.getBoundingClientRect() }))
+    .map((chip, index) => ({ index, box: chip.getBoundingClientRect() }))
     .filter(({ box }) => way * (box.top - here.top) > 1)
     .sort(
       (one, other) =>
         way * (one.box.top - other.box.top) ||
         Math.abs(one.box.left - here.left) - Math.abs(other.box.left - here.left),
     );
-  return beyond[0]?.place ?? current;
+  return beyond[0]?.index ?? current;
 }
 
 /**
- * From where it was to where it is; what is new fades in.
+ * Animate chips from their old to their new position; new chips fade in.
  * @param {HTMLElement[]} chips
- * @param {Map<string | undefined, DOMRect>} places
+ * @param {Map<string | undefined, DOMRect>} positions
  */
-function glide(chips, places) {
+function animateMoves(chips, positions) {
   for (const chip of chips) {
-    const before = places.get(chip.dataset.label);
+    const before = positions.get(chip.dataset.label);
     const now = chip.getBoundingClientRect();
-    if (!before) chip.animate([{ opacity: 0 }, { opacity: 1 }], GLIDE);
+    if (!before) chip.animate([{ opacity: 0 }, { opacity: 1 }], ANIMATION);
     else if (before.left !== now.left || before.top !== now.top)
       chip.animate(
         [{ transform: `translate(${before.left - now.left}px, ${before.top - now.top}px)` }, { transform: "none" }],
-        GLIDE,
+        ANIMATION,
       );
   }
 }

@@ -1,6 +1,6 @@
-/** Labels with and without, as chips in a box that completes further ones. */
+/** A search box with chips for included and excluded labels. */
 
-import { h, fill, unseen } from "../core/dom.js";
+import { fill, h, visuallyHidden } from "../core/dom.js";
 import { labels } from "./completers.js";
 import { combobox } from "./combobox.js";
 import { icon } from "./icon.js";
@@ -14,7 +14,7 @@ import { icon } from "./icon.js";
 export function termsBox({ label, placeholder, change }) {
   /** @type {Term[]} */
   let terms = [];
-  const chips = h("ul", { class: "terms", "aria-label": "Labels asked for" });
+  const chips = h("ul", { class: "terms", "aria-label": "Search terms" });
   const box = combobox({
     label,
     placeholder,
@@ -22,16 +22,16 @@ export function termsBox({ label, placeholder, change }) {
     complete: (typed, signal) => {
       const without = typed.startsWith("-");
       const add = (/** @type {string} */ name) => change([...terms, { label: name, without }]);
-      const leftOut = () => terms.map((term) => term.label);
-      return labels(add, { leftOut, group: without ? "Without" : "With" })(
+      const exclude = () => terms.map((term) => term.label);
+      return labels(add, { exclude, group: without ? "Without" : "With" })(
         without ? typed.slice(1).trim() : typed,
         signal,
       );
     },
     onEmptyBackspace: () => terms.length && change(terms.slice(0, -1)),
   });
-  const show = (/** @type {Term[]} */ asked) => {
-    terms = asked;
+  const show = (/** @type {Term[]} */ shown) => {
+    terms = shown;
     fill(chips, ...terms.map((term) => chip(term)));
     chips.hidden = !terms.length;
   };
@@ -44,11 +44,11 @@ export function termsBox({ label, placeholder, change }) {
         {
           type: "button",
           class: "sign",
-          title: term.without ? "Ask for it" : "Ask for images without it",
+          title: term.without ? "Include this label" : "Exclude this label",
           onclick: () => change(terms.map((other) => (other === term ? { ...term, without: !term.without } : other))),
         },
         icon(term.without ? "minus" : "check"),
-        unseen(term.without ? "without " : "with "),
+        visuallyHidden(term.without ? "without " : "with "),
         term.label,
       ),
       h(

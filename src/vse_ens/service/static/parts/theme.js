@@ -1,13 +1,13 @@
-/** Light or dark: the system's choice until the person makes one. */
+/** Light and dark theme: the system's until the user chooses one. */
 
 import { fill } from "../core/dom.js";
-import { keptTheme } from "../core/kept.js";
+import { storedTheme } from "../core/storage.js";
 import { icon } from "./icon.js";
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
 /**
- * Let a button show and change the theme; "themechange" on the document tells those who draw themselves.
+ * Make a button show and change the theme; dispatches "themechange" on the document for the canvas.
  * @param {HTMLElement} button
  */
 export function themeButton(button) {
@@ -20,7 +20,7 @@ export function themeButton(button) {
   button.addEventListener("click", () => {
     const theme = isDark() ? "light" : "dark";
     document.documentElement.dataset.theme = theme;
-    keptTheme.set(theme);
+    storedTheme.set(theme);
     show();
   });
   systemIsDark.addEventListener("change", show);

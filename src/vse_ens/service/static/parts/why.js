@@ -1,11 +1,11 @@
-/** The reason beside a suggestion, on hover and on focus; Escape puts it away. */
+/** A card with the reasons for a suggestion, on hover and focus; Escape hides it. */
 
 import { fill, h } from "../core/dom.js";
 import { reasonBars } from "./reasons.js";
 
 const GAP = 6;
 const EDGE = 8;
-/** Who passes on the way to another chip does not ask. */
+/** Delay, so that moving across a chip does not open the card. */
 const PAUSE = 300;
 
 /** @type {HTMLElement | null} */
@@ -15,24 +15,24 @@ let anchor = null;
 let timer = 0;
 
 /**
- * Show why while the pointer or focus is on an element.
+ * Show the reasons while an element is hovered or focused.
  * @param {HTMLElement} element
  * @param {import("../core/api.js").Reason[]} reasons
  */
-export function tellWhy(element, reasons) {
+export function showWhyOnHover(element, reasons) {
   element.addEventListener("pointerenter", (event) => {
     if (event.pointerType !== "touch") timer = setTimeout(show, PAUSE, element, reasons);
   });
   element.addEventListener("pointerleave", (event) => {
     clearTimeout(timer);
-    // The card itself may be pointed at without going away.
+    // Moving the pointer onto the card keeps it open.
     if (!(event.relatedTarget instanceof Node && card?.contains(event.relatedTarget))) hide(element);
   });
   element.addEventListener("focusin", () => element.querySelector(":focus-visible") && show(element, reasons));
   element.addEventListener("focusout", () => hide(element));
 }
 
-/** Put the card away, whatever it is beside. */
+/** Hide the card. */
 export function hideWhy() {
   clearTimeout(timer);
   card?.hidePopover();
@@ -43,14 +43,14 @@ export function hideWhy() {
 function show(element, reasons) {
   card ??= makeCard();
   anchor = element;
-  // The sentence is the button's own description; the card is for eyes.
+  // Screen readers get the same from the button's description.
   fill(
     card,
-    h("p", {}, reasons.length ? "Because of" : "No known label speaks for it"),
+    h("p", {}, reasons.length ? "Because of" : "No known label supports it"),
     reasons.length ? reasonBars(reasons) : null,
   );
   card.showPopover();
-  place(card, element);
+  position(card, element);
 }
 
 /** @param {HTMLElement} element */
@@ -68,8 +68,8 @@ function makeCard() {
   return made;
 }
 
-/** Below the element, or above it where there is no room. @param {HTMLElement} made @param {HTMLElement} element */
-function place(made, element) {
+/** Put the card below the element, or above it. @param {HTMLElement} made @param {HTMLElement} element */
+function position(made, element) {
   const target = element.getBoundingClientRect();
   const own = made.getBoundingClientRect();
   const below = target.bottom + GAP + own.height <= innerHeight - EDGE;

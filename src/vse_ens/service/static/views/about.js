@@ -1,8 +1,8 @@
-/** About this model: what it was made of, how it was trained, how good it is. */
+/** About: data, training, configuration and validation of the model. */
 
 import { get } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { count } from "../core/words.js";
+import { count } from "../core/format.js";
 import { download } from "../parts/download.js";
 import { icon } from "../parts/icon.js";
 import { orToast } from "../parts/toast.js";
@@ -34,15 +34,15 @@ export function mount(host) {
             version: `vse-ens ${card.version}`,
             model: card.fingerprint,
             preset: card.preset ?? "none",
-            confidence: card.has_confidence ? "learnt on held-out labels" : "none: trained without held-out labels",
+            confidence: card.has_confidence ? "calibrated on held-out labels" : "none: trained without held-out labels",
             pictures: card.image_url ?? "none: started without --image-url",
-            verdicts: card.feedback ? "kept" : "not kept",
+            verdicts: card.feedback ? "stored" : "not stored",
           }),
-          card.validation && section("On held-out labels", card.validation),
+          card.validation && section("Validation", card.validation),
           section("Training", card.training),
           section("Configuration", card.config),
         ),
-        card.feedback && verdicts(),
+        card.feedback && acceptedPairs(),
       );
       return "About";
     },
@@ -60,14 +60,14 @@ function section(title, facts) {
   return h("section", {}, h("h2", {}, title), h("dl", { class: "facts" }, ...rows));
 }
 
-function verdicts() {
+function acceptedPairs() {
   const save = (/** @type {string} */ format) => () =>
     orToast(async () => download(`accepted-pairs.${format}`, await get("feedback/pairs", { format })));
   return h(
     "section",
-    { class: "verdicts-kept" },
-    h("h2", {}, "What people accepted"),
-    h("p", {}, "The pairs in force, with who accepted them and when. `vse train` and `vse update` take them."),
+    { class: "accepted-pairs" },
+    h("h2", {}, "Accepted labels"),
+    h("p", {}, "All accepted (image, label) pairs with user and time, for `vse train` or `vse update`."),
     h("button", { type: "button", onclick: save("csv") }, icon("download"), "Download as CSV"),
   );
 }

@@ -1,14 +1,14 @@
-/** Annotate: find an image or give labels, then accept and reject what the model suggests. */
+/** Annotate: choose an image or labels, then accept or reject suggestions. */
 
 import { fill, h } from "../core/dom.js";
-import { after, afterAtRandom, before, lastOrRandom, standing } from "../core/images.js";
-import { having, imageAddress, labelsAddress } from "../core/route.js";
+import { lastOrRandom, nextImage, positionInList, previousImage, randomNext } from "../core/images.js";
+import { imageAddress, labelsAddress, withLabel } from "../core/route.js";
 import { shortcuts } from "../core/shortcuts.js";
 import { combobox } from "../parts/combobox.js";
 import { both, images, labels } from "../parts/completers.js";
 import { icon } from "../parts/icon.js";
 import { orToast } from "../parts/toast.js";
-import { makeDesk } from "./desk.js";
+import { makeWorkspace } from "./workspace.js";
 import { showImage } from "./annotate_image.js";
 import { showLabels } from "./annotate_labels.js";
 
@@ -18,31 +18,31 @@ import { showLabels } from "./annotate_labels.js";
  * @returns {import("../app.js").View}
  */
 export function mount(host, signal) {
-  const desk = makeDesk();
+  const workspace = makeWorkspace();
   /** @type {string | null} */
   let image = null;
-  let wantsChips = false;
+  let focusSuggestions = false;
 
   const open = (/** @type {string} */ other) => (location.hash = imageAddress(other));
   const step = (/** @type {() => Promise<string | undefined>} */ find, byKey = false) =>
     orToast(async () => {
       const other = await find();
-      wantsChips = byKey;
+      focusSuggestions = byKey;
       if (other) open(other);
     });
-  const random = () => afterAtRandom(image, signal);
-  const next = () => (image ? after(image, signal) : random());
-  const previous = async () => (image ? before(image) : undefined);
+  const random = () => randomNext(image, signal);
+  const next = () => (image ? nextImage(image, signal) : random());
+  const previous = async () => (image ? previousImage(image) : undefined);
 
   const finder = combobox({
-    label: "Find an image, or type a label",
-    placeholder: "An image, or a label",
+    label: "Find an image or a label",
+    placeholder: "Image or label",
     main: true,
     complete: both(
       images(open, { limit: 5, group: "Images" }),
-      labels((label) => (location.hash = labelsAddress([...desk.terms(), having(label)])), {
+      labels((label) => (location.hash = labelsAddress([...workspace.terms(), withLabel(label)])), {
         limit: 7,
-        group: "Labels: begin with one, add more",
+        group: "Start from a label",
       }),
     ),
   });
@@ -69,21 +69,21 @@ export function mount(host, signal) {
     },
     icon("forth"),
   );
-  const dice = h("button", { type: "button", onclick: () => step(random) }, icon("dice"), "A random image");
+  const dice = h("button", { type: "button", onclick: () => step(random) }, icon("dice"), "Random image");
   fill(
     host,
     h("div", { class: "find" }, finder.element, dice, h("div", { class: "steps" }, where, back, forth)),
-    desk.element,
+    workspace.element,
   );
 
   const arrow = (/** @type {KeyboardEvent} */ event) => {
     const target = /** @type {Element} */ (event.target);
-    // On another link or button an arrow scrolls, as everywhere.
-    if (!desk.list.element.contains(target) && target.closest("a, button, summary")) return false;
-    return desk.list.move(event.key);
+    // On other links and buttons, arrow keys scroll as usual.
+    if (!workspace.list.element.contains(target) && target.closest("a, button, summary")) return false;
+    return workspace.list.move(event.key);
   };
   const edge = (/** @type {KeyboardEvent} */ event) =>
-    desk.list.element.contains(/** @type {Element} */ (event.target)) && arrow(event);
+    workspace.list.element.contains(/** @type {Element} */ (event.target)) && arrow(event);
   shortcuts(
     {
       ArrowLeft: arrow,
@@ -92,10 +92,10 @@ export function mount(host, signal) {
       ArrowDown: arrow,
       Home: edge,
       End: edge,
-      a: desk.list.accept,
-      x: desk.list.reject,
-      r: desk.list.reject,
-      u: () => desk.judge.undo(),
+      a: workspace.list.accept,
+      x: workspace.list.reject,
+      r: workspace.list.reject,
+      u: () => workspace.handlers.undo(),
       n: () => step(next, true),
       p: () => step(previous, true),
     },
@@ -105,19 +105,21 @@ export function mount(host, signal) {
   return {
     async show(route, visit) {
       if (route.view === "start") {
-        // The shortest way in: an image is there already, and a click is all it takes.
+        // Start with an image, so that one click is enough.
         location.replace(imageAddress(await lastOrRandom(visit)));
         return undefined;
       }
       image = route.view === "image" ? (route.image ?? null) : null;
-      fill(where, image ? standing(image) : "");
-      /** @type {HTMLButtonElement} */ (back).disabled = !image || before(image) === undefined;
-      const title = image ? await showImage(desk, image, visit) : await showLabels(desk, route.terms ?? [], visit);
-      if (wantsChips) desk.list.focus();
-      // The link that led here is gone with what was below the last image.
+      fill(where, image ? positionInList(image) : "");
+      /** @type {HTMLButtonElement} */ (back).disabled = !image || previousImage(image) === undefined;
+      const title = image
+        ? await showImage(workspace, image, visit)
+        : await showLabels(workspace, route.terms ?? [], visit);
+      if (focusSuggestions) workspace.list.focus();
+      // The link that led here has been removed from the page.
       else if (document.activeElement === document.body)
-        desk.subject.querySelector("h1")?.focus({ preventScroll: true });
-      wantsChips = false;
+        workspace.subject.querySelector("h1")?.focus({ preventScroll: true });
+      focusSuggestions = false;
       return title;
     },
   };

@@ -1,9 +1,9 @@
-/** Labels instead of an image: what else would such an image have? The labels are in the address; nothing is kept. */
+/** Suggestions from labels without an image. The labels are in the URL; nothing is stored. */
 
 import { announce } from "../core/announcer.js";
-import { ApiError, ask } from "../core/api.js";
+import { ApiError, postQuery } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { having, labelsAddress, searchAddress } from "../core/route.js";
+import { labelsAddress, searchAddress, withLabel } from "../core/route.js";
 import { combobox } from "../parts/combobox.js";
 import { labels as labelCompleter } from "../parts/completers.js";
 import { labelChip } from "../parts/label_chip.js";
@@ -13,19 +13,19 @@ import { labelChip } from "../parts/label_chip.js";
 const TOP = 12;
 
 /**
- * @param {import("./desk.js").Desk} desk
+ * @param {import("./workspace.js").Workspace} workspace
  * @param {Term[]} terms
  * @param {AbortSignal} signal
  * @returns {Promise<string>}
  */
-export async function showLabels(desk, terms, signal) {
+export async function showLabels(workspace, terms, signal) {
   const held = terms.filter((term) => !term.without);
   const denied = terms.filter((term) => term.without);
   const go = (/** @type {Term[]} */ changed) => (location.hash = labelsAddress(changed));
   const drop = (/** @type {Term} */ term) => go(terms.filter((other) => other !== term));
-  desk.terms = () => terms;
-  desk.judge = {
-    accept: ({ label }) => go([...terms, having(label)]),
+  workspace.terms = () => terms;
+  workspace.handlers = {
+    accept: ({ label }) => go([...terms, withLabel(label)]),
     reject: ({ label }) => go([...terms, { label, without: true }]),
     undo: () => (terms.length ? go(terms.slice(0, -1)) : announce("Nothing to undo.")),
   };
@@ -33,27 +33,27 @@ export async function showLabels(desk, terms, signal) {
     label: "Add a label",
     placeholder: held.length ? "Add another label" : "Type a label",
     plain: true,
-    complete: labelCompleter((label) => go([...terms, having(label)]), {
-      leftOut: () => terms.map((term) => term.label),
+    complete: labelCompleter((label) => go([...terms, withLabel(label)]), {
+      exclude: () => terms.map((term) => term.label),
     }),
   });
-  const wasTyping = desk.subject.contains(document.activeElement);
+  const wasTyping = workspace.subject.contains(document.activeElement);
   fill(
-    desk.subject,
+    workspace.subject,
     h(
       "div",
       { class: "subject-body" },
-      h("p", { class: "kicker" }, "No image, only labels"),
-      h("h1", { tabindex: -1 }, held.length ? "An image with" : "Which labels does it have?"),
+      h("p", { class: "kicker" }, "Labels without an image"),
+      h("h1", { tabindex: -1 }, held.length ? "An image with" : "Which labels does the image have?"),
       h(
         "ul",
-        { class: "label-chips", "aria-label": "Labels given" },
+        { class: "label-chips", "aria-label": "Given labels" },
         ...held.map((term) =>
           labelChip({
             label: term.label,
             kind: "new",
             drawing: "undo",
-            action: `Take ${term.label} off`,
+            action: `Remove ${term.label}`,
             act: () => drop(term),
           }),
         ),
@@ -64,10 +64,10 @@ export async function showLabels(desk, terms, signal) {
     ),
   );
   if (wasTyping) adder.input.focus();
-  fill(desk.below);
-  fill(desk.hint);
+  fill(workspace.below);
+  fill(workspace.hint);
   fill(
-    desk.rejected,
+    workspace.rejected,
     h("h2", {}, "Rejected"),
     h(
       "ul",
@@ -83,17 +83,17 @@ export async function showLabels(desk, terms, signal) {
       ),
     ),
   );
-  desk.rejected.hidden = !denied.length;
-  desk.list.wait();
+  workspace.rejected.hidden = !denied.length;
+  workspace.list.wait();
   const suggestions = await suggest(held, denied, signal).catch((error) => {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    fill(desk.none, error.message);
+    fill(workspace.none, error.message);
     return null;
   });
-  desk.list.show(suggestions ?? []);
-  desk.none.hidden = Boolean(suggestions?.length);
-  if (suggestions) desk.none.textContent = "Nothing is left to suggest.";
-  if (suggestions?.length) announce(`First suggestion now: ${suggestions[0].label}`);
+  workspace.list.show(suggestions ?? []);
+  workspace.none.hidden = Boolean(suggestions?.length);
+  if (suggestions) workspace.none.textContent = "No more suggestions.";
+  if (suggestions?.length) announce(`Top suggestion: ${suggestions[0].label}`);
   return held.map((term) => term.label).join(", ") || "Labels";
 }
 
@@ -104,12 +104,12 @@ export async function showLabels(desk, terms, signal) {
  * @returns {Promise<import("../core/api.js").Suggestion[]>}
  */
 async function suggest(held, denied, signal) {
-  const question = {
+  const body = {
     labels: [held.map((term) => term.label)],
     deny: denied.map((term) => term.label),
     top: TOP,
     explain: true,
   };
-  const { results } = await ask("annotate", question, signal);
+  const { results } = await postQuery("annotate", body, signal);
   return results[0].suggestions;
 }

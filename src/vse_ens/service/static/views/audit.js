@@ -1,19 +1,19 @@
-/** Audit: what looks missing, wrong or double, worked through one by one with a few keys. */
+/** Audit: review probably missing, wrong or duplicate labels one by one. */
 
 import { fill, h } from "../core/dom.js";
 import { modelCard } from "../core/model.js";
 import { shortcuts } from "../core/shortcuts.js";
-import { whenMade } from "../core/waiting.js";
+import { pollUntilReady } from "../core/polling.js";
 import { progress } from "../parts/progress.js";
 import { Board } from "./audit_board.js";
 import { findingCard } from "./audit_card.js";
 import { Queue } from "./audit_queue.js";
-import { judgeOf } from "./audit_judges.js";
+import { verdictStore } from "./audit_verdicts.js";
 
 const KINDS = {
   missing: { tab: "Missing", title: "Labels that are probably missing" },
   wrong: { tab: "Wrong", title: "Labels that are probably wrong" },
-  duplicates: { tab: "Duplicates", title: "Labels that could be one" },
+  duplicates: { tab: "Duplicates", title: "Labels that are probably duplicates" },
 };
 const PAGE = 50;
 
@@ -32,7 +32,7 @@ export function mount(host, signal) {
 
   const act = (/** @type {(queue: Queue) => unknown} */ what) => () => (queue ? what(queue) : false);
   const onSpace = (/** @type {KeyboardEvent} */ event) => {
-    // On a button or link, Space is that control's.
+    // On a button or link, Space activates that control.
     if (event.target instanceof Element && event.target.closest("button, a, summary")) return false;
     return act((one) => one.skip())();
   };
@@ -42,9 +42,9 @@ export function mount(host, signal) {
       k: act((one) => one.move(-1)),
       ArrowDown: act((one) => one.move(1)),
       ArrowUp: act((one) => one.move(-1)),
-      a: act((one) => one.judge(true)),
-      r: act((one) => one.judge(false)),
-      x: act((one) => one.judge(false)),
+      a: act((one) => one.decide(true)),
+      r: act((one) => one.decide(false)),
+      x: act((one) => one.decide(false)),
       u: act((one) => one.undo()),
       " ": onSpace,
     },
@@ -62,10 +62,10 @@ export function mount(host, signal) {
           h("a", { href: `#/audit/${name}`, "aria-current": name === kind && "page" }, tab),
         ),
       );
-      const working = progress("The service looks at every label of every image. This is done once a model.");
+      const working = progress("Checking every label of every image. This runs once per model.");
       const wait = setTimeout(() => fill(body, working.element), 150);
       const load = (/** @type {number} */ offset) =>
-        whenMade("audit", { kind, offset, limit: PAGE }, working.tell, visit);
+        pollUntilReady("audit", { kind, offset, limit: PAGE }, working.update, visit);
       let page;
       try {
         page = await load(0);
@@ -74,7 +74,7 @@ export function mount(host, signal) {
       }
       const { image_url: template, fingerprint, feedback } = await modelCard();
       visit.throwIfAborted();
-      queue = new Queue(judgeOf(kind, fingerprint, feedback), page, load);
+      queue = new Queue(verdictStore(kind, fingerprint, feedback), page, load);
       fill(body, ...new Board(queue, findingCard(kind, template, visit)).elements);
       return `Audit: ${KINDS[kind].tab.toLowerCase()}`;
     },

@@ -1,8 +1,8 @@
-/** The queue on the page: the finding in front, the verdicts below it, the row of all beside it. */
+/** Shows the queue: the current finding, the buttons, and the list of all findings. */
 
 import { announce } from "../core/announcer.js";
 import { fill, h } from "../core/dom.js";
-import { count, percent } from "../core/words.js";
+import { count, countOf, percent } from "../core/format.js";
 import { csv, download } from "../parts/download.js";
 import { icon } from "../parts/icon.js";
 
@@ -20,18 +20,18 @@ export class Board {
   constructor(queue, card) {
     this.queue = queue;
     this.card = card;
-    /** @type {Entry | null} what is in front */
+    /** @type {Entry | null} the finding shown */
     this.shown = null;
     this.stage = h("section", { class: "stage", "aria-label": "Finding" });
     this.list = h("ol", { class: "queue-list" });
-    this.bar = /** @type {HTMLProgressElement} */ (h("progress", { "aria-label": "Judged" }));
+    this.bar = /** @type {HTMLProgressElement} */ (h("progress", { "aria-label": "Reviewed" }));
     this.tally = h("p", { class: "tally" });
     this.note = h("p", { class: "aside" });
     this.buttons = h(
       "div",
       { class: "verdicts" },
-      button("primary", "check", "Agree", "a", () => queue.judge(true)),
-      button("", "cross", "Disagree", "r", () => queue.judge(false)),
+      button("primary", "check", "Agree", "a", () => queue.decide(true)),
+      button("", "cross", "Disagree", "r", () => queue.decide(false)),
       button("quiet", "forth", "Skip", "Space", () => queue.skip()),
       button("quiet", "undo", "Undo", "u", () => queue.undo()),
     );
@@ -42,30 +42,30 @@ export class Board {
   }
 
   show() {
-    const { front, entries, total, judged } = this.queue;
+    const { current, entries, total, reviewed } = this.queue;
     this.bar.max = Math.max(1, total);
-    this.bar.value = judged;
-    fill(this.tally, h("strong", {}, count(judged)), ` of ${count(total)} judged`);
+    this.bar.value = reviewed;
+    fill(this.tally, h("strong", {}, count(reviewed)), ` of ${count(total)} reviewed`);
     this.showNote();
-    this.buttons.hidden = this.side.hidden = !front;
+    this.buttons.hidden = this.side.hidden = !current;
     while (this.list.children.length < entries.length) this.list.append(this.row(this.list.children.length));
-    for (const [place, row] of [...this.list.children].entries())
-      markRow(row, entries[place], entries[place] === front);
-    if (front) this.showFront(front);
-    else fill(this.stage, h("p", { class: "none" }, "Nothing to look at: no finding is left."));
+    for (const [index, row] of [...this.list.children].entries())
+      markRow(row, entries[index], entries[index] === current);
+    if (current) this.showCurrent(current);
+    else fill(this.stage, h("p", { class: "none" }, "No findings left to review."));
   }
 
-  /** @param {Entry} front */
-  showFront(front) {
-    this.stage.dataset.mark = front.mark;
-    if (front === this.shown) return;
-    if (this.shown) announce(sentence(front));
-    this.shown = front;
-    fill(this.stage, this.card(front.finding));
-    this.scrollTo(/** @type {HTMLElement} */ (this.list.children[this.queue.place]));
+  /** @param {Entry} current */
+  showCurrent(current) {
+    this.stage.dataset.mark = current.mark;
+    if (current === this.shown) return;
+    if (this.shown) announce(sentence(current));
+    this.shown = current;
+    fill(this.stage, this.card(current.finding));
+    this.scrollTo(/** @type {HTMLElement} */ (this.list.children[this.queue.index]));
   }
 
-  /** Only the list scrolls; the page stays where it is. @param {HTMLElement} row */
+  /** Scroll the list only, not the page. @param {HTMLElement} row */
   scrollTo(row) {
     const { list } = this;
     const above = row.offsetTop - list.scrollTop;
@@ -74,9 +74,9 @@ export class Board {
     else if (below > 0) list.scrollTop += below;
   }
 
-  /** @param {number} place */
-  row(place) {
-    const { finding } = this.queue.entries[place];
+  /** @param {number} index */
+  row(index) {
+    const { finding } = this.queue.entries[index];
     const { label, image, other, confidence } = finding;
     const about = image === undefined ? h("span", {}, `= ${other}`) : h("span", { class: "id" }, image);
     return h(
@@ -84,7 +84,7 @@ export class Board {
       {},
       h(
         "button",
-        { type: "button", class: "queue-row", onclick: () => this.queue.to(place) },
+        { type: "button", class: "queue-row", onclick: () => this.queue.to(index) },
         h("span", { class: "queue-mark" }),
         h("span", { class: "queue-name" }, h("strong", {}, label), about),
         h("span", { class: "queue-share" }, percent(confidence)),
@@ -93,30 +93,34 @@ export class Board {
   }
 
   showNote() {
-    const { judges } = this.queue;
-    const agreed = judges.agreed();
+    const { verdicts } = this.queue;
+    const agreed = verdicts.agreed();
     const save = () => download("labels-to-merge.csv", csv([["label", "into"], ...agreed]));
-    if (judges.kept === "nowhere") fill(this.note, "This service keeps no verdicts.");
-    if (judges.kept === "browser")
+    if (verdicts.storedIn === "nowhere") fill(this.note, "This service does not store verdicts.");
+    if (verdicts.storedIn === "browser")
       fill(
         this.note,
-        "Kept in this browser. ",
+        "Stored in this browser. ",
         agreed.length > 0 &&
-          h("button", { type: "button", class: "as-link", onclick: save }, `Download ${count(agreed.length)} to merge`),
+          h(
+            "button",
+            { type: "button", class: "as-link", onclick: save },
+            `Download ${countOf(agreed.length, "merge")}`,
+          ),
       );
   }
 }
 
 /**
- * @param {string} look
+ * @param {string} style
  * @param {Drawing} drawing
  * @param {string} text
  * @param {string} key
  * @param {() => void} act
  */
-function button(look, drawing, text, key, act) {
+function button(style, drawing, text, key, act) {
   const keyHint = h("kbd", { "aria-hidden": "true" }, key);
-  return h("button", { type: "button", class: look, onclick: act }, icon(drawing), text, keyHint);
+  return h("button", { type: "button", class: style, onclick: act }, icon(drawing), text, keyHint);
 }
 
 /** @param {Element} row @param {Entry} entry @param {boolean} current */
@@ -127,8 +131,8 @@ function markRow(row, entry, current) {
   if (button.dataset.mark === entry.mark) return;
   button.dataset.mark = entry.mark;
   const drawing = MARKS[entry.mark];
-  const place = /** @type {Element} */ (button.firstElementChild);
-  fill(place, drawing && icon(drawing), drawing && h("span", { class: "unseen" }, entry.mark));
+  const mark = /** @type {Element} */ (button.firstElementChild);
+  fill(mark, drawing && icon(drawing), drawing && h("span", { class: "visually-hidden" }, entry.mark));
 }
 
 /** @param {Entry} entry */

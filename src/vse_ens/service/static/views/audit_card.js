@@ -1,10 +1,10 @@
-/** One finding, large: the question, the image it is about, and why. */
+/** The card of one finding: the question, the image and the reasons. */
 
 import { get } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
 import { pictureAddress } from "../core/model.js";
-import { having, imageAddress, searchAddress } from "../core/route.js";
-import { asSentence, percent } from "../core/words.js";
+import { imageAddress, searchAddress, withLabel } from "../core/route.js";
+import { asSentence, percent } from "../core/format.js";
 import { picture } from "../parts/picture.js";
 import { reasonBars } from "../parts/reasons.js";
 
@@ -12,12 +12,12 @@ import { reasonBars } from "../parts/reasons.js";
 
 /**
  * @param {"missing" | "wrong" | "duplicates"} kind
- * @param {string | null} template where pictures are
+ * @param {string | null} template address of the pictures
  * @param {AbortSignal} signal
  * @returns {(finding: Finding) => HTMLElement}
  */
 export function findingCard(kind, template, signal) {
-  /** Labels by image: neighbours in the queue are looked at again and again. @type {Map<string, Promise<string[]>>} */
+  /** Labels by image, cached for moving back and forth. @type {Map<string, Promise<string[]>>} */
   const seen = new Map();
   const labelsOf = (/** @type {string} */ image) => {
     const found =
@@ -40,14 +40,14 @@ export function findingCard(kind, template, signal) {
 function imageFinding(kind, finding, template, labelsOf) {
   const image = finding.image ?? "";
   const tags = h("ul", { class: "tags", "aria-label": "Labels of the image" });
-  // Its labels come with a later answer; the card is judged without them just as well.
+  // The labels arrive later; the card is usable without them.
   labelsOf(image).then(
     (labels) => fill(tags, ...labels.map((label) => h("li", { class: label === finding.label && "doubted" }, label))),
     () => fill(tags),
   );
   const question =
     kind === "missing"
-      ? ["Does this image lack ", h("em", {}, finding.label), "?"]
+      ? ["Is ", h("em", {}, finding.label), " missing from this image?"]
       : ["Is ", h("em", {}, finding.label), " wrong on this image?"];
   return h(
     "article",
@@ -61,8 +61,8 @@ function imageFinding(kind, finding, template, labelsOf) {
       h(
         "div",
         { class: "finding-case" },
-        surety(finding),
-        why(finding, kind === "wrong" ? "Weak support" : "Speaking for it"),
+        confidenceMeter(finding),
+        why(finding, kind === "wrong" ? "Weak support" : "Evidence for it"),
       ),
     ),
   );
@@ -74,9 +74,9 @@ function pairCard(finding) {
   const side = (/** @type {string} */ label) =>
     h(
       "a",
-      { class: "pair-side", href: searchAddress([having(label)], true) },
+      { class: "pair-side", href: searchAddress([withLabel(label)], true) },
       h("strong", {}, label),
-      h("span", {}, "its images"),
+      h("span", {}, "images"),
     );
   return h(
     "article",
@@ -84,7 +84,7 @@ function pairCard(finding) {
     h(
       "div",
       { class: "finding-body" },
-      h("h2", {}, "Are ", h("em", {}, finding.label), " and ", h("em", {}, other), " one?"),
+      h("h2", {}, "Do ", h("em", {}, finding.label), " and ", h("em", {}, other), " mean the same?"),
       h(
         "div",
         { class: "pair" },
@@ -92,26 +92,26 @@ function pairCard(finding) {
         h("span", { class: "pair-sign", "aria-hidden": "true" }, "="),
         side(other),
       ),
-      h("div", { class: "finding-case" }, surety(finding), why(finding)),
+      h("div", { class: "finding-case" }, confidenceMeter(finding), why(finding)),
     ),
   );
 }
 
 /** @param {Finding} finding */
-function surety({ confidence }) {
+function confidenceMeter({ confidence }) {
   const meter = h("span", { class: "meter", "aria-hidden": "true" });
   meter.style.setProperty("--share", String(confidence ?? 0));
-  return h("p", { class: "surety" }, meter, h("span", {}, `${percent(confidence)} sure`));
+  return h("p", { class: "confidence" }, meter, h("span", {}, `${percent(confidence)} confidence`));
 }
 
-/** @param {Finding} finding @param {string} [support] what labels that speak for it are called */
+/** @param {Finding} finding @param {string} [support] heading of the labels that support it */
 function why({ reason, because = [] }, support) {
   if (!because.length) return reason ? h("p", { class: "finding-why" }, asSentence(reason)) : null;
   const against = because.every((one) => one.share < 0);
   return h(
     "div",
     { class: "finding-why" },
-    h("h3", {}, against ? "Speaking against it" : support),
+    h("h3", {}, against ? "Evidence against it" : support),
     reasonBars(because),
   );
 }

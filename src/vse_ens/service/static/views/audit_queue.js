@@ -1,4 +1,4 @@
-/** The findings in a row, one of them in front: moving, judging, undoing, loading further ones. It draws nothing. */
+/** The list of findings and the current one: moving, deciding, undoing, loading more. No drawing. */
 
 import { orToast } from "../parts/toast.js";
 
@@ -7,39 +7,39 @@ import { orToast } from "../parts/toast.js";
 /** @typedef {{finding: Finding, mark: Mark, token: number | string | null}} Entry  `token` takes the verdict back */
 /** @typedef {{total: number, findings: Finding[]}} Page */
 
-/** So many before the end of what is loaded, the next page is asked for. */
+/** Distance from the end of the loaded findings at which the next page is requested. */
 const AHEAD = 10;
 
 export class Queue {
   /**
-   * @param {import("./audit_judges.js").Judge} judge
+   * @param {import("./audit_verdicts.js").VerdictStore} verdicts
    * @param {Page} page the first
    * @param {(offset: number) => Promise<Page>} load
    */
-  constructor(judge, page, load) {
-    this.judges = judge;
+  constructor(verdicts, page, load) {
+    this.verdicts = verdicts;
     this.load = load;
     this.total = page.total;
     /** @type {Entry[]} */
     this.entries = [];
-    this.place = 0;
-    /** Judged in this visit, the last at the end. @type {Entry[]} */
+    this.index = 0;
+    /** Decided in this visit, latest last. @type {Entry[]} */
     this.done = [];
     this.loading = false;
-    /** One verdict after another, so that an undo finds the one before it. @type {Promise<unknown>} */
-    this.turn = Promise.resolve();
-    /** Called whenever something is other than it was. */
+    /** Verdicts run one after another, so that an undo finds the previous one. @type {Promise<unknown>} */
+    this.pending = Promise.resolve();
+    /** Called after every change. */
     this.onChange = () => {};
     this.add(page);
-    this.place = Math.max(0, this.firstOpen());
+    this.index = Math.max(0, this.firstOpen());
   }
 
-  /** The finding in front, unless there is none at all. */
-  get front() {
-    return this.entries.at(this.place);
+  /** The current finding, if there is any. */
+  get current() {
+    return this.entries.at(this.index);
   }
 
-  get judged() {
+  get reviewed() {
     return this.entries.filter((entry) => entry.mark === "agreed" || entry.mark === "disagreed").length;
   }
 
@@ -47,35 +47,35 @@ export class Queue {
     return this.entries.findIndex((entry) => entry.mark === "open");
   }
 
-  /** @param {number} place */
-  to(place) {
-    if (place < 0 || place >= this.entries.length) return;
-    this.place = place;
+  /** @param {number} index */
+  to(index) {
+    if (index < 0 || index >= this.entries.length) return;
+    this.index = index;
     this.onChange();
-    if (place >= this.entries.length - AHEAD) this.loadMore();
+    if (index >= this.entries.length - AHEAD) this.loadMore();
   }
 
   /** @param {number} step */
   move(step) {
-    this.to(this.place + step);
+    this.to(this.index + step);
   }
 
   skip() {
-    if (this.front?.mark === "open") this.front.mark = "skipped";
-    this.onward();
+    if (this.current?.mark === "open") this.current.mark = "skipped";
+    this.next();
   }
 
   /** @param {boolean} agree */
-  judge(agree) {
-    const entry = this.front;
-    if (!entry || this.judges.kept === "nowhere") return;
+  decide(agree) {
+    const entry = this.current;
+    if (!entry || this.verdicts.storedIn === "nowhere") return;
     const before = { mark: entry.mark, token: entry.token };
     entry.mark = agree ? "agreed" : "disagreed";
-    this.onward();
-    this.inTurn(
+    this.next();
+    this.enqueue(
       async () => {
-        if (before.token !== null) await this.judges.takeBack(before.token);
-        entry.token = await this.judges.say(entry.finding, agree);
+        if (before.token !== null) await this.verdicts.undo(before.token);
+        entry.token = await this.verdicts.submit(entry.finding, agree);
         this.done.push(entry);
       },
       () => Object.assign(entry, before),
@@ -83,34 +83,34 @@ export class Queue {
   }
 
   undo() {
-    this.inTurn(async () => {
+    this.enqueue(async () => {
       const entry = this.done.pop();
       if (!entry || entry.token === null) return;
-      await this.judges.takeBack(entry.token);
+      await this.verdicts.undo(entry.token);
       Object.assign(entry, { mark: "open", token: null });
-      // Judged twice, it is undone once.
+      // A finding decided twice is undone once.
       this.done = this.done.filter((other) => other !== entry);
-      this.place = this.entries.indexOf(entry);
+      this.index = this.entries.indexOf(entry);
     });
   }
 
-  onward() {
-    if (this.place + 1 < this.entries.length) this.move(1);
+  next() {
+    if (this.index + 1 < this.entries.length) this.move(1);
     else this.onChange();
   }
 
   /**
-   * What fails is said and taken back.
+   * Run after earlier work; on failure, show the error and revert.
    * @param {() => Promise<void>} work
    * @param {() => void} [failed]
    */
-  inTurn(work, failed) {
+  enqueue(work, failed) {
     const attempt = () =>
       work().catch((error) => {
         failed?.();
         throw error;
       });
-    this.turn = this.turn.then(() => orToast(attempt)).then(() => this.onChange());
+    this.pending = this.pending.then(() => orToast(attempt)).then(() => this.onChange());
   }
 
   /** @param {Page} page */
@@ -118,7 +118,7 @@ export class Queue {
     const seen = new Set(this.entries.map((entry) => nameOf(entry.finding)));
     for (const finding of page.findings) {
       if (seen.has(nameOf(finding))) continue;
-      const known = this.judges.known(finding);
+      const known = this.verdicts.stored(finding);
       if (known) this.entries.push({ finding, mark: known.agree ? "agreed" : "disagreed", token: known.token });
       else this.entries.push({ finding, mark: "open", token: null });
     }
@@ -127,8 +127,8 @@ export class Queue {
   async loadMore() {
     if (this.loading || this.entries.length >= this.total) return;
     this.loading = true;
-    // Those that the service was told about are no longer in its list.
-    const gone = this.judges.kept === "service" ? this.entries.filter((entry) => entry.token !== null).length : 0;
+    // Findings with a verdict are no longer in the list of the service.
+    const gone = this.verdicts.storedIn === "service" ? this.entries.filter((entry) => entry.token !== null).length : 0;
     const page = await orToast(() => this.load(this.entries.length - gone));
     this.loading = false;
     if (!page) return;

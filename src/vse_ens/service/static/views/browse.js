@@ -1,17 +1,17 @@
-/** Browse: the images behind labels, with some and without others, and the labels that are used alike. */
+/** Browse: images for included and excluded labels, and similar labels. */
 
 import { announce } from "../core/announcer.js";
-import { ApiError, ask } from "../core/api.js";
+import { ApiError, postQuery } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { walkThrough } from "../core/images.js";
+import { setImageList } from "../core/images.js";
 import { modelCard } from "../core/model.js";
-import { asQuery, having, searchAddress } from "../core/route.js";
-import { many } from "../core/words.js";
+import { searchAddress, toQuery, withLabel } from "../core/route.js";
+import { countOf } from "../core/format.js";
 import { imageCard } from "../parts/image_card.js";
 import { termsBox } from "../parts/terms_box.js";
 import { orToast } from "../parts/toast.js";
-import { showAlike } from "./browse_alike.js";
-import { showCommon } from "./browse_start.js";
+import { showSimilar } from "./browse_similar.js";
+import { showFrequent } from "./browse_start.js";
 
 /** @typedef {import("../core/route.js").Term} Term */
 
@@ -24,8 +24,8 @@ const MOST = 96;
  */
 export function mount(host) {
   const box = termsBox({
-    label: "Labels: with, or after a minus without",
-    placeholder: "A label, or -label for without",
+    label: "Labels to search for; a leading minus excludes a label",
+    placeholder: "Label, or -label to exclude",
     change: (terms) => {
       location.hash = searchAddress(terms, tagged);
       box.input.focus();
@@ -33,8 +33,8 @@ export function mount(host) {
   });
   let tagged = false;
   const head = h("div", { class: "browse-head" });
-  const results = h("section", { class: "results", "aria-label": "Images found" });
-  const beside = h("aside", { class: "beside", "aria-label": "Labels used alike" });
+  const results = h("section", { class: "results", "aria-label": "Search results" });
+  const beside = h("aside", { class: "beside", "aria-label": "Similar labels" });
   fill(host, h("div", { class: "find" }, box.element), head, h("div", { class: "browse-columns" }, results, beside));
 
   return {
@@ -44,7 +44,7 @@ export function mount(host) {
       box.show(terms);
       const asked = terms.filter((term) => !term.without);
       if (!asked.length) {
-        await showCommon(terms, head, results, beside, signal);
+        await showFrequent(terms, head, results, beside, signal);
         return "Browse";
       }
       fill(
@@ -52,9 +52,9 @@ export function mount(host) {
         h("h1", { tabindex: -1 }, ...title(terms)),
         h("div", { class: "browse-actions" }, taggedSwitch(terms, tagged)),
       );
-      orToast(() => showAlike(beside, asked[asked.length - 1].label, terms, tagged, signal));
+      orToast(() => showSimilar(beside, asked[asked.length - 1].label, terms, tagged, signal));
       await showFound(results, terms, tagged, PAGE, signal);
-      return asQuery(terms).join(", ");
+      return toQuery(terms).join(", ");
     },
   };
 }
@@ -62,7 +62,7 @@ export function mount(host) {
 /** "Images with beach, without people". @param {Term[]} terms */
 function title(terms) {
   const named = (/** @type {Term[]} */ some) =>
-    some.flatMap((term, place) => [place ? ", " : "", h("em", {}, term.label)]);
+    some.flatMap((term, index) => [index ? ", " : "", h("em", {}, term.label)]);
   const without = terms.filter((term) => term.without);
   return [
     "Images with ",
@@ -72,7 +72,7 @@ function title(terms) {
   ];
 }
 
-/** Two links that look like a switch: the choice is in the address. @param {Term[]} terms @param {boolean} tagged */
+/** Two links styled as a switch: the choice is in the URL. @param {Term[]} terms @param {boolean} tagged */
 function taggedSwitch(terms, tagged) {
   const side = (/** @type {boolean} */ value, /** @type {string} */ text) =>
     h("a", { href: searchAddress(terms, value), "aria-current": tagged === value && "true" }, text);
@@ -80,7 +80,7 @@ function taggedSwitch(terms, tagged) {
     "div",
     { class: "switch", role: "group", "aria-label": "Which images" },
     side(false, "Not tagged yet"),
-    side(true, "Tagged too"),
+    side(true, "Include tagged"),
   );
 }
 
@@ -95,14 +95,14 @@ async function showFound(results, terms, tagged, top, signal) {
   results.setAttribute("aria-busy", "true");
   try {
     const [{ images }, { image_url: template }] = await Promise.all([
-      ask("search", { labels: asQuery(terms), top, tagged }, signal),
+      postQuery("search", { labels: toQuery(terms), top, tagged }, signal),
       modelCard(),
     ]);
     signal.throwIfAborted();
     /** @type {import("../core/api.js").FoundImage[]} */
     const found = images;
     const marked = terms.filter((term) => !term.without).map((term) => term.label);
-    const onOpen = () => walkThrough(found.map((one) => one.image));
+    const onOpen = () => setImageList(found.map((one) => one.image));
     const more = found.length === top && top < MOST;
     fill(
       results,
@@ -114,7 +114,11 @@ async function showFound(results, terms, tagged, top, signal) {
               imageCard({ image: one.image, labels: one.labels, share: one.confidence }, template, marked, onOpen),
             ),
           )
-        : h("p", { class: "none" }, tagged ? "No image fits." : "No image lacks these labels; see “Tagged too”."),
+        : h(
+            "p",
+            { class: "none" },
+            tagged ? "No matching images." : "All matching images are tagged; see “Include tagged”.",
+          ),
       more &&
         h(
           "p",
@@ -122,7 +126,7 @@ async function showFound(results, terms, tagged, top, signal) {
           h("button", { type: "button", onclick: () => showFound(results, terms, tagged, MOST, signal) }, "Show more"),
         ),
     );
-    announce(`${many(found.length, "image")}.`);
+    announce(`${countOf(found.length, "image")}.`);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     fill(results, unknownLabel(error, tagged));
@@ -134,12 +138,12 @@ async function showFound(results, terms, tagged, top, signal) {
 /** @param {ApiError} error @param {boolean} tagged */
 function unknownLabel(error, tagged) {
   const instead = error.nearest.map((label) =>
-    h("li", {}, h("a", { class: "pill", href: searchAddress([having(label)], tagged) }, label)),
+    h("li", {}, h("a", { class: "pill", href: searchAddress([withLabel(label)], tagged) }, label)),
   );
   return h(
     "div",
     { class: "none" },
     h("p", {}, error.message),
-    instead.length > 0 && h("ul", { class: "pills", "aria-label": "Perhaps you meant" }, ...instead),
+    instead.length > 0 && h("ul", { class: "pills", "aria-label": "Did you mean" }, ...instead),
   );
 }

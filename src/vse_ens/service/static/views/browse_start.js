@@ -1,11 +1,11 @@
-/** Browse, with nothing asked yet: the common labels to begin with. */
+/** Browse without search terms: the most frequent labels. */
 
 import { get } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { having, searchAddress } from "../core/route.js";
-import { count, many } from "../core/words.js";
+import { searchAddress, withLabel } from "../core/route.js";
+import { count, countOf } from "../core/format.js";
 
-const COMMON = 60;
+const SHOWN = 60;
 
 /**
  * @param {import("../core/route.js").Term[]} terms
@@ -14,9 +14,9 @@ const COMMON = 60;
  * @param {HTMLElement} beside
  * @param {AbortSignal} signal
  */
-export async function showCommon(terms, head, results, beside, signal) {
-  const { labels, total } = await get("labels", { prefix: "", limit: COMMON }, signal);
-  fill(head, h("h1", { tabindex: -1 }, "Which images are behind a label?"));
+export async function showFrequent(terms, head, results, beside, signal) {
+  const { labels, total } = await get("labels", { prefix: "", limit: SHOWN }, signal);
+  fill(head, h("h1", { tabindex: -1 }, "Find images by label"));
   fill(beside);
   const pills = labels.map((/** @type {{label: string, images: number}} */ one) =>
     h(
@@ -24,7 +24,7 @@ export async function showCommon(terms, head, results, beside, signal) {
       {},
       h(
         "a",
-        { class: "pill", href: searchAddress([...terms, having(one.label)]) },
+        { class: "pill", href: searchAddress([...terms, withLabel(one.label)]) },
         one.label,
         h("span", {}, count(one.images)),
       ),
@@ -35,7 +35,7 @@ export async function showCommon(terms, head, results, beside, signal) {
     h(
       "p",
       { class: "lead" },
-      total > labels.length ? `The most common of ${many(total, "label")}:` : `All ${many(total, "label")}:`,
+      total > labels.length ? `The most frequent of ${countOf(total, "label")}:` : `All ${countOf(total, "label")}:`,
     ),
     h("ul", { class: "pills" }, ...pills),
   );

@@ -1,9 +1,9 @@
-/** Map: all labels in the plane, those used alike side by side; and the same as a list. */
+/** Map: labels in 2-D, with similar labels close together; and the same as a list. */
 
 import { fill, h } from "../core/dom.js";
-import { having, mapAddress, searchAddress } from "../core/route.js";
-import { whenMade } from "../core/waiting.js";
-import { count, many } from "../core/words.js";
+import { mapAddress, searchAddress, withLabel } from "../core/route.js";
+import { pollUntilReady } from "../core/polling.js";
+import { count, countOf } from "../core/format.js";
 import { combobox } from "../parts/combobox.js";
 import { labels } from "../parts/completers.js";
 import { progress } from "../parts/progress.js";
@@ -20,7 +20,7 @@ const LISTED = 200;
 export function mount(host, signal) {
   const finder = combobox({
     label: "Find a label on the map",
-    placeholder: "Fly to a label",
+    placeholder: "Go to a label",
     main: true,
     complete: labels((label) => {
       if (location.hash === mapAddress(label)) canvas?.flyTo(label);
@@ -34,9 +34,9 @@ export function mount(host, signal) {
   const controls = h(
     "div",
     { class: "map-controls" },
-    control("+", "Closer", () => canvas?.zoom(1.8)),
-    control("−", "Farther", () => canvas?.zoom(1 / 1.8)),
-    h("button", { type: "button", onclick: () => canvas?.whole() }, "Whole map"),
+    control("+", "Zoom in", () => canvas?.zoom(1.8)),
+    control("−", "Zoom out", () => canvas?.zoom(1 / 1.8)),
+    h("button", { type: "button", onclick: () => canvas?.showAll() }, "Whole map"),
   );
   const stage = h("div", { class: "map-stage" });
   const list = h("details", { class: "map-list" });
@@ -45,7 +45,7 @@ export function mount(host, signal) {
     h(
       "div",
       { class: "find" },
-      h("h1", { class: "unseen", tabindex: -1 }, "Map of the labels"),
+      h("h1", { class: "visually-hidden", tabindex: -1 }, "Map of labels"),
       finder.element,
       controls,
     ),
@@ -56,16 +56,16 @@ export function mount(host, signal) {
   return {
     async show(route, visit) {
       if (!canvas) {
-        const working = progress("The map is being drawn. This is done once a model.");
+        const working = progress("Computing the map. This runs once per model.");
         fill(stage, working.element);
-        const { labels: places } = await whenMade("map", {}, working.tell, visit);
-        canvas = new MapCanvas(places, (label) => (location.hash = searchAddress([having(label)])), signal);
+        const { labels: places } = await pollUntilReady("map", {}, working.update, visit);
+        canvas = new MapCanvas(places, (label) => (location.hash = searchAddress([withLabel(label)])), signal);
         fill(stage, canvas.element);
         canvas.fit();
         fillList(list, places, canvas);
       }
       if (route.label && !canvas.flyTo(route.label))
-        toast(`The map has no label “${route.label}”; it shows the most frequent ones.`);
+        toast(`The map does not show “${route.label}”; it has the most frequent labels only.`);
       return route.label ? `Map: ${route.label}` : "Map";
     },
   };
@@ -77,7 +77,7 @@ function fillList(list, places, canvas) {
   const show = (/** @type {number} */ most) =>
     fill(
       list,
-      h("summary", {}, `The same as a list: ${many(places.length, "label")}`),
+      h("summary", {}, `Show as a list: ${countOf(places.length, "label")}`),
       h(
         "ul",
         { class: "pills" },
@@ -89,7 +89,7 @@ function fillList(list, places, canvas) {
               "a",
               {
                 class: "pill",
-                href: searchAddress([having(place.label)]),
+                href: searchAddress([withLabel(place.label)]),
                 onpointerenter: () => canvas.mark(place),
                 onfocus: () => canvas.mark(place),
               },

@@ -1,10 +1,10 @@
-/** Where one looks at the map from: numbers only, no drawing. Places on the map run from 0 to 1 either way. */
+/** The camera of the map: computations only, no drawing. Map coordinates are between 0 and 1. */
 
-/** @typedef {{x: number, y: number, zoom: number}} Camera  the place in the middle, and how close */
+/** @typedef {{x: number, y: number, zoom: number}} Camera  the point in the centre and the zoom factor */
 /** @typedef {{width: number, height: number}} Size */
 /** @typedef {{x: number, y: number}} Point */
 
-/** The part of the window that the whole map fills: names at the edge need room. */
+/** Fraction of the window that the whole map fills; names at the edge need space. */
 const FILLED = 0.84;
 const CLOSEST = 60;
 const FARTHEST = 0.8;
@@ -25,7 +25,7 @@ export const toMap = (camera, size, pixel) => ({
 });
 
 /**
- * Moved by pixels; never so far that nothing is left to see.
+ * Pan by pixels, within the map.
  * @param {Camera} camera @param {Size} size @param {number} right @param {number} down
  * @returns {Camera}
  */
@@ -36,7 +36,7 @@ export const panned = (camera, size, right, down) => ({
 });
 
 /**
- * Closer by a factor, with what is under a pixel kept there.
+ * Zoom by a factor; the point under a pixel stays there.
  * @param {Camera} camera @param {Size} size @param {Point} pixel @param {number} factor
  * @returns {Camera}
  */
@@ -48,7 +48,7 @@ export function zoomed(camera, size, pixel, factor) {
 }
 
 /**
- * On the way from one view to another; closeness grows evenly to the eye.
+ * Interpolate between two cameras; the zoom changes exponentially.
  * @param {Camera} from @param {Camera} to @param {number} share from 0 to 1
  * @returns {Camera}
  */

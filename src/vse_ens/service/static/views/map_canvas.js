@@ -1,7 +1,7 @@
-/** The map itself: a canvas to pan, zoom and click by mouse, touch and keys. */
+/** The canvas of the map: pan, zoom and click by mouse, touch and keyboard. */
 
 import { announce } from "../core/announcer.js";
-import { h, still } from "../core/dom.js";
+import { h, prefersReducedMotion } from "../core/dom.js";
 import { WHOLE, between, panned, toScreen, zoomed } from "./map_camera.js";
 import { dotsOf } from "./map_dots.js";
 import { Drawing } from "./map_drawing.js";
@@ -12,8 +12,8 @@ import { Drawing } from "./map_drawing.js";
 const FLIGHT = 700;
 const CLOSE = 5;
 const STEP = 70;
-const REACH = 16;
-const STILL_A_CLICK = 5;
+const HIT_RADIUS = 16;
+const CLICK_TOLERANCE = 5;
 
 export class MapCanvas {
   /**
@@ -22,17 +22,17 @@ export class MapCanvas {
    * @param {AbortSignal} signal
    */
   constructor(places, open, signal) {
-    /** The most frequent first: their names win. */
+    /** Most frequent first: their names take precedence. */
     this.places = [...places].sort((one, other) => other.images - one.images);
     this.open = open;
     /** @type {Camera} */
     this.camera = WHOLE;
     this.size = { width: 1, height: 1 };
-    /** @type {Place | null} what is pointed at, or in the middle while keys are used */
+    /** @type {Place | null} the label under the pointer, or in the centre while keys are used */
     this.marked = null;
     this.frame = 0;
     this.flight = 0;
-    /** @type {Map<number, {x: number, y: number}>} fingers and buttons that are down */
+    /** @type {Map<number, {x: number, y: number}>} pressed pointers by id */
     this.down = new Map();
     this.moved = 0;
     /** @type {import("./map_names.js").Name[]} */
@@ -43,7 +43,7 @@ export class MapCanvas {
         tabindex: 0,
         role: "application",
         "aria-label":
-          "Map of labels. Arrow keys move, plus and minus zoom, 0 shows all, Enter browses the label in the middle.",
+          "Map of labels. Arrow keys move, plus and minus zoom, 0 shows all, Enter browses the label in the centre.",
       })
     );
     this.drawing = new Drawing(this.element);
@@ -73,7 +73,7 @@ export class MapCanvas {
     element.addEventListener("blur", () => this.mark(null), options);
   }
 
-  /** Take the size that the page gives. */
+  /** Adopt the size of the element. */
   fit() {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !height) return;
@@ -92,7 +92,7 @@ export class MapCanvas {
     return true;
   }
 
-  whole() {
+  showAll() {
     this.fly(WHOLE);
   }
 
@@ -104,22 +104,22 @@ export class MapCanvas {
   /** @param {Camera} target @param {number} [time] */
   fly(target, time = FLIGHT) {
     cancelAnimationFrame(this.flight);
-    if (still()) {
-      this.look(target);
+    if (prefersReducedMotion()) {
+      this.setCamera(target);
       return;
     }
     const from = this.camera;
     const start = performance.now();
     const step = (/** @type {number} */ now) => {
       const share = Math.min(1, Math.max(0, now - start) / time);
-      this.look(between(from, target, share));
+      this.setCamera(between(from, target, share));
       if (share < 1) this.flight = requestAnimationFrame(step);
     };
     this.flight = requestAnimationFrame(step);
   }
 
   /** @param {Camera} camera */
-  look(camera) {
+  setCamera(camera) {
     this.camera = camera;
     this.redraw();
   }
@@ -138,19 +138,20 @@ export class MapCanvas {
     this.mark(place);
   }
 
-  /** The label at a pixel: its name, or the nearest dot in reach. @param {{x: number, y: number}} pixel */
+  /** Return the label at a pixel: by its name, or the nearest dot. @param {{x: number, y: number}} pixel */
   at(pixel) {
     const name = this.names.find(
       ({ left, top, width, height }) =>
         pixel.x >= left && pixel.x <= left + width && pixel.y >= top && pixel.y <= top + height,
     );
-    return name ? (this.places.find((place) => place.label === name.dot.label) ?? null) : this.nearest(pixel, REACH);
+    if (!name) return this.nearest(pixel, HIT_RADIUS);
+    return this.places.find((place) => place.label === name.dot.label) ?? null;
   }
 
-  /** @param {{x: number, y: number}} pixel @param {number} reach */
-  nearest(pixel, reach) {
+  /** @param {{x: number, y: number}} pixel @param {number} radius */
+  nearest(pixel, radius) {
     let best = null;
-    let closest = reach;
+    let closest = radius;
     for (const place of this.places) {
       const spot = toScreen(this.camera, this.size, place);
       const distance = Math.hypot(spot.x - pixel.x, spot.y - pixel.y);
@@ -179,13 +180,13 @@ export class MapCanvas {
     this.moved += Math.hypot(now.x - before.x, now.y - before.y);
     const other = [...this.down].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
-      // Two fingers: what lies between them stays there.
+      // Two fingers: the point between them stays there.
       const factor = distance(now, other) / Math.max(1, distance(before, other));
       const middle = { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 };
       const shifted = panned(this.camera, this.size, (before.x - now.x) / 2, (before.y - now.y) / 2);
-      this.look(zoomed(shifted, this.size, middle, factor));
-    } else if (this.moved > STILL_A_CLICK) {
-      this.look(panned(this.camera, this.size, before.x - now.x, before.y - now.y));
+      this.setCamera(zoomed(shifted, this.size, middle, factor));
+    } else if (this.moved > CLICK_TOLERANCE) {
+      this.setCamera(panned(this.camera, this.size, before.x - now.x, before.y - now.y));
       this.mark(null);
     }
     this.down.set(event.pointerId, now);
@@ -194,7 +195,7 @@ export class MapCanvas {
   /** @param {PointerEvent} event */
   release(event) {
     const wasDown = this.down.delete(event.pointerId);
-    if (!wasDown || this.moved > STILL_A_CLICK || event.button > 0) return;
+    if (!wasDown || this.moved > CLICK_TOLERANCE || event.button > 0) return;
     const place = this.at(pixelOf(event));
     if (place) this.open(place.label);
   }
@@ -204,17 +205,17 @@ export class MapCanvas {
     event.preventDefault();
     cancelAnimationFrame(this.flight);
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-    this.look(zoomed(this.camera, this.size, pixelOf(event), Math.exp(-event.deltaY * lines * 0.0022)));
+    this.setCamera(zoomed(this.camera, this.size, pixelOf(event), Math.exp(-event.deltaY * lines * 0.0022)));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const pan = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] }[event.key];
-    if (pan) this.look(panned(this.camera, this.size, pan[0], pan[1]));
-    else if (event.key === "+" || event.key === "=") this.look(zoomed(this.camera, this.size, this.middle(), 1.4));
-    else if (event.key === "-") this.look(zoomed(this.camera, this.size, this.middle(), 1 / 1.4));
-    else if (event.key === "0") this.look(WHOLE);
+    if (pan) this.setCamera(panned(this.camera, this.size, pan[0], pan[1]));
+    else if (event.key === "+" || event.key === "=") this.setCamera(zoomed(this.camera, this.size, this.middle(), 1.4));
+    else if (event.key === "-") this.setCamera(zoomed(this.camera, this.size, this.middle(), 1 / 1.4));
+    else if (event.key === "0") this.setCamera(WHOLE);
     else if (event.key === "Enter" && this.marked) this.open(this.marked.label);
     else return;
     event.preventDefault();
@@ -234,7 +235,7 @@ export class MapCanvas {
     this.names = this.drawing.draw(dotsOf(this.places, this.camera, this.size), this.size, this.markedDot());
   }
 
-  /** What is marked, as a dot of its own that can be drawn wherever it is. */
+  /** The marked label as a dot, even outside the window. */
   markedDot() {
     return this.marked && { ...this.marked, ...toScreen(this.camera, this.size, this.marked) };
   }

@@ -1,15 +1,15 @@
-/** Labels as dots on the screen: larger and with a larger name the more images they have. */
+/** Labels as dots: size and font size grow with the number of images. */
 
 import { toScreen } from "./map_camera.js";
 
-/** @typedef {{label: string, x: number, y: number, radius: number, size: number}} Dot  pixels; `size` of its name */
+/** @typedef {{label: string, x: number, y: number, radius: number, size: number}} Dot  `size` is the font size */
 
 const LARGEST = 14;
-/** Past the edge, where a name may still reach into the window. */
+/** Margin outside the window: a name may extend into it. */
 const MARGIN = 40;
 
 /**
- * The dots in the window, in the order of the places.
+ * Return the dots in the window, in the order of the places.
  * @param {import("./map_canvas.js").Place[]} places the most frequent first
  * @param {import("./map_camera.js").Camera} camera
  * @param {import("./map_camera.js").Size} size

@@ -1,6 +1,6 @@
-/** Dots, names and the marked label, drawn with the colours of the theme. */
+/** Draws dots, names and the marked label in the colours of the theme. */
 
-import { count } from "../core/words.js";
+import { count } from "../core/format.js";
 import { placeNames } from "./map_names.js";
 
 /** @typedef {import("./map_dots.js").Dot} Dot */
@@ -8,7 +8,7 @@ import { placeNames } from "./map_names.js";
 /** @typedef {{ink: string, soft: string, paper: string, accent: string, onAccent: string}} Colours */
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
-/** From this size on a name is bold and dark. */
+/** Font size from which a name is bold and dark. */
 const PROMINENT = 15;
 
 export class Drawing {
@@ -16,7 +16,7 @@ export class Drawing {
   constructor(element) {
     this.element = element;
     this.context = /** @type {CanvasRenderingContext2D} */ (element.getContext("2d"));
-    /** Names are measured once. @type {Map<string, number>} */
+    /** Cached text widths. @type {Map<string, number>} */
     this.widths = new Map();
   }
 
@@ -24,7 +24,7 @@ export class Drawing {
    * @param {Dot[]} dots the most frequent first
    * @param {import("./map_camera.js").Size} size
    * @param {{label: string, images: number, x: number, y: number} | null} marked
-   * @returns {Name[]} the names that were written
+   * @returns {Name[]} the names drawn
    */
   draw(dots, size, marked) {
     const { context } = this;
@@ -114,7 +114,7 @@ export class Drawing {
 const fontOf = (size) => `${size >= PROMINENT ? 600 : 400} ${size}px ${FONT}`;
 
 /**
- * A canvas cannot read variables, so the style sheet puts the theme's colours into properties that it has no use for.
+ * A canvas cannot read CSS variables, so the style sheet sets the theme's colours in otherwise unused properties.
  * @param {Element} element
  * @returns {Colours}
  */

@@ -1,4 +1,4 @@
-/** Which names are written, and where: the most frequent first, none over another. */
+/** Placement of names without overlap, most frequent first. */
 
 /** @typedef {import("./map_dots.js").Dot} Dot */
 /** @typedef {{dot: Dot, left: number, top: number, width: number, height: number}} Name */
@@ -9,21 +9,23 @@ const CELL = 48;
 /**
  * @param {Dot[]} dots the most frequent first
  * @param {(dot: Dot) => number} widthOf a name's width in pixels
- * @param {number} right where the window ends: a name that would be cut goes to the other side of its dot
+ * @param {number} right width of the window: a name that would be cut off moves to the other side of its dot
  * @returns {Name[]}
  */
 export function placeNames(dots, widthOf, right) {
-  const taken = new Taken();
+  const occupied = new Occupied();
   /** @type {Name[]} */
   const names = [];
   for (const dot of dots) {
     const width = widthOf(dot);
     const height = dot.size * 1.2;
     const whole = (/** @type {number} */ left) => left >= 0 && left + width <= right;
-    const spot = spots(dot, width, height).find(([left, top]) => whole(left) && taken.isFree(left, top, width, height));
+    const spot = spots(dot, width, height).find(
+      ([left, top]) => whole(left) && occupied.isFree(left, top, width, height),
+    );
     if (!spot) continue;
     const name = { dot, left: spot[0], top: spot[1], width, height };
-    taken.add(name);
+    occupied.add(name);
     names.push(name);
   }
   return names;
@@ -43,8 +45,8 @@ const spots = ({ x, y, radius }, width, height) => [
   [x - width / 2, y - radius - 1 - height],
 ];
 
-/** Boxes by the cells they lie in, so that a box is compared with its neighbours only. */
-class Taken {
+/** Occupied boxes by grid cell, so that a box is compared with its neighbours only. */
+class Occupied {
   constructor() {
     /** @type {Map<string, {left: number, top: number, width: number, height: number}[]>} */
     this.cells = new Map();

@@ -1,11 +1,11 @@
-/** What is on the desk while one image is judged: its labels, the suggestions, what was rejected. */
+/** Editing the labels of one image: current labels, suggestions and rejected labels. */
 
 import { announce } from "../core/announcer.js";
-import { tell } from "../core/api.js";
+import { postChange } from "../core/api.js";
 import { fill, h, refill } from "../core/dom.js";
-import { keptWelcome } from "../core/kept.js";
-import { having, labelsAddress } from "../core/route.js";
-import { percent } from "../core/words.js";
+import { storedWelcome } from "../core/storage.js";
+import { labelsAddress, withLabel } from "../core/route.js";
+import { percent } from "../core/format.js";
 import { combobox } from "../parts/combobox.js";
 import { labels as labelCompleter, orNew } from "../parts/completers.js";
 import { labelChip } from "../parts/label_chip.js";
@@ -13,52 +13,52 @@ import { picture } from "../parts/picture.js";
 import { orToast } from "../parts/toast.js";
 
 /** @typedef {import("../core/api.js").ImageState} ImageState */
-/** @typedef {import("./desk.js").Desk} Desk */
+/** @typedef {import("./workspace.js").Workspace} Workspace */
 
 const MANY = 30;
 const FEW = 24;
 
-export class Sheet {
+export class ImageEditor {
   /**
-   * @param {Desk} desk
+   * @param {Workspace} workspace
    * @param {ImageState} state
-   * @param {boolean} feedback whether the service keeps verdicts
+   * @param {boolean} feedback whether the service stores verdicts
    * @param {AbortSignal} signal
    */
-  constructor(desk, state, feedback, signal) {
-    this.desk = desk;
+  constructor(workspace, state, feedback, signal) {
+    this.workspace = workspace;
     this.state = state;
     this.feedback = feedback;
     this.signal = signal;
-    /** Verdicts on their way: not shown as suggestions meanwhile. @type {Set<string>} */
+    /** Labels with a verdict in flight, hidden from the suggestions. @type {Set<string>} */
     this.pending = new Set();
-    /** Verdicts of this visit, the last one at the end. @type {number[]} */
+    /** Events of this visit, latest last. @type {number[]} */
     this.events = [];
-    /** One after another, so that the last answer is the last word. @type {Promise<unknown>} */
-    this.turn = Promise.resolve();
+    /** Requests run one after another, so that the last response wins. @type {Promise<unknown>} */
+    this.queue = Promise.resolve();
     this.held = h("ul", { class: "label-chips", "aria-label": "Labels of this image" });
     this.heldTitle = h("h2", {});
-    /** Whether all labels are shown, however many. */
+    /** Whether to show all labels. */
     this.all = false;
   }
 
-  begin() {
+  render() {
     const { state } = this;
     const held = () => this.state.labels.map((one) => one.label);
-    const add = (/** @type {string} */ label) => this.say(label, "accept", null);
+    const add = (/** @type {string} */ label) => this.submit(label, "accept", null);
     const adder = combobox({
       label: "Add another label",
       placeholder: "Add another label",
       plain: true,
-      complete: orNew(labelCompleter(add, { leftOut: held }), (label) => held().includes(label) || add(label)),
+      complete: orNew(labelCompleter(add, { exclude: held }), (label) => held().includes(label) || add(label)),
     });
     fill(
-      this.desk.subject,
+      this.workspace.subject,
       picture(state.url, state.image, true),
       h(
         "div",
         { class: "subject-body" },
-        h("p", { class: "kicker" }, state.known ? "Image" : "Image the model has not seen"),
+        h("p", { class: "kicker" }, state.known ? "Image" : "Image unknown to the model"),
         h("h1", { class: "id", tabindex: -1 }, state.image),
         this.heldTitle,
         this.held,
@@ -71,17 +71,17 @@ export class Sheet {
   /** @param {ImageState} state */
   show(state) {
     this.state = state;
-    const { desk } = this;
-    const focused = desk.element.contains(document.activeElement);
+    const { workspace } = this;
+    const focused = workspace.element.contains(document.activeElement);
     this.heldTitle.textContent = state.labels.length ? "Labels" : "No labels yet";
     this.showHeld();
     const suggestions = state.suggestions.filter((one) => !this.pending.has(one.label));
-    desk.list.show(suggestions);
-    desk.none.hidden = suggestions.length > 0;
-    desk.none.textContent = "Nothing is left to suggest for this image.";
+    workspace.list.show(suggestions);
+    workspace.none.hidden = suggestions.length > 0;
+    workspace.none.textContent = "No more suggestions for this image.";
     this.showHint();
     refill(
-      desk.rejected,
+      workspace.rejected,
       h("h2", {}, "Rejected"),
       h(
         "ul",
@@ -92,22 +92,22 @@ export class Sheet {
             kind: "rejected",
             drawing: "undo",
             action: `Undo: reject ${one.label}`,
-            act: () => this.takeBack(one.event, one.label),
+            act: () => this.undoEvent(one.event, one.label),
           }),
         ),
       ),
     );
-    desk.rejected.hidden = !state.rejected.length;
-    if (focused && !desk.element.contains(document.activeElement)) desk.list.focus();
+    workspace.rejected.hidden = !state.rejected.length;
+    if (focused && !workspace.element.contains(document.activeElement)) workspace.list.focus();
   }
 
-  /** Of very many labels the first few, and all that are new. */
+  /** Show the labels; of very many, the first few and all new ones. */
   showHeld() {
     const { labels } = this.state;
     const few =
       this.all || labels.length <= MANY
         ? labels
-        : labels.filter((one, place) => place < FEW || one.source === "feedback");
+        : labels.filter((one, index) => index < FEW || one.source === "feedback");
     const rest = labels.length - few.length;
     const more = () => {
       this.all = true;
@@ -128,49 +128,49 @@ export class Sheet {
         kind: "new",
         drawing: "undo",
         action: `Undo: accept ${label}`,
-        act: () => this.takeBack(event, label),
+        act: () => this.undoEvent(event, label),
       });
     return labelChip({
       label,
       kind: "data",
       drawing: "cross",
-      action: `Take ${label} off`,
-      act: () => this.say(label, "reject", null),
+      action: `Remove ${label}`,
+      act: () => this.submit(label, "reject", null),
     });
   }
 
   showHint() {
     if (!this.feedback) {
-      const terms = this.state.labels.map((one) => having(one.label));
+      const terms = this.state.labels.map((one) => withLabel(one.label));
       fill(
-        this.desk.hint,
-        "This service keeps no verdicts. ",
-        h("a", { href: labelsAddress(terms) }, "Try with these labels"),
+        this.workspace.hint,
+        "This service does not store verdicts. ",
+        h("a", { href: labelsAddress(terms) }, "Continue with these labels only"),
       );
-    } else if (keptWelcome.get()) fill(this.desk.hint);
-    else fill(this.desk.hint, "Click what fits, × what does not.");
+    } else if (storedWelcome.get()) fill(this.workspace.hint);
+    else fill(this.workspace.hint, "Click a label to accept it, × to reject it.");
   }
 
   /** @param {import("../core/api.js").Suggestion} suggestion */
-  accept = (suggestion) => this.say(suggestion.label, "accept", suggestion.confidence);
+  accept = (suggestion) => this.submit(suggestion.label, "accept", suggestion.confidence);
 
   /** @param {import("../core/api.js").Suggestion} suggestion */
-  reject = (suggestion) => this.say(suggestion.label, "reject", suggestion.confidence);
+  reject = (suggestion) => this.submit(suggestion.label, "reject", suggestion.confidence);
 
   undo = () =>
-    this.inTurn(async () => {
+    this.enqueue(async () => {
       const event = this.events.pop();
       if (event === undefined) return announce("Nothing to undo.");
       return this.change("feedback/undo", { event }, "Undone.");
     });
 
   /** @param {string} label @param {"accept" | "reject"} verdict @param {number | null} confidence */
-  say(label, verdict, confidence) {
+  submit(label, verdict, confidence) {
     if (this.pending.has(label)) return;
     this.pending.add(label);
     this.show(this.state);
     const body = { image: this.state.image, label, verdict, source: "page", confidence };
-    this.inTurn(async () => {
+    this.enqueue(async () => {
       const answer = await this.change(
         "feedback",
         body,
@@ -182,35 +182,35 @@ export class Sheet {
   }
 
   /** @param {number} event @param {string} label */
-  takeBack(event, label) {
-    this.inTurn(async () => {
+  undoEvent(event, label) {
+    this.enqueue(async () => {
       this.events = this.events.filter((other) => other !== event);
       await this.change("feedback/undo", { event }, `Undone: ${label}.`);
     });
   }
 
   /** @param {() => Promise<unknown>} work */
-  inTurn(work) {
-    this.turn = this.turn.then(work);
+  enqueue(work) {
+    this.queue = this.queue.then(work);
   }
 
   /**
-   * Tell the service, and show what it makes of it.
-   * @param {string} path @param {object} body @param {string} sentence @param {string} [label] on its way until now
-   * @returns {Promise<import("../core/api.js").Judgement | undefined>}
+   * Send a change to the service and show the new state.
+   * @param {string} path @param {object} body @param {string} sentence @param {string} [label] the label in flight
+   * @returns {Promise<import("../core/api.js").FeedbackResult | undefined>}
    */
   async change(path, body, sentence, label) {
-    const answer = await orToast(() => tell(path, body));
+    const answer = await orToast(() => postChange(path, body));
     if (label) this.pending.delete(label);
-    if (answer) keptWelcome.set("yes");
+    if (answer) storedWelcome.set("yes");
     if (!this.signal.aborted) this.show(answer?.state ?? this.state);
-    if (answer) announce(`${sentence} ${first(answer.state)}`);
+    if (answer) announce(`${sentence} ${topSuggestion(answer.state)}`);
     return answer;
   }
 }
 
-/** What the list says now, for those who do not see it. @param {ImageState} state */
-function first(state) {
+/** The top suggestion, for screen readers. @param {ImageState} state */
+function topSuggestion(state) {
   const [best] = state.suggestions;
-  return best ? `First suggestion now: ${best.label} ${percent(best.confidence)}` : "Nothing is left to suggest.";
+  return best ? `Top suggestion: ${best.label} ${percent(best.confidence)}` : "No more suggestions.";
 }

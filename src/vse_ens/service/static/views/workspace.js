@@ -1,40 +1,41 @@
-/** Where one thing is annotated: what is known of it on one side, what the model suggests on the other. */
+/** Layout of the Annotate view: the subject on one side, the suggestions on the other. */
 
 import { h } from "../core/dom.js";
 import { suggestionList } from "../parts/suggestions.js";
 
 /** @typedef {import("../core/api.js").Suggestion} Suggestion */
-/** @typedef {{accept(suggestion: Suggestion): void, reject(suggestion: Suggestion): void, undo(): void}} Judge */
+/** @typedef {(suggestion: Suggestion) => void} OnVerdict */
+/** @typedef {{accept: OnVerdict, reject: OnVerdict, undo(): void}} VerdictHandlers */
 
 /**
- * @typedef {object} Desk
+ * @typedef {object} Workspace
  * @property {HTMLElement} element
- * @property {HTMLElement} subject what is annotated
+ * @property {HTMLElement} subject the image or labels being annotated
  * @property {HTMLElement} hint a line above the suggestions
  * @property {ReturnType<typeof suggestionList>} list
- * @property {HTMLElement} none said when there is nothing to suggest
+ * @property {HTMLElement} none shown if there are no suggestions
  * @property {HTMLElement} rejected
  * @property {HTMLElement} below
- * @property {Judge} judge who takes the verdicts; each view brings its own
+ * @property {VerdictHandlers} handlers set by the current view
  * @property {() => import("../core/route.js").Term[]} terms the labels that were typed, if any
  */
 
-/** @returns {Desk} */
-export function makeDesk() {
+/** @returns {Workspace} */
+export function makeWorkspace() {
   const subject = h("article", { class: "subject" });
   const hint = h("p", { class: "hint" });
   const none = h("p", { class: "none", hidden: true });
   const rejected = h("section", { class: "rejections", hidden: true });
   const below = h("section", { class: "below" });
   const list = suggestionList({
-    accept: (suggestion) => desk.judge.accept(suggestion),
-    reject: (suggestion) => desk.judge.reject(suggestion),
+    accept: (suggestion) => workspace.handlers.accept(suggestion),
+    reject: (suggestion) => workspace.handlers.reject(suggestion),
   });
-  /** @type {Desk} */
-  const desk = {
+  /** @type {Workspace} */
+  const workspace = {
     element: h(
       "div",
-      { class: "desk" },
+      { class: "workspace" },
       subject,
       h(
         "section",
@@ -52,8 +53,8 @@ export function makeDesk() {
     none,
     rejected,
     below,
-    judge: { accept() {}, reject() {}, undo() {} },
+    handlers: { accept() {}, reject() {}, undo() {} },
     terms: () => [],
   };
-  return desk;
+  return workspace;
 }

@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Numbers and sentences as text. */
 
 const counts = new Intl.NumberFormat("en-GB");
 
@@ -6,16 +6,17 @@ const counts = new Intl.NumberFormat("en-GB");
 export const count = (count) => counts.format(count);
 
 /**
- * A number of things: "1 image", "1,204 images".
+ * A count with its noun: "1 image", "1,204 images".
  * @param {number} number
- * @param {string} thing
+ * @param {string} noun
+ * @param {string} [plural]
  */
-export const many = (number, thing) => `${count(number)} ${thing}${number === 1 ? "" : "s"}`;
+export const countOf = (number, noun, plural = `${noun}s`) => `${count(number)} ${number === 1 ? noun : plural}`;
 
 /**
- * A probability: whole percents, but never "0 %" or "100 %" for what is neither.
+ * A probability in whole percent; "0 %" and "100 %" only if exact.
  * @param {number | null | undefined} share
- * @returns {string} nothing where there is no confidence
+ * @returns {string} empty without a confidence
  */
 export function percent(share) {
   if (share === null || share === undefined) return "";
@@ -25,31 +26,31 @@ export function percent(share) {
 }
 
 /**
- * A part of a score, with its sign.
+ * A contribution to a score, with its sign.
  * @param {number} share
  */
 export const signed = (share) => `${share < 0 ? "−" : "+"}${Math.abs(share).toFixed(1)}`;
 
 /**
- * Who speaks in a reason.
+ * The name of a contribution to a score.
  * @param {import("./api.js").Reason} reason
  */
-export function speaker(reason) {
+export function reasonName(reason) {
   if (reason.labels.length) return reason.labels.join(" with ");
-  return reason.source === "image" ? "the image itself" : "how common it is";
+  return reason.source === "image" ? "the image itself" : "its frequency";
 }
 
 /**
- * The reasons in a sentence, the strongest first.
+ * The contributions as a sentence, strongest first.
  * @param {import("./api.js").Reason[]} reasons
  */
-export const because = (reasons) =>
+export const reasonsSentence = (reasons) =>
   strongest(reasons)
-    .map((reason) => `${speaker(reason)} ${signed(reason.share)}`)
-    .join(", ") || "no known label speaks for it";
+    .map((reason) => `${reasonName(reason)} ${signed(reason.share)}`)
+    .join(", ") || "no known label supports it";
 
 /**
- * What a person reads at a glance.
+ * The strongest contributions, by labels if there are any.
  * @param {import("./api.js").Reason[]} reasons
  * @param {number} [most]
  */
@@ -59,7 +60,7 @@ export function strongest(reasons, most = 4) {
 }
 
 /**
- * What the service says, as a sentence.
+ * A message of the service as a sentence.
  * @param {string} text
  */
 export const asSentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;

@@ -1,4 +1,4 @@
-/** Answers that the service is still making: asked for again until they are there. */
+/** Polls background jobs of the service. */
 
 import { get } from "./api.js";
 
@@ -7,14 +7,14 @@ const PAUSE = 500;
 /**
  * @param {string} path
  * @param {Record<string, string | number>} query
- * @param {(done: number) => void} tell how much is done, from 0 to 1
+ * @param {(done: number) => void} onProgress called with the fraction done
  * @param {AbortSignal} signal
  */
-export async function whenMade(path, query, tell, signal) {
+export async function pollUntilReady(path, query, onProgress, signal) {
   for (;;) {
     const answer = await get(path, query, signal);
     if (answer.state !== "working") return answer;
-    tell(answer.done ?? 0);
+    onProgress(answer.done ?? 0);
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
     signal.throwIfAborted();
   }

@@ -1,14 +1,14 @@
-/** Beside the images: labels that are used like the one asked for, and where to go on. */
+/** Beside the results: similar labels and links to other views. */
 
 import { ApiError, get } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { having, labelsAddress, mapAddress, searchAddress } from "../core/route.js";
+import { labelsAddress, mapAddress, searchAddress, withLabel } from "../core/route.js";
 import { icon } from "../parts/icon.js";
 
 /** @typedef {import("../core/route.js").Term} Term */
 /** @typedef {{label: string, similarity: number}} Similar */
 
-const ALIKE = 10;
+const TOP_SIMILAR = 10;
 
 /**
  * @param {HTMLElement} beside
@@ -17,12 +17,12 @@ const ALIKE = 10;
  * @param {boolean} tagged
  * @param {AbortSignal} signal
  */
-export async function showAlike(beside, label, terms, tagged, signal) {
+export async function showSimilar(beside, label, terms, tagged, signal) {
   /** @type {Similar[]} */
-  const similar = await get("similar/labels", { label, top: ALIKE }, signal).then(
+  const similar = await get("similar/labels", { label, top: TOP_SIMILAR }, signal).then(
     (answer) => answer.similar,
     (error) => {
-      // Of an unknown label the search itself says so.
+      // The search itself reports an unknown label.
       if (error instanceof ApiError && error.status === 404) return [];
       throw error;
     },
@@ -34,10 +34,10 @@ export async function showAlike(beside, label, terms, tagged, signal) {
   const others = similar.filter((one) => !terms.some((term) => term.label === one.label));
   fill(
     beside,
-    h("h2", {}, "Used like ", h("em", {}, label)),
-    h("ul", { class: "alike" }, ...others.map((one) => row(one, terms, tagged))),
-    h("p", { class: "aside" }, h("a", { href: mapAddress(label) }, "Show it on the map")),
-    h("p", { class: "aside" }, h("a", { href: labelsAddress(terms) }, "What else would such an image have?")),
+    h("h2", {}, "Similar to ", h("em", {}, label)),
+    h("ul", { class: "similar" }, ...others.map((one) => row(one, terms, tagged))),
+    h("p", { class: "aside" }, h("a", { href: mapAddress(label) }, "Show on the map")),
+    h("p", { class: "aside" }, h("a", { href: labelsAddress(terms) }, "Suggest more labels")),
   );
 }
 
@@ -45,11 +45,11 @@ export async function showAlike(beside, label, terms, tagged, signal) {
 function row({ label, similarity }, terms, tagged) {
   const meter = h("span", { class: "meter", "aria-hidden": "true" });
   meter.style.setProperty("--share", String(Math.max(0, similarity)));
-  const added = searchAddress([...terms, having(label)], tagged);
+  const added = searchAddress([...terms, withLabel(label)], tagged);
   return h(
     "li",
     {},
-    h("a", { href: searchAddress([having(label)], tagged) }, label),
+    h("a", { href: searchAddress([withLabel(label)], tagged) }, label),
     h("a", { class: "icon-link", href: added, "aria-label": `Add ${label} to the search`, title: "Add" }, icon("plus")),
     meter,
   );
