@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vse_ens.baselines.base import Baseline, FittedBaseline, check_number
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
-from vse_ens.label_weights.closed_form import dense_label_weights, check_cost
+from vse_ens.label_weights.closed_form import check_cost, dense_label_weights
 from vse_ens.label_weights.gram import gram
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool

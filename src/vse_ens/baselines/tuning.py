@@ -37,7 +37,7 @@ def tune(tried: Sequence[Baseline], data: Annotations, seed: int = 0) -> Tuning:
     """Fit each of ``tried`` to ``data`` without one label of some images, and measure the rank of that label."""
     if not tried:
         raise ConfigError("tuning needs at least one setting to try, got none")
-    split = leave_one_out(data, seed, name="tune-baseline", most_images=_MAX_IMAGES)
+    split = leave_one_out(data, seed, name="tune-baseline", max_images=_MAX_IMAGES)
     return Tuning(tuple(tried), tuple(_reciprocal_rank(one.fit(split.train), split) for one in tried))
 
 
