@@ -34,15 +34,15 @@ def log_totals(scores: Floats, temperatures: Floats | float) -> Floats:
 
     ``temperatures`` is one number, or one per row.
     """
-    heat = np.asarray(temperatures, np.float32).reshape(-1, 1)
+    divisors = np.asarray(temperatures, np.float32).reshape(-1, 1)
     highest: Floats = scores.max(axis=1, keepdims=True)
     # In a row without candidates, -inf - -inf would be NaN.
     np.maximum(highest, np.finfo(np.float32).min, out=highest)
     powers = scores - highest
-    powers /= heat
+    powers /= divisors
     np.exp(powers, out=powers)
     with np.errstate(divide="ignore"):
-        totals: Floats = np.log(powers.sum(axis=1)) + (highest / heat)[:, 0]
+        totals: Floats = np.log(powers.sum(axis=1)) + (highest / divisors)[:, 0]
     return totals
 
 
