@@ -77,7 +77,7 @@ def _splits(sizes: Sizes, found: dict[str, Annotations]) -> Iterator[tuple[str, 
     for name, data in found.items():
         yield name, data.leave_one_out(seed=0), sizes.seeds
     for words in sizes.words:
-        split = leave_one_out(scenes(sizes.images, words), 0, most_images=_HELD_OUT)
+        split = leave_one_out(scenes(sizes.images, words), 0, max_images=_HELD_OUT)
         yield f"scenes of {words:,} words", split, sizes.seeds[:1]
 
 

@@ -86,7 +86,7 @@ def _splits(sizes: Sizes, found: dict[str, Annotations]) -> Iterator[tuple[str, 
 
 
 def _validation(data: Annotations) -> Split:
-    return leave_one_out(data, 1, name="validation", most_images=_HELD_OUT)
+    return leave_one_out(data, 1, name="validation", max_images=_HELD_OUT)
 
 
 def _learn(split: Split, support: int | None, workers: Workers) -> Raw:

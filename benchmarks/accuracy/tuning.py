@@ -75,7 +75,7 @@ SPACES: dict[str, tuple[dict[str, Any], Space]] = {
 
 def validation_split(data: Annotations) -> Split:
     """Return training and validation pairs of a data set, without its test labels."""
-    return leave_one_out(data.leave_one_out(seed=0).train, seed=1, most_images=4_000)
+    return leave_one_out(data.leave_one_out(seed=0).train, seed=1, max_images=4_000)
 
 
 def draw_settings(stream: Streams, space: Space) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def measure(sizes: Sizes) -> Raw:
     cases = []
     for words in sizes.words:
         data = scenes(sizes.images, words)
-        split = leave_one_out(data, 0, most_images=_HELD_OUT)
+        split = leave_one_out(data, 0, max_images=_HELD_OUT)
         for negatives in sizes.negatives:
             curves = {}
             for sampler in _SAMPLERS:

@@ -50,7 +50,7 @@ def measure(sizes: Sizes) -> Raw:
             data = leave_one_out(available[case.data]).train  # test labels are not used
         else:
             continue
-        split = leave_one_out(data, name="shards", most_images=sizes.held_out)
+        split = leave_one_out(data, name="shards", max_images=sizes.held_out)
         found: dict[str, list[float]] = {}
         for shards in _SHARDS:
             found[str(shards)] = [_recall(case, split, shards, seed) for seed in range(sizes.seeds)]

@@ -53,7 +53,7 @@ def test_random_holds_out_its_share_of_pairs(pairs: Pairs, seed: int, share: flo
     data = Annotations.from_pairs(pairs)
     held = max(1, round(share * data.pairs))
     if held == data.pairs:
-        with pytest.raises(DataError, match="leaves none to learn from; ask for less"):
+        with pytest.raises(DataError, match="leaves none to learn from; lower the share"):
             data.random(share, seed)
         return
     train, test = data.random(share, seed)

@@ -81,7 +81,7 @@ def test_what_is_held_is_known_before() -> None:
 @pytest.mark.shared_data
 def test_the_sparse_form_is_near_the_closed_one_on_real_pairs(shared_data: Path) -> None:
     train, _ = Annotations.read(shared_data / "iaprtc12" / "pairs.tsv.gz", header=False).leave_one_out(seed=0)
-    known, held_out = leave_one_out(train, 1, name="validation", most_images=5_000)
+    known, held_out = leave_one_out(train, 1, name="validation", max_images=5_000)
 
     def recall(memory: LabelWeights) -> float:
         def scores(images: np.ndarray) -> np.ndarray:

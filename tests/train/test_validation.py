@@ -113,7 +113,7 @@ def test_held_out_labels_are_not_in_the_part_that_is_trained_on(data: Annotation
     )
     assert (trial.split.train.labels_per_image >= 1).all()
     assert train.labels == held_out.labels == trial.split.train.labels == data.labels
-    whole = leave_one_out(data, PLAIN.seed, name="validation", most_images=80)
+    whole = leave_one_out(data, PLAIN.seed, name="validation", max_images=80)
     assert train == whole.train
     assert keys(whole.test) == hidden
 

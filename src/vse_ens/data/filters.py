@@ -1,4 +1,4 @@
-"""Drop rare labels and images with too few labels."""
+"""Drop rare labels and images with few labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from vse_ens.errors import ConfigError, DataError
 
 
 def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:
-    """Drop rare labels and images with few labels, in turn until neither is left; what went is told in the notes."""
+    """Drop labels with few images and images with few labels, repeatedly until none is left.
+
+    The notes of the result say how many were dropped.
+    """
     for name, least in (
         ("min_images_per_label", min_images_per_label),
         ("min_labels_per_image", min_labels_per_image),
@@ -32,7 +35,7 @@ def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_p
     if not kept.pairs:
         raise DataError(
             f"no pair is left with at least {min_images_per_label} images per label and "
-            f"{min_labels_per_image} labels per image; ask for less"
+            f"{min_labels_per_image} labels per image; lower these limits"
         )
     if not passes:
         return data
@@ -45,7 +48,7 @@ def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_p
 
 
 def _subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np.bool_]) -> Annotations:
-    """Only the chosen images and labels, numbered anew."""
+    """Return the pairs of the given images and labels, renumbered."""
     pair_image = data.image_numbers()
     keep = image_ok[pair_image] & label_ok[data.indices]
     counts = np.bincount(pair_image[keep], minlength=len(data.images))[image_ok]

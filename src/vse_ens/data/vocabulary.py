@@ -1,4 +1,4 @@
-"""Ids to numbers and back."""
+"""Vocabularies: ids to numbers and back."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vse_ens.data.io.buffers import as_arrow
+from vse_ens.data.arrow import as_arrow, strings_to_arrow
 from vse_ens.errors import DataError, UnknownIdError
 
-# Building a hash table of the whole vocabulary pays off only when a fair share of it is looked up.
+# A hash table of the whole vocabulary pays off if more than one in this many ids is looked up.
 _HASH_SHARE = 64
-# Comparing spellings one by one is for vocabularies a person could read; past this only neighbours in order are named.
+# Larger vocabularies are not searched for similar spellings; the neighbours in sorted order are suggested instead.
 _SPELLING_LIMIT = 50_000
 
 
 class Vocabulary:
-    """Immutable, sorted, distinct ids; the number of an id is its place in that order.
+    """Immutable, sorted, distinct ids; the number of an id is its index in that order.
 
-    Since numbers follow the sorted order of ids, the order of input rows never matters. The ids live in one Arrow array
-    (their bytes plus 8 bytes each) and are found by binary search: there is no Python object per id.
+    Numbers follow the sorted order of ids, so the order of the input rows does not matter. The ids are one Arrow array
+    (their bytes plus 8 bytes each), searched by bisection: there is no Python object per id.
 
     >>> labels = Vocabulary.from_ids(["sea", "beach", "sea", "007"])
     >>> len(labels), labels.number("sea"), labels.id(0)
@@ -41,33 +41,33 @@ class Vocabulary:
 
     @classmethod
     def from_ids(cls, ids: Iterable[str], kind: str = "id") -> Vocabulary:
-        """The vocabulary of any ids, in any order, repeated or not."""
-        listed = list(ids)
-        for one in listed:
+        """Return the vocabulary of ids in any order; they may repeat."""
+        given = list(ids)
+        for one in given:
             if not isinstance(one, str) or not one.strip():
                 raise DataError(f"a {kind} id must be text that is not blank, got {one!r}")
         try:
-            unsorted = pa.array(listed, pa.large_string()).unique()
+            unsorted = strings_to_arrow(given).unique()
         except UnicodeEncodeError as error:
             raise DataError(f"the {kind} id {error.object!r} is not valid unicode") from None
         return cls(unsorted.take(pc.sort_indices(unsorted)), kind)
 
     @classmethod
     def trusted(cls, ids: pa.LargeStringArray, kind: str = "id") -> Vocabulary:
-        """Of ids known to be sorted, distinct and not null: none is looked at, so a memory map stays on disk."""
-        made = cls.__new__(cls)
-        made._ids = ids
-        made.kind = kind
-        return made
+        """Return the vocabulary of ids that are sorted, distinct and not null, unchecked; a memory map stays unread."""
+        vocabulary = cls.__new__(cls)
+        vocabulary._ids = ids
+        vocabulary.kind = kind
+        return vocabulary
 
     @property
     def arrow(self) -> pa.LargeStringArray:
-        """The ids in order, as Arrow holds them."""
+        """The ids in order, as an Arrow array."""
         return self._ids
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """The bytes of the ids."""
         return int(self._ids.nbytes)
 
     def __len__(self) -> int:
@@ -95,62 +95,62 @@ class Vocabulary:
     @overload
     def number(self, one: str, missing: None) -> int | None: ...
     def number(self, one: str, missing: Literal["error"] | None = "error") -> int | None:
-        """The number of an id; of an unknown one an `UnknownIdError`, or None where ``missing`` is None."""
-        found = self._find(one)
-        if found >= 0:
-            return found
+        """Return the number of an id; an unknown one is an `UnknownIdError`, or None if ``missing`` is None."""
+        number = self._find(one)
+        if number >= 0:
+            return number
         if missing is None:
             return None
         raise UnknownIdError(one, self.kind, self.nearest(one))
 
     def numbers(self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error") -> NDArray[np.int64]:
-        """The numbers of many ids; unknown ones raise, or become -1 where ``missing`` is "minus-one"."""
+        """Return the numbers of many ids; unknown ones raise, or become -1 if ``missing`` is "minus-one"."""
         if len(ids) * _HASH_SHARE < len(self):
-            found = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))
+            numbers = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))
         else:
-            places = pc.index_in(pa.array(ids, pa.large_string()), value_set=self._ids)
-            found = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        if missing == "error" and len(found) and found.min() < 0:
-            unknown = ids[int(np.argmax(found < 0))]
+            indices = pc.index_in(pa.array(ids, pa.large_string()), value_set=self._ids)
+            numbers = indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if missing == "error" and len(numbers) and numbers.min() < 0:
+            unknown = ids[int(np.argmax(numbers < 0))]
             raise UnknownIdError(unknown, self.kind, self.nearest(unknown))
-        return found
+        return numbers
 
     def translate(self, other: Vocabulary) -> NDArray[np.int64]:
-        """The number here of every id of another vocabulary, in its order, or -1; no Python object an id is made."""
+        """Return the number here of every id of another vocabulary, or -1; no Python object per id is made."""
         if self is other:
             return np.arange(len(self))
-        places = pc.index_in(other._ids, value_set=self._ids)
-        return np.asarray(places.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+        indices = pc.index_in(other._ids, value_set=self._ids)
+        return np.asarray(indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
     def joined(self, other: Vocabulary) -> Vocabulary:
-        """The vocabulary of the ids of both."""
+        """Return the vocabulary of the ids of both."""
         together = pa.chunked_array([self._ids, other._ids]).unique()
         return Vocabulary(together.take(pc.sort_indices(together)), self.kind)
 
     def id(self, number: int) -> str:
-        """The id of a number."""
+        """Return the id of a number."""
         if not 0 <= number < len(self):
             raise IndexError(f"{self.kind} numbers run from 0 to {len(self) - 1}, got {number}")
         return str(self._ids[int(number)].as_py())
 
     def ids(self, numbers: NDArray[np.integer] | Sequence[int]) -> list[str]:
-        """The ids of many numbers."""
-        found: list[str] = self._ids.take(as_arrow(np.ascontiguousarray(numbers, dtype=np.int64))).to_pylist()
-        return found
+        """Return the ids of many numbers."""
+        ids: list[str] = self._ids.take(as_arrow(np.ascontiguousarray(numbers, dtype=np.int64))).to_pylist()
+        return ids
 
     def nearest(self, one: str, count: int = 3) -> list[str]:
-        """Known ids that look like ``one``: by spelling, or in a large vocabulary by their place in the order."""
+        """Return known ids that are spelled like ``one``, or in a large vocabulary sort next to it."""
         if len(self) <= _SPELLING_LIMIT:
             by_fold: dict[str, str] = {}
             for known in self:
                 by_fold.setdefault(known.casefold(), known)
             close = difflib.get_close_matches(one.casefold(), by_fold, n=count, cutoff=0.6)
             return [by_fold[fold] for fold in close]
-        place = self._place(one)
-        return list(self._ids[max(0, place - 1) : place + count - 1].to_pylist())
+        index = self._bisect(one)
+        return list(self._ids[max(0, index - 1) : index + count - 1].to_pylist())
 
-    def _place(self, one: str) -> int:
-        """How many ids sort before ``one``: Python compares by code point, which is the order of UTF-8 bytes."""
+    def _bisect(self, one: str) -> int:
+        """Return how many ids sort before ``one``. Python compares code points, which is the order of UTF-8 bytes."""
         low, high = 0, len(self._ids)
         while low < high:
             middle = (low + high) // 2
@@ -161,5 +161,5 @@ class Vocabulary:
         return low
 
     def _find(self, one: str) -> int:
-        place = self._place(one)
-        return place if place < len(self._ids) and self._ids[place].as_py() == one else -1
+        index = self._bisect(one)
+        return index if index < len(self._ids) and self._ids[index].as_py() == one else -1

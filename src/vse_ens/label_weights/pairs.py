@@ -46,7 +46,7 @@ class KnownPairs(NamedTuple):
 def pair_settings(data: PairSource) -> dict[str, Any]:
     """Return the settings from which a task reads the pairs: the arrays, or the folder of the files to map."""
     if isinstance(data, Partition):
-        data.turn()
+        data.build_label_index()
         return {"folder": str(data.folder.absolute())}
     by_label = transpose(Csr(data.indptr, data.indices), len(data.labels))
     return {

@@ -67,7 +67,7 @@ class InMemory:
         """What is left, and what is held out."""
         chosen = choose_held_out(config, self.known)
         kept = np.ones(self.known.pairs, np.bool_)
-        kept[chosen.places] = False
+        kept[chosen.positions] = False
         part = self.known.with_pairs(kept)
         return InMemory(part), make_validation_set(self.known, part, chosen)
 

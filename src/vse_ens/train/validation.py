@@ -203,7 +203,7 @@ def make_validation_set(whole: Annotations, part: Annotations, chosen: HeldOut) 
     """The trial by the labels that were chosen of the whole, and are not in the part."""
     images = Vocabulary.trusted(whole.images.arrow.take(chosen.images), whole.images.kind)
     held_out = Annotations.trusted(
-        images, whole.labels, np.arange(len(chosen.places) + 1), np.asarray(whole.indices[chosen.places])
+        images, whole.labels, np.arange(len(chosen.positions) + 1), np.asarray(whole.indices[chosen.positions])
     )
     known = Annotations.trusted(images, whole.labels, *part.rows(chosen.images))
     features = None if whole.features is None else plain_features(whole.features)[chosen.images]

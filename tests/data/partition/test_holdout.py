@@ -35,7 +35,7 @@ def whole(data: Annotations, tmp_path_factory: pytest.TempPathFactory) -> Partit
 def test_what_is_left_is_the_training_part_of_a_split(
     data: Annotations, whole: Partition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
 ) -> None:
-    train = leave_one_out(data, 5, name="validation", most_images=most).train
+    train = leave_one_out(data, 5, name="validation", max_images=most).train
     for module in (holdout, splits):
         monkeypatch.setattr(module, "_BLOCK", 17)
     left = without_pairs(whole, one_label_each(whole.known.indptr, 5, "validation", most), tmp_path / "train")

@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.support.baseline_cases import Matrix, annotations, matrices
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.data.partition import label_index as turning
+from vse_ens.data.partition import label_index
 from vse_ens.data.partition.build import partition
 from vse_ens.data.partition.label_index import transpose
 from vse_ens.data.partition.parts import PartFiles
@@ -52,21 +52,21 @@ def test_the_images_of_a_label_are_those_that_have_it(matrix: Matrix) -> None:
 @pytest.mark.parametrize("block", [1, 7, 299, 300])
 def test_blocks_change_nothing(block: int, data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = in_memory(data)
-    monkeypatch.setattr(turning, "_BLOCK", block)
+    monkeypatch.setattr(label_index, "_BLOCK", block)
     assert same(in_memory(data), whole)
 
 
 def test_files_hold_what_memory_would(data: Annotations, pairs: Partition) -> None:
-    pairs.turn()
+    pairs.build_label_index()
     assert same(pairs.by_label, in_memory(data))
     assert same(Partition.open(pairs.folder).by_label, in_memory(data))
     assert not list(pairs.folder.glob(".*"))
 
 
 def test_they_are_made_once(pairs: Partition) -> None:
-    pairs.turn()
+    pairs.build_label_index()
     made = [(pairs.folder / name).stat().st_mtime_ns for name in NAMES]
-    pairs.turn()
+    pairs.build_label_index()
     assert [(pairs.folder / name).stat().st_mtime_ns for name in NAMES] == made
 
 
@@ -74,13 +74,13 @@ def test_what_was_interrupted_is_not_taken_and_made_again(
     data: Annotations, pairs: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(turning, "transpose_pairs", _interrupt)
+        patch.setattr(label_index, "transpose_pairs", _interrupt)
         with pytest.raises(KeyboardInterrupt):
-            pairs.turn()
+            pairs.build_label_index()
     assert not any((pairs.folder / name).exists() for name in NAMES)
     with pytest.raises(DataError, match=r"by_label.indices is missing or cut off; train again"):
         _ = pairs.by_label
-    pairs.turn()
+    pairs.build_label_index()
     assert same(pairs.by_label, in_memory(data))
     assert not list(pairs.folder.glob(".*"))
 
@@ -91,16 +91,16 @@ def _interrupt(*_: object) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_cut_off_is_refused_and_made_again(name: str, data: Annotations, pairs: Partition) -> None:
-    pairs.turn()
+    pairs.build_label_index()
     with (pairs.folder / name).open("r+b") as file:
         file.truncate(8)
     with pytest.raises(DataError, match="is missing or cut off"):
         _ = pairs.by_label
-    pairs.turn()
+    pairs.build_label_index()
     assert same(pairs.by_label, in_memory(data))
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(pairs: Partition) -> None:
     (pairs.folder / ".by_label.indices.partial").mkdir()
     with pytest.raises(DataError, match=r"by_label\.indptr could not be written: Is a directory"):
-        pairs.turn()
+        pairs.build_label_index()

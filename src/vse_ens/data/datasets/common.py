@@ -1,4 +1,4 @@
-"""What the loaders of published data sets share: finding files, naming what is wrong with them, telling progress."""
+"""Helpers of the loaders of published data sets: finding files, reading lines, reporting progress and errors."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from vse_ens.data.io.buffers import as_arrow
+from vse_ens.data.arrow import as_arrow, strings_to_arrow
 from vse_ens.data.io.source import Batch
 from vse_ens.errors import DataError
 
-# Bytes of the data set's files behind, and in all.
+# Called with the bytes read so far, and the bytes of all files.
 Progress = Callable[[int, int], None]
-# Files, and how many folders away from what the user named each of them is.
+# Files, each with its distance in folders from the path that the user named.
 Files = dict[Path, int]
 
-# As deep as any of the data sets nests its files in the folder of their archive, and that folder in another.
+# The deepest nesting of files in the archives of the data sets, in a folder of their own.
 _DEPTH = 4
-_TELL_EVERY = 1 << 12
+# Lines between two calls of the progress function.
+_REPORT_EVERY = 1 << 12
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".rar")
 
 
-def files_of(path: Path) -> Files:
-    """The files in and below a folder; of a file: those beside it, and beside the folder it is in."""
+def list_files(path: Path) -> Files:
+    """Return the files in and below a folder; for a file, those beside it and beside its folder."""
     if path.is_file():
         if path.name.lower().endswith(_ARCHIVES):
             raise DataError(f"{path} is an archive; unpack it and name the folder")
@@ -40,16 +41,16 @@ def files_of(path: Path) -> Files:
     return dict(_walk(path, _DEPTH))
 
 
-def named(files: Files, pattern: Pattern[str]) -> Path | None:
-    """The file whose name matches, the nearest if several do; of two equally near ones neither is taken."""
-    found = sorted((steps, one) for one, steps in files.items() if pattern.fullmatch(one.name))
-    if len(found) > 1 and found[0][0] == found[1][0]:
-        raise DataError(f"{found[0][1]} and {found[1][1]} are both there; remove one of them, or name its folder")
-    return found[0][1] if found else None
+def find_file(files: Files, pattern: Pattern[str]) -> Path | None:
+    """Return the nearest file with a matching name; two at the same distance are an error."""
+    matches = sorted((steps, one) for one, steps in files.items() if pattern.fullmatch(one.name))
+    if len(matches) > 1 and matches[0][0] == matches[1][0]:
+        raise DataError(f"{matches[0][1]} and {matches[1][1]} both exist; remove one of them, or name its folder")
+    return matches[0][1] if matches else None
 
 
-def lines_of(path: Path, meter: Meter | None = None) -> Iterator[tuple[int, str]]:
-    """The lines of a text with their numbers, without white space at their ends; only the last ones may be blank."""
+def numbered_lines(path: Path, progress: FileProgress | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the stripped lines of a text file with their numbers; blank lines are allowed only at its end."""
     blank = 0
     with readable(path), path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
@@ -57,64 +58,64 @@ def lines_of(path: Path, meter: Meter | None = None) -> Iterator[tuple[int, str]
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             except UnicodeDecodeError as error:
                 byte = line[error.start]
-                raise DataError(f"{path}, line {number:,} is not UTF-8 (byte 0x{byte:02x}); fetch it again") from None
+                raise DataError(f"{path}, line {number:,} is not UTF-8 (byte 0x{byte:02x}); download it again") from None
             if not text:
                 blank = blank or number
                 continue
             if blank:
-                raise DataError(f"{path}, line {blank:,} is blank; remove it, or fetch the file again")
+                raise DataError(f"{path}, line {blank:,} is blank; remove it, or download the file again")
             yield number, text
-            if meter and number % _TELL_EVERY == 0:
-                meter.at(stream)
-    if meter:
-        meter.done(path)
+            if progress and number % _REPORT_EVERY == 0:
+                progress.update(stream)
+    if progress:
+        progress.finish(path)
 
 
 def distinct_lines(path: Path) -> list[str]:
-    """The lines of a dictionary or list of names, of which none may occur twice."""
-    found: dict[str, int] = {}
-    for number, text in lines_of(path):
-        if text in found:
-            raise DataError(f"{path}, line {number} has {text!r}, as line {found[text]} has; fetch the file again")
-        found[text] = number
-    if not found:
-        raise DataError(f"{path} is empty; fetch it again")
-    return list(found)
+    """Return the lines of a dictionary or list of names, which must be distinct."""
+    lines: dict[str, int] = {}
+    for number, text in numbered_lines(path):
+        if text in lines:
+            raise DataError(f"{path}, line {number} repeats {text!r} of line {lines[text]}; download the file again")
+        lines[text] = number
+    if not lines:
+        raise DataError(f"{path} is empty; download it again")
+    return list(lines)
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Make a `DataError` that names the file of what the operating system says."""
+    """Turn an `OSError` into a `DataError` that names the file."""
     try:
         yield
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-class Meter:
-    """Tells how much of several files has been read, one file after another."""
+class FileProgress:
+    """Reports how many bytes of several files have been read, one file after another."""
 
     def __init__(self, files: Iterable[Path], progress: Progress | None) -> None:
         self._sizes = {file: file.stat().st_size for file in files} if progress else {}
         self._total = sum(self._sizes.values())
-        self._behind = 0
+        self._finished = 0
         self._progress = progress
 
-    def at(self, stream: IO[bytes]) -> None:
-        """Tell how far into the file at hand ``stream`` is; of a gzip file the packed bytes count."""
+    def update(self, stream: IO[bytes]) -> None:
+        """Report the position in the current file; for a gzip file, in its compressed bytes."""
         if self._progress:
-            self._progress(self._behind + getattr(stream, "fileobj", stream).tell(), self._total)
+            self._progress(self._finished + getattr(stream, "fileobj", stream).tell(), self._total)
 
-    def done(self, file: Path) -> None:
-        """Tell that ``file`` is behind."""
+    def finish(self, file: Path) -> None:
+        """Report that ``file`` was read to its end."""
         if self._progress:
-            self._behind += self._sizes[file]
-            self._progress(self._behind, self._total)
+            self._finished += self._sizes[file]
+            self._progress(self._finished, self._total)
 
 
 @dataclass
 class LoadedPairs:
-    """The `Source` of a loader: batches in which every id was checked where it was read."""
+    """The `Source` of a loader, which has checked all ids."""
 
     name: str
     load: Callable[[], Iterator[Batch]]
@@ -123,28 +124,23 @@ class LoadedPairs:
     unit: str = "row"
 
     def batches(self) -> Iterator[Batch]:
-        """What ``load`` gives."""
+        """Return the batches of ``load``."""
         return self.load()
 
-    def places(self, rows: Sequence[int]) -> list[int]:
-        """Rows counted from 1."""
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return ``rows`` counted from 1."""
         return [row + 1 for row in rows]
 
 
-def as_ids(names: Sequence[str]) -> pa.LargeStringArray:
-    """Names as Arrow holds them."""
-    return pa.array(names, pa.large_string())
-
-
-def pairs_of(matrix: NDArray[Any], images: pa.LargeStringArray, labels: pa.LargeStringArray) -> Batch:
-    """The pairs where a matrix of 0 and 1, images by labels, has a 1."""
+def matrix_pairs(matrix: NDArray[Any], images: Sequence[str], labels: Sequence[str]) -> Batch:
+    """Return the pairs at the nonzero entries of a matrix, images by labels."""
     rows, columns = map(np.ascontiguousarray, np.nonzero(matrix))
-    return Batch(images.take(as_arrow(rows)), labels.take(as_arrow(columns)))
+    return Batch(strings_to_arrow(images).take(as_arrow(rows)), strings_to_arrow(labels).take(as_arrow(columns)))
 
 
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """A number with its noun: "1 row", "2 rows"."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+def count_of(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun: "1 row", "2 rows"."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def _walk(folder: Path, depth: int, steps: int = 0) -> Iterator[tuple[Path, int]]:

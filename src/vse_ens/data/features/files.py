@@ -1,7 +1,4 @@
-"""Files of image features as tables: every column of them, a batch of rows at a time.
-
-The rows of a file of image features: checked ids and numbers, and a sentence about what is wrong with one.
-"""
+"""Read files of image features in batches of rows, with checked ids and numbers."""
 
 from __future__ import annotations
 
@@ -19,28 +16,33 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from vse_ens.data.io.buffers import as_arrow, as_numpy
-from vse_ens.data.io.columns import are_known, as_ids
+from vse_ens.data.arrow import as_arrow, as_numpy
+from vse_ens.data.io.columns import has_known_names, to_ids
 from vse_ens.data.io.delimited import QuoteCheckedStream
-from vse_ens.data.io.dialect import Dialect, rows_of, sniff
+from vse_ens.data.io.diagnose import find_row_lines, find_text_error
+from vse_ens.data.io.dialect import Dialect, csv_reader, sniff
 from vse_ens.data.io.formats import BOM, PairsFile, detect_format
 from vse_ens.data.io.id_index import IdIndex, is_blank
-from vse_ens.data.io.source import lines_of_rows, text_fault
+from vse_ens.data.io.parquet import damaged_parquet
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
-# Bytes parsed at a time: enough that a wide table has many rows in it, and a line of a million numbers fits.
+Floats = NDArray[np.float32]
+
+# Bytes parsed at a time: many rows of a wide table, and a line of a million numbers fits.
 _BLOCK = 1 << 24
 # Numbers decoded at a time: many rows of a narrow table, few of a wide one.
 _BATCH_NUMBERS = 1 << 22
+# Image ids that a message names.
+_SHOWN = 3
 
 
 class FeatureFile(Protocol):
-    """A table that can be gone through once more to tell where a row was."""
+    """A table of features that can be read again to locate a row."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name that messages use."""
 
     @property
     def columns(self) -> Sequence[str]:
@@ -48,17 +50,17 @@ class FeatureFile(Protocol):
 
     @property
     def types(self) -> Sequence[pa.DataType] | None:
-        """What its columns hold, where the file says so; None for text."""
+        """The types of its columns; None for text."""
 
     def batches(self) -> Iterator[list[pa.Array]]:
-        """All rows in order, an array a column; those of a text file hold text."""
+        """Yield all rows in order, one array per column; the columns of a text file are text."""
 
-    def place(self, row: int) -> str:
-        """Where a row, counted from 0, is in the file."""
+    def locate(self, row: int) -> str:
+        """Return the line or row number of a row, which is counted from 0, for a message."""
 
 
 def open_features(path: str | Path) -> FeatureFile:
-    """The table in a csv, tsv, txt or parquet file, gzipped or not."""
+    """Open a csv, tsv, txt or parquet file, gzipped or not."""
     file = detect_format(path)
     if file.format == "parquet":
         return _Parquet(file)
@@ -76,13 +78,13 @@ class _Text:
         try:
             dialect = sniff(file, 0, 1, False, None, '"')
         except DataError:
-            raise DataError(f"{file.path} has no feature column beside the image ids; give every line some") from None
+            raise DataError(f"{file.path} has no feature column besides the image ids; add one") from None
         first = _first_row(file, dialect)
         self._dialect = replace(dialect, header=_is_header(first))
-        self.columns = first if self._dialect.header else [str(place) for place in range(len(first))]
+        self.columns = first if self._dialect.header else [str(index) for index in range(len(first))]
 
     def batches(self) -> Iterator[list[pa.Array]]:
-        """All rows but the header."""
+        """Yield all rows except the header."""
         skipped = not self._dialect.header
         with self._file.open() as stream:
             text = QuoteCheckedStream(stream, self._dialect.separator, self._dialect.quote)
@@ -91,18 +93,18 @@ class _Text:
                     yield batch.columns if skipped else batch.slice(1).columns
                     skipped = True
             except pa.ArrowInvalid as error:
-                fault = text_fault(self._file, self._dialect)
-                raise fault or DataError(f"{self.name} cannot be read as delimited text: {error}") from None
-        if not text.well_quoted and (fault := text_fault(self._file, self._dialect)):
-            raise fault
+                found = find_text_error(self._file, self._dialect)
+                raise found or DataError(f"{self.name} cannot be read as delimited text: {error}") from None
+        if not text.well_quoted and (found := find_text_error(self._file, self._dialect)):
+            raise found
 
-    def place(self, row: int) -> str:
-        """The physical line."""
-        return f"line {lines_of_rows(self._file, self._dialect, [row])[0]}"
+    def locate(self, row: int) -> str:
+        """Return the line number."""
+        return f"line {find_row_lines(self._file, self._dialect, [row])[0]}"
 
     def _parse(self, text: QuoteCheckedStream) -> Any:
         quote: Any = self._dialect.quote or False
-        columns = {f"f{place}": pa.large_string() for place in range(len(self.columns))}
+        columns = {f"f{index}": pa.large_string() for index in range(len(self.columns))}
         return pa_csv.open_csv(
             text,
             read_options=pa_csv.ReadOptions(autogenerate_column_names=True, block_size=_BLOCK),
@@ -122,7 +124,7 @@ class _Parquet:
             self.types = parquet.schema_arrow.types
 
     def batches(self) -> Iterator[list[pa.Array]]:
-        """All rows."""
+        """Yield all rows."""
         with self._file.open() as stream, self._parquet(stream) as parquet:
             rows = parquet.metadata.num_rows
             numbers = sum(
@@ -135,37 +137,33 @@ class _Parquet:
                 for batch in parquet.iter_batches(size, use_threads=False):
                     yield batch.columns
             except (pa.ArrowException, OSError) as error:
-                raise self._damaged(error) from None
+                raise damaged_parquet(self.name, error) from None
 
-    def place(self, row: int) -> str:
-        """Rows are counted from 1."""
+    def locate(self, row: int) -> str:
+        """Return the row number, counted from 1."""
         return f"row {row + 1}"
 
     def _parquet(self, stream: Any) -> Any:
-        # Parquet is read from its end, which a gzip stream cannot be.
+        # Parquet is read from its end, but a gzip stream is not seekable.
         seekable = io.BytesIO(stream.read()) if self._file.gzipped else stream
         try:
             return pq.ParquetFile(seekable, page_checksum_verification=True)
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
-
-    def _damaged(self, error: Exception) -> DataError:
-        reason = " ".join(str(error).split())
-        return DataError(f"{self.name} is a damaged Parquet file ({reason}); write or fetch it again")
+            raise damaged_parquet(self.name, error) from None
 
 
 def _first_row(file: PairsFile, dialect: Dialect) -> list[str]:
     head, _ = file.head()
     text = io.StringIO(head.removeprefix(BOM).decode(errors="replace"), newline="")
     try:
-        return next(row for row in rows_of(text, dialect.separator, dialect.quote) if row)
+        return next(row for row in csv_reader(text, dialect.separator, dialect.quote) if row)
     except csv.Error as error:
-        raise text_fault(file, dialect) or DataError(f"{file.path}, line 1 cannot be read: {error}") from None
+        raise find_text_error(file, dialect) or DataError(f"{file.path}, line 1 cannot be read: {error}") from None
 
 
 def _is_header(first: Sequence[str]) -> bool:
-    """Whether line 1 names columns: the images by a known name or (as pandas has it) none, or the others by words."""
-    names_images = not first[0].strip() or are_known([first[0], "label"])
+    """Return whether line 1 names the columns: a known or (as pandas writes it) empty name of the first, or words."""
+    names_images = not first[0].strip() or has_known_names([first[0], "label"])
     return names_images or not all(_may_be_number(field) for field in first[1:])
 
 
@@ -177,13 +175,8 @@ def _may_be_number(field: str) -> bool:
     return True
 
 
-Floats = NDArray[np.float32]
-
-_SHOWN = 3
-
-
 class FeatureRows:
-    """The rows of a file with their images by number; -1 and a count for those that are not asked for."""
+    """The rows of a file with their images by number; other images are numbered -1 and counted."""
 
     def __init__(self, file: FeatureFile, image: int, images: Vocabulary) -> None:
         self.file = file
@@ -194,11 +187,11 @@ class FeatureRows:
 
     @property
     def ignored(self) -> int:
-        """How many images so far are not asked for."""
+        """The number of other images so far."""
         return len(self._ignored)
 
     def batches(self) -> Iterator[tuple[NDArray[np.int64], list[pa.Array]]]:
-        """Image numbers and all columns of some rows, of which the first is row ``start`` of the file."""
+        """Yield the image numbers and all columns of some rows, the first of which is row ``start`` of the file."""
         for columns in self.file.batches():
             if not len(columns[0]):
                 continue
@@ -208,70 +201,70 @@ class FeatureRows:
             yield numbers, columns
             self.start += len(ids)
 
-    def ids(self, columns: list[pa.Array], place: int) -> pa.Array:
-        """A column of ids, none of them blank."""
-        name = self.file.columns[place]
-        ids = as_ids(columns[place], self.file.name, name)
+    def ids(self, columns: list[pa.Array], index: int) -> pa.Array:
+        """Return a column of ids, none of them blank."""
+        name = self.file.columns[index]
+        ids = to_ids(columns[index], self.file.name, name)
         if not pa.types.is_large_string(ids.type):
             raise DataError(f"column {name!r} of {self.file.name} holds lists, but ids are text or whole numbers")
         blank = np.flatnonzero(is_blank(ids.fill_null("")))
         if len(blank):
-            raise self.fault(blank[0], f"has no id in column {name!r}; fill it in or remove it")
+            raise self.error(blank[0], f"has no id in column {name!r}; fill it in or remove it")
         return ids
 
-    def numbers(self, columns: list[pa.Array], place: int) -> Floats:
-        """A column of finite numbers."""
-        name = self.file.columns[place]
-        values, kind = columns[place], columns[place].type
+    def numbers(self, columns: list[pa.Array], index: int) -> Floats:
+        """Return a column of finite numbers."""
+        name = self.file.columns[index]
+        values, kind = columns[index], columns[index].type
         if self.file.types is None:
             values = pc.utf8_trim_whitespace(values)
         elif not is_number(kind):
             raise DataError(
                 f"column {name!r} of {self.file.name} holds {kind}, but features are numbers; "
-                "leave it out or turn it into numbers"
+                "drop it or convert it to numbers"
             )
         try:
             floats = as_floats(values)
         except pa.ArrowInvalid:
             row = next(row for row in range(len(values)) if not _converts(values[row]))
-            raise self.fault(
+            raise self.error(
                 row,
-                f"has {values[row].as_py()!r} in column {name!r}, but features are numbers; mend it, or leave the "
-                "column out or turn it into numbers",
+                f"has {values[row].as_py()!r} in column {name!r}, but features are numbers; fix it, or drop the "
+                "column or convert it to numbers",
             ) from None
         self.check_finite(floats[:, None], [name])
         return floats
 
     def check_finite(self, block: Floats, names: Sequence[str]) -> None:
-        """Every number of a block of rows is finite."""
+        """Raise unless every number of a block of rows is finite."""
         finite = np.isfinite(block)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
-            found = "no number" if np.isnan(block[row, column]) else "an infinite number"
-            raise self.fault(row, f"has {found} in column {names[column]!r}; features must be finite")
+            value = "no number" if np.isnan(block[row, column]) else "an infinite number"
+            raise self.error(row, f"has {value} in column {names[column]!r}; features must be finite")
 
     def check_complete(self, has_features: NDArray[np.bool_]) -> None:
-        """Every image has features."""
+        """Raise unless every image has features."""
         without = np.flatnonzero(~has_features)
         if len(without):
             shown = ", ".join(map(repr, self.images.ids(without[:_SHOWN])))
             raise DataError(
                 f"{self.file.name} has no features for {len(without):,} of {len(self.images):,} images "
-                f"({shown}{', ...' if len(without) > _SHOWN else ''}); add them, or leave those images out of the pairs"
+                f"({shown}{', ...' if len(without) > _SHOWN else ''}); add them, or remove those images from the pairs"
             )
 
-    def fault(self, row: int, what: str) -> DataError:
-        """What is wrong with a row of the batch at hand."""
-        return DataError(f"{self.file.name}, {self.file.place(self.start + int(row))} {what}")
+    def error(self, row: int, reason: str) -> DataError:
+        """Return an error in a row of the current batch."""
+        return DataError(f"{self.file.name}, {self.file.locate(self.start + int(row))} {reason}")
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a type is one of numbers; true and false are 1 and 0."""
+    """Return whether a type is numeric; true and false count as 1 and 0."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def as_floats(values: pa.Array) -> Floats:
-    """As float32; what is null becomes NaN, what is too large infinite."""
+    """Return values as float32; nulls become NaN, and values that are too large infinite."""
     floats: Floats = as_numpy(values.cast(pa.float32(), safe=False).fill_null(np.nan))
     return floats
 

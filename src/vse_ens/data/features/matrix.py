@@ -1,4 +1,4 @@
-"""The form that image features are held in, whatever they came as."""
+"""The matrix of image features, dense or sparse."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vse_ens.errors import DataError
 
 
 def plain_features(features: Any) -> Any:
-    """A float32 array, row after row, or a float32 scipy CSR matrix whose columns are sorted and distinct in every row.
+    """Return features as a C-ordered float32 array or a float32 SciPy CSR matrix in canonical format.
 
-    What has this form already is returned as it is; what was given is never changed.
+    Features that have this form already are returned as they are. The input is never changed.
     """
     is_sparse = hasattr(features, "tocsr")
     try:
-        with np.errstate(over="ignore"):  # too large for float32 is infinite, and told below
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite, which is checked below
             plain: Any = (
                 features.tocsr().astype(np.float32, copy=False)
                 if is_sparse
@@ -25,18 +25,18 @@ def plain_features(features: Any) -> Any:
             )
     except (TypeError, ValueError):
         raise DataError(
-            f"image features must be a 2-d array or a scipy sparse matrix of numbers, got {type(features).__name__}"
+            f"image features must be a 2-d array or a SciPy sparse matrix of numbers, got {type(features).__name__}"
         ) from None
     if is_sparse and not plain.has_canonical_format:
         plain = plain.copy()
         plain.sum_duplicates()
     if not np.isfinite(plain.data if is_sparse else plain).all():
-        raise DataError("the image features hold numbers that are not finite; replace them first")
+        raise DataError("the image features contain NaN or infinite values; replace them first")
     return plain
 
 
 def squared_lengths(plain: Any) -> NDArray[np.float64]:
-    """|x_i|^2 of every row of `plain_features`."""
+    """Return the squared norm of every row of `plain_features`."""
     if isinstance(plain, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", plain, plain, dtype=np.float64))
     rows = np.repeat(np.arange(plain.shape[0]), np.diff(plain.indptr))

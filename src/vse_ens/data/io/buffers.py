@@ -1,4 +1,4 @@
-"""Arrays that grow at their end in place: `realloc` moves pages, so that no second copy is ever held."""
+"""Arrays and lists of strings that grow in place."""
 
 from __future__ import annotations
 
@@ -8,74 +8,62 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vse_ens.data.arrow import string_buffers
+
 
 class GrowingArray:
-    """A one-dimensional array of which the length need not be known; views of it do not outlive the next `extend`."""
+    """A one-dimensional array of unknown length, grown by `realloc` so that no second copy is held.
+
+    Views are valid until the next `extend`.
+    """
 
     def __init__(self, dtype: Any, expected: int = 1024) -> None:
-        self._room = np.empty(max(expected, 1), dtype)
+        self._buffer = np.empty(max(expected, 1), dtype)
         self._used = 0
 
     def __len__(self) -> int:
         return self._used
 
     def extend(self, values: NDArray[Any]) -> None:
-        """Put ``values`` at the end."""
+        """Append ``values``."""
         needed = self._used + len(values)
-        if needed > len(self._room):
-            # NumPy fills the new room with zeros, so that all of it is resident: an eighth more, not twice as much.
-            self._room.resize(needed + needed // 8, refcheck=False)
-        self._room[self._used : needed] = values
+        if needed > len(self._buffer):
+            # NumPy zeroes the new part, which makes it resident: grow by an eighth instead of doubling.
+            self._buffer.resize(needed + needed // 8, refcheck=False)
+        self._buffer[self._used : needed] = values
         self._used = needed
 
     def view(self) -> NDArray[Any]:
-        """What is held, without a copy."""
-        return self._room[: self._used]
+        """Return the content without a copy."""
+        return self._buffer[: self._used]
 
     def release(self) -> NDArray[Any]:
-        """The array itself, cut to its length and no longer held here."""
-        array, self._room, self._used = self._room, np.empty(1, self._room.dtype), self._used
+        """Return the array itself, cut to its length; this object is empty afterwards."""
+        array, self._buffer = self._buffer, np.empty(1, self._buffer.dtype)
         array.resize(self._used, refcheck=False)
         self._used = 0
         return array
 
 
 class GrowingStrings:
-    """Text that is only ever appended to, held as Arrow holds it: bytes, and where each string starts."""
+    """An append-only list of strings in Arrow's layout: UTF-8 bytes and the offset of each string."""
 
     def __init__(self) -> None:
         self._bytes = GrowingArray(np.uint8)
-        self._starts = GrowingArray(np.int64)
-        self._starts.extend(np.zeros(1, np.int64))
+        self._offsets = GrowingArray(np.int64)
+        self._offsets.extend(np.zeros(1, np.int64))
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return len(self._offsets) - 1
 
     def extend(self, strings: pa.LargeStringArray) -> None:
-        """Put ``strings``, none of them null, at the end."""
-        _, starts_buffer, text_buffer = strings.buffers()
-        if not len(strings):
-            return
-        starts = np.frombuffer(starts_buffer, np.int64)[strings.offset : strings.offset + len(strings) + 1]
-        first, last = int(starts[0]), int(starts[-1])
-        shift = len(self._bytes) - first
-        if last > first:
-            self._bytes.extend(np.frombuffer(text_buffer, np.uint8)[first:last])
-        self._starts.extend(starts[1:] + shift)
+        """Append ``strings``, which must not contain nulls."""
+        offsets, text = string_buffers(strings)
+        self._offsets.extend(offsets[1:] + (len(self._bytes) - offsets[0]))
+        self._bytes.extend(text[offsets[0] : offsets[-1]])
 
     def arrow(self) -> pa.LargeStringArray:
-        """What is held, without a copy; not to be used after the next `extend`."""
+        """Return the content without a copy; it is valid until the next `extend`."""
         return pa.LargeStringArray.from_buffers(
-            len(self), pa.py_buffer(self._starts.view()), pa.py_buffer(self._bytes.view())
+            len(self), pa.py_buffer(self._offsets.view()), pa.py_buffer(self._bytes.view())
         )
-
-
-def as_arrow(numbers: NDArray[Any]) -> pa.Array:
-    """The Arrow array over the memory of ``numbers``; `pa.array` would import pandas wherever it is installed."""
-    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)])
-
-
-def as_numpy(numbers: pa.Array) -> NDArray[Any]:
-    """The NumPy array over the memory of whole ``numbers``, none of them null; `to_numpy` would import pandas too."""
-    values = np.frombuffer(numbers.buffers()[1], numbers.type.to_pandas_dtype())
-    return values[numbers.offset : numbers.offset + len(numbers)]

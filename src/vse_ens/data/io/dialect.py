@@ -1,4 +1,4 @@
-"""How a delimited text is laid out: its separator, whether line 1 is a header, which columns are meant."""
+"""Detect the dialect of a delimited text: its separator, whether line 1 is a header, and the two columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from vse_ens.data.io.columns import Column, ColumnChoice, are_known, choose
+from vse_ens.data.io.columns import Column, ColumnChoice, choose_columns, has_known_names
 from vse_ens.data.io.formats import BOM, PairsFile
 from vse_ens.errors import ConfigError, DataError
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from _csv import Reader
 
 _SEPARATORS = {"csv": ",;\t|", "tsv": "\t", "txt": "\t,;|"}
-_SPELLED = {"\t": "a tab", " ": "a space"}
+_SEPARATOR_NAMES = {"\t": "a tab", " ": "a space"}
 _SAMPLE_ROWS = 10_000
-# Below this many rows too little recurs to tell a header by.
-_ROWS_TO_TELL = 20
-# A header is a row of which nothing recurs; where more than this share of the other rows is so too, it tells nothing.
-_LONELY_SHARE = 0.02
+# With fewer rows, too few values recur to recognise a header.
+_MIN_ROWS = 20
+# A header is a row without recurring values. If more of the other rows than this share are like that, it cannot be
+# recognised.
+_MAX_UNIQUE_ROWS = 0.02
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """All that is needed to read a delimited text."""
+    """Everything that is needed to parse a delimited text."""
 
     separator: str
     quote: str | None
@@ -41,26 +42,26 @@ class Dialect:
 def sniff(
     file: PairsFile, image: Column, label: Column, header: bool | None, separator: str | None, quote: str | None
 ) -> Dialect:
-    """Find out what was not said, from the start of the file."""
+    """Return the dialect of a file; options that are None are detected from its start."""
     for option, value in (("separator", separator), ("quote", quote)):
         if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n"):
             raise ConfigError(f"{option} must be a single ASCII character, got {value!r}")
     if separator is not None and separator == quote:
         raise ConfigError(f"separator and quote are both {quote!r}; they must differ")
-    head, whole = file.head()
+    head, complete = file.head()
     text = head.removeprefix(BOM).decode(errors="replace")
-    if not whole:
+    if not complete:
         text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
     notes = []
     if separator is None:
         separator = _find_separator(text, _SEPARATORS[file.format], quote)
         if file.format == "txt" or separator != _SEPARATORS[file.format][0]:
-            notes.append(f"took {spell(separator)} for the separator")
+            notes.append(f"used {describe_separator(separator)} as the separator")
     rows = _sample(text, separator, quote)
     if len(rows[0]) < 2:
         raise DataError(
-            f"{file.path} has one column only when split at {spell(separator)}: its first line is "
-            f"{_shortened(text.splitlines()[0])!r}; give its separator"
+            f"{file.path} has one column only when split at {describe_separator(separator)}: its first line is "
+            f"{_shorten(text.splitlines()[0])!r}; give its separator"
         )
     if header is False:
         for option, column in (("image", image), ("label", label)):
@@ -69,39 +70,19 @@ def sniff(
     if header is None:
         header, how = _guess_header(rows, image, label)
         notes.extend(how)
-    names = rows[0] if header else [str(place) for place in range(len(rows[0]))]
-    columns = choose(str(file.path), names, image, label)
+    names = rows[0] if header else [str(index) for index in range(len(rows[0]))]
+    columns = choose_columns(str(file.path), names, image, label)
     return Dialect(separator, quote, header, columns, (*notes, *(columns.notes if header else ())))
 
 
-def spell(separator: str) -> str:
-    """A separator as a message shows it."""
-    return _SPELLED.get(separator, repr(separator))
-
-
-def _find_separator(text: str, candidates: str, quote: str | None) -> str:
-    """The first candidate that splits all lines into the same number of columns, at least two; else the usual one."""
-    for candidate in candidates:
-        widths = {len(row) for row in _sample(text, candidate, quote)[:1000]}
-        if len(widths) == 1 and min(widths) > 1:
-            return candidate
-    # Nothing splits all lines alike: a line is at fault, and the separator that suits the first line will show which.
-    first = _sample(text, candidates[0], quote)[0]
-    return candidates[0] if len(first) > 1 else max(candidates, key=lambda one: len(_sample(text, one, quote)[0]))
-
-
-def _sample(text: str, separator: str, quote: str | None) -> list[list[str]]:
-    """Rows from the start, blank lines left out."""
-    rows: list[list[str]] = []
-    with suppress(csv.Error), any_field_length():  # reading the whole file will say what is wrong with it
-        parsed = rows_of(io.StringIO(text, newline=""), separator, quote)
-        rows.extend(islice((row for row in parsed if row), _SAMPLE_ROWS))
-    return rows or [[text]]
+def describe_separator(separator: str) -> str:
+    """Return a separator as messages show it."""
+    return _SEPARATOR_NAMES.get(separator, repr(separator))
 
 
 @contextmanager
-def any_field_length() -> Iterator[None]:
-    """Let Python's parser take fields of any length: the label lists of a wide layout may be long."""
+def unlimited_field_size() -> Iterator[None]:
+    """Let Python's CSV parser accept fields of any length, such as long lists of labels."""
     usual = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -109,29 +90,51 @@ def any_field_length() -> Iterator[None]:
         csv.field_size_limit(usual)
 
 
-def rows_of(lines: Iterable[str], separator: str, quote: str | None, strict: bool = False) -> Reader:
-    """Python's own parser, set as the fast one is."""
+def csv_reader(lines: Iterable[str], separator: str, quote: str | None, strict: bool = False) -> Reader:
+    """Return Python's CSV parser with the settings that Arrow's has."""
     if quote is None:
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE, quotechar=None, strict=strict)
     return csv.reader(lines, delimiter=separator, quotechar=quote, strict=strict)
 
 
+def _find_separator(text: str, candidates: str, quote: str | None) -> str:
+    """Return the first candidate that splits all lines into the same number of columns, at least two."""
+    for candidate in candidates:
+        widths = {len(row) for row in _sample(text, candidate, quote)[:1000]}
+        if len(widths) == 1 and min(widths) > 1:
+            return candidate
+    # Some line is malformed. A separator that splits the first line will show which one.
+    first = _sample(text, candidates[0], quote)[0]
+    return candidates[0] if len(first) > 1 else max(candidates, key=lambda one: len(_sample(text, one, quote)[0]))
+
+
+def _sample(text: str, separator: str, quote: str | None) -> list[list[str]]:
+    """Return the first rows without blank lines."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error), unlimited_field_size():  # an error is reported when the whole file is read
+        parsed = csv_reader(io.StringIO(text, newline=""), separator, quote)
+        rows.extend(islice((row for row in parsed if row), _SAMPLE_ROWS))
+    return rows or [[text]]
+
+
 def _guess_header(rows: Sequence[Sequence[str]], image: Column, label: Column) -> tuple[bool, list[str]]:
+    """Return whether the first row is a header, and notes on how this was decided."""
     first = rows[0]
-    if isinstance(image, str) or isinstance(label, str) or are_known(first):
+    if isinstance(image, str) or isinstance(label, str) or has_known_names(first):
         return True, []
     others = rows[1:]
-    if len(others) < _ROWS_TO_TELL:
-        note = f"took line 1 for a pair, not a header: {len(rows)} lines are too few to tell; say header if it is one"
-        return False, [note]
-    columns = choose("", [str(place) for place in range(len(first))], image, label)
+    if len(others) < _MIN_ROWS:
+        return False, [
+            f"read line 1 as a pair, not a header: {len(rows)} lines are too few to decide; set header if it is one"
+        ]
+    columns = choose_columns("", [str(index) for index in range(len(first))], image, label)
     pairs = [(row[columns.image], row[columns.label]) for row in rows if len(row) == len(first)]
     images, labels = (Counter(column) for column in zip(*pairs, strict=True))
-    lonely = [images[one] == 1 and labels[other] == 1 for one, other in pairs]
-    if lonely[0] and sum(lonely[1:]) < _LONELY_SHARE * len(others):
-        return True, [f"took line 1, {_shortened(' '.join(first))!r}, for a header: nothing in it occurs again"]
+    unique = [images[one] == 1 and labels[other] == 1 for one, other in pairs]
+    if unique[0] and sum(unique[1:]) < _MAX_UNIQUE_ROWS * len(others):
+        return True, [f"read line 1, {_shorten(' '.join(first))!r}, as a header: its values do not occur again"]
     return False, []
 
 
-def _shortened(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _shorten(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,4 +1,4 @@
-"""What a file is: by its suffix, held against its first bytes."""
+"""Detect the format of a file by its suffix, and check it against the first bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FOREIGN = {
     b"<html": "an HTML page",
     b"<?xml": "an XML file",
 }
-# Text may well start with a bracket, and a line that is not JSON is better named by its number than by its looks.
+# Delimited text may start with a bracket, and JSON Lines with a broken line, which the parser reports by its number.
 _TEXT = {"text", "a JSON array"}
 _CONTENT: dict[FormatName, set[str]] = {
     "csv": _TEXT,
@@ -58,16 +58,16 @@ _ADVICE = {
     "a Parquet file": "give it the right suffix or format",
     "JSON Lines": "give it the right suffix or format",
     "text": "give it the right suffix or format",
-    "a JSON array": "write one object a line",
+    "a JSON array": "write one object per line",
     "UTF-16 text": "re-encode it, for example with iconv -f UTF-16 -t UTF-8",
 }
-_HEAD = 1 << 20
+_HEAD_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class PairsFile:
-    """A file that exists, can be read, and is what its suffix says."""
+    """A readable file whose content agrees with its suffix."""
 
     path: Path
     format: FormatName
@@ -75,24 +75,24 @@ class PairsFile:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes, unzipped; a damaged gzip becomes a `DataError`, also from within the caller's block."""
+        """Open the file, decompressed; a damaged gzip file raises a `DataError`, also inside the caller's block."""
         with _readable(self.path), gzip.open(self.path) if self.gzipped else self.path.open("rb") as stream:
             yield cast("IO[bytes]", stream)
 
     def head(self) -> tuple[bytes, bool]:
-        """Up to a mebibyte from its start, unzipped, and whether that is all of it."""
+        """Return up to 1 MiB from the start, decompressed, and whether that is the whole file."""
         with self.open() as stream:
-            head = stream.read(_HEAD)
+            head = stream.read(_HEAD_BYTES)
             return head, not stream.read(1)
 
 
-def detect_format(path: str | Path, asked: FormatName | None = None) -> PairsFile:
-    """Find out what a file is, and refuse what is missing, empty, or something else than its suffix says."""
+def detect_format(path: str | Path, requested: FormatName | None = None) -> PairsFile:
+    """Return the file with its format; raise if it is missing, empty, or not what its suffix says."""
     path = Path(path)
-    if asked is not None and asked not in get_args(FormatName):
-        raise ConfigError(f"format must be one of {', '.join(get_args(FormatName))}, got {asked!r}")
+    if requested is not None and requested not in get_args(FormatName):
+        raise ConfigError(f"format must be one of {', '.join(get_args(FormatName))}, got {requested!r}")
     _check_exists(path)
-    file = _by_suffix(path) if asked is None else PairsFile(path, asked, _starts(path, _GZIP))
+    file = _by_suffix(path) if requested is None else PairsFile(path, requested, _starts_with(path, _GZIP))
     head, _ = file.head()
     if not head.removeprefix(BOM).strip():
         raise DataError(f"{path} is empty")
@@ -111,8 +111,8 @@ def _check_exists(path: Path) -> None:
         near = difflib.get_close_matches(path.name, [one.name for one in path.parent.iterdir()], n=3, cutoff=0.6)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    hint = f"; did you mean {' or '.join(near)}?" if near else f"; the folder {path.parent} has nothing of that name"
-    raise DataError(f"{path} does not exist{hint}")
+    hint = f"did you mean {' or '.join(near)}?" if near else f"{path.parent} has no file with a similar name"
+    raise DataError(f"{path} does not exist; {hint}")
 
 
 def _by_suffix(path: Path) -> PairsFile:
@@ -122,27 +122,27 @@ def _by_suffix(path: Path) -> PairsFile:
     if format_name is None:
         raise DataError(
             f"{path} has none of the suffixes {', '.join(_SUFFIXES)} (each also with .gz); "
-            f"rename it or say format={'|'.join(get_args(FormatName))}"
+            f"rename it or set format={'|'.join(get_args(FormatName))}"
         )
-    is_gzip = _starts(path, _GZIP)
+    is_gzip = _starts_with(path, _GZIP)
     if named_gzip and not is_gzip and path.stat().st_size:
-        raise DataError(f"{path} is not a gzip file, as its suffix says, but looks like {_look(path)}; rename it")
+        raise DataError(f"{path} is not a gzip file, as its suffix says, but looks like {_guess_file(path)}; rename it")
     if is_gzip and not named_gzip:
         raise DataError(f"{path} is a gzip file, not what its suffix says; rename it to {path.name}.gz")
     return PairsFile(path, format_name, named_gzip and is_gzip)
 
 
 def _check_content(file: PairsFile, head: bytes) -> None:
-    looks = what_it_looks_like(head)
-    if looks not in _CONTENT[file.format]:
+    content = _guess_content(head)
+    if content not in _CONTENT[file.format]:
         raise DataError(
-            f"{file.path} is not {file.format}, as its suffix or format says, but looks like {looks}; "
-            f"{_ADVICE.get(looks, 'convert it first')}"
+            f"{file.path} is not {file.format}, as its suffix or format says, but looks like {content}; "
+            f"{_ADVICE.get(content, 'convert it first')}"
         )
 
 
-def what_it_looks_like(head: bytes) -> str:
-    """What the first bytes of a file tell of it."""
+def _guess_content(head: bytes) -> str:
+    """Return a description of the content that the first bytes of a file suggest."""
     start = head[:32].lower()
     for magic, name in _FOREIGN.items():
         if head.startswith(magic) or start.startswith(magic):
@@ -155,12 +155,12 @@ def what_it_looks_like(head: bytes) -> str:
     return "JSON Lines" if re.match(rb'\{\s*("|$)', text) else "text"
 
 
-def _look(path: Path) -> str:
+def _guess_file(path: Path) -> str:
     with _readable(path), path.open("rb") as stream:
-        return what_it_looks_like(stream.read(64))
+        return _guess_content(stream.read(64))
 
 
-def _starts(path: Path, magic: bytes) -> bool:
+def _starts_with(path: Path, magic: bytes) -> bool:
     with _readable(path), path.open("rb") as stream:
         return stream.read(len(magic)) == magic
 
@@ -170,9 +170,9 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except EOFError:
-        raise DataError(f"{path} is a truncated gzip file: it ends early; fetch it again") from None
+        raise DataError(f"{path} is a truncated gzip file: it ends early; download or copy it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{path} is a damaged gzip file ({error}); fetch it again") from None
+        raise DataError(f"{path} is a damaged gzip file ({error}); download or copy it again") from None
     except PermissionError:
         raise DataError(f"{path} cannot be read: permission denied") from None
     except OSError as error:

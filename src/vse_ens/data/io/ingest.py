@@ -1,4 +1,4 @@
-"""Batches of ids in, `Annotations` out: the one place where ids become numbers."""
+"""Turn batches of ids into `Annotations`: the only place where ids become numbers."""
 
 from __future__ import annotations
 
@@ -11,33 +11,36 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.arrow import as_numpy
 from vse_ens.data.filters import keep_frequent
-from vse_ens.data.io.buffers import GrowingArray, as_numpy
+from vse_ens.data.io.buffers import GrowingArray
+from vse_ens.data.io.diagnose import blank_id_error
 from vse_ens.data.io.id_index import IdIndex
-from vse_ens.data.io.source import Batch, Source, blank_ids
+from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import DataError
 
+# Keys that are renumbered at a time.
 _CHUNK = 1 << 17
 
 
 def ingest(source: Source, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:
-    """Read a source to its end, merge duplicates, and drop what is too rare."""
+    """Read a source to its end, merge duplicates, and drop rare labels and images."""
     images, labels = IdIndex("image"), IdIndex("label")
     keys = GrowingArray(np.uint64, source.expected_rows)
-    with ThreadPoolExecutor(1) as helper:
+    with ThreadPoolExecutor(1) as executor:
         for batch in source.batches():
             if _has_null(batch):
-                raise blank_ids(source)
-            keys.extend(_keys(batch, images, labels, helper))
+                raise blank_id_error(source)
+            keys.extend(_keys(batch, images, labels, executor))
             if images.has_blank or labels.has_blank:
-                raise blank_ids(source)
-            # What a batch took is given back at once, or the allocator would keep room for several.
+                raise blank_id_error(source)
+            # Otherwise Arrow's allocator keeps the memory of several batches.
             pa.default_memory_pool().release_unused()
     if not len(keys):
         raise DataError(f"{source.name} holds no pair of an image and a label")
     data = _finish(images, labels, keys.release(), tuple(source.notes))
     if min_images_per_label == min_labels_per_image == 1:
-        return data  # nothing was asked for: an image that was listed without labels stays
+        return data  # without a filter, images without labels are kept
     return keep_frequent(data, min_images_per_label, min_labels_per_image)
 
 
@@ -47,10 +50,10 @@ def _has_null(batch: Batch) -> bool:
     return bool(batch.images.null_count or batch.labels.null_count)
 
 
-def _keys(batch: Batch, images: IdIndex, labels: IdIndex, helper: Executor) -> NDArray[np.uint64]:
-    """``image << 32 | label`` of every pair, by the numbers of first sight; the two are numbered side by side."""
+def _keys(batch: Batch, images: IdIndex, labels: IdIndex, executor: Executor) -> NDArray[np.uint64]:
+    """Return ``image << 32 | label`` of every pair; images and labels are numbered in two threads."""
     is_wide = pa.types.is_large_list(batch.labels.type)
-    label_numbers = helper.submit(labels.numbers, batch.labels.flatten() if is_wide else batch.labels)
+    label_numbers = executor.submit(labels.numbers, batch.labels.flatten() if is_wide else batch.labels)
     keys = images.numbers(batch.images).astype(np.uint64)
     keys <<= np.uint64(32)
     if is_wide:
@@ -61,17 +64,17 @@ def _keys(batch: Batch, images: IdIndex, labels: IdIndex, helper: Executor) -> N
 
 
 def _finish(images: IdIndex, labels: IdIndex, keys: NDArray[np.uint64], notes: tuple[str, ...]) -> Annotations:
-    """Renumber in the order of ids, chunk by chunk in place."""
+    """Renumber in the sorted order of ids, in place."""
     rows = len(keys)
-    image_ids, image_places = images.finish()
-    label_ids, label_places = labels.finish()
+    image_ids, new_image = images.finish()
+    label_ids, new_label = labels.finish()
     for start in range(0, rows, _CHUNK):
         chunk = keys[start : start + _CHUNK]
-        renumbered = image_places[chunk >> np.uint64(32)].astype(np.uint64)
+        renumbered = new_image[chunk >> np.uint64(32)].astype(np.uint64)
         renumbered <<= np.uint64(32)
-        renumbered |= label_places[chunk.astype(np.uint32)]
+        renumbered |= new_label[chunk.astype(np.uint32)]
         chunk[:] = renumbered
-    del image_places, label_places, chunk
+    del new_image, new_label, chunk
     data = Annotations.from_keys(image_ids, label_ids, keys, notes)
     merged = rows - data.pairs
     if merged:

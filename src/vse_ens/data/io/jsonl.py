@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line. Python's own decoder reads them, since it alone lets nothing doubtful pass."""
+"""JSON Lines: one object per line, decoded by Python's parser, which is the strictest."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import polars as pl
-
-from vse_ens.data.io.columns import choose, listed
+from vse_ens.data.arrow import lists_to_arrow, strings_to_arrow
+from vse_ens.data.io.columns import choose_columns, format_names
 from vse_ens.data.io.formats import PairsFile
 from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import ConfigError, DataError
@@ -29,7 +28,7 @@ class JsonLinesSource:
         self._file = file
         _, first = next(self._objects())
         names = list(first)
-        columns = choose(self.name, names, image, label)
+        columns = choose_columns(self.name, names, image, label)
         self._image, self._label = names[columns.image], names[columns.label]
         self._wide = isinstance(first[self._label], list)
         self._blank_lines = 0
@@ -37,30 +36,33 @@ class JsonLinesSource:
 
     @property
     def notes(self) -> Sequence[str]:
-        """How the keys were chosen, and how many blank lines there are."""
-        blank = f"passed over {self._blank_lines:,} blank line{'s' if self._blank_lines > 1 else ''}"
+        """How the keys were chosen, and the number of blank lines."""
+        blank = f"skipped {self._blank_lines:,} blank line{'s' if self._blank_lines > 1 else ''}"
         return (*self._column_notes, *([blank] if self._blank_lines else []))
 
     def batches(self) -> Iterator[Batch]:
-        """All rows in order."""
+        """Yield all rows in order."""
         images: list[str | None] = []
         labels: list[Any] = []
         rows = line = 0
-        for line, found in self._objects():
+        for line, content in self._objects():
             rows += 1
-            images.append(self._id(self._value(found, self._image, line), self._image, line))
-            label = self._value(found, self._label, line)
+            images.append(self._id(self._value(content, self._image, line), self._image, line))
+            label = self._value(content, self._label, line)
             labels.append(self._labels(label, line) if self._wide else self._id(label, self._label, line))
             if len(images) == BATCH_ROWS:
-                yield _batch(images, labels, self._wide)
+                yield self._batch(images, labels)
                 images, labels = [], []
-        yield _batch(images, labels, self._wide)
+        yield self._batch(images, labels)
         self._blank_lines = line - rows
 
-    def places(self, rows: Sequence[int]) -> list[int]:
-        """The line of each row."""
-        wanted = set(rows)
-        return [line for row, (line, _) in enumerate(self._objects()) if row in wanted]
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return the line of each row."""
+        requested = set(rows)
+        return [line for row, (line, _) in enumerate(self._objects()) if row in requested]
+
+    def _batch(self, images: list[str | None], labels: list[Any]) -> Batch:
+        return Batch(strings_to_arrow(images), lists_to_arrow(labels) if self._wide else strings_to_arrow(labels))
 
     def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         decode = json.JSONDecoder(object_pairs_hook=_with_distinct_keys).decode
@@ -70,57 +72,52 @@ class JsonLinesSource:
                 if content.isspace():
                     continue
                 if not content.isascii() and not _is_unicode(content):
-                    raise self._fault(line, "is not UTF-8; re-encode the file")
+                    raise self._error(line, "is not UTF-8; re-encode the file")
                 try:
-                    found = decode(content)
+                    decoded = decode(content)
                 except ValueError as error:
                     reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-                    raise self._fault(line, f"is not JSON ({reason}): {content.strip()[:60]!r}") from None
-                if type(found) is not dict:
-                    raise self._fault(line, f"is not a JSON object with an image and a label: {content.strip()[:60]!r}")
-                yield line, found
+                    raise self._error(line, f"is not JSON ({reason}): {content.strip()[:60]!r}") from None
+                if type(decoded) is not dict:
+                    raise self._error(line, f"is not a JSON object with an image and a label: {content.strip()[:60]!r}")
+                yield line, decoded
 
-    def _value(self, found: dict[str, Any], key: str, line: int) -> Any:
-        if key not in found:
-            raise self._fault(line, f"has no {key!r}; it has {listed(list(found))}")
-        return found[key]
+    def _value(self, content: dict[str, Any], key: str, line: int) -> Any:
+        if key not in content:
+            raise self._error(line, f"has no {key!r}; it has {format_names(list(content))}")
+        return content[key]
 
     def _id(self, value: Any, key: str, line: int) -> str | None:
         if type(value) is str:
             if value.isascii() or _is_unicode(value):
                 return value
-            raise self._fault(line, f"has {json.dumps(value)[:60]} for {key!r}, which is not valid unicode")
+            raise self._error(line, f"has {json.dumps(value)[:60]} for {key!r}, which is not valid unicode")
         if type(value) is int:
             return str(value)
         if value is None:
             return None
-        raise self._fault(line, f"has {json.dumps(value)[:60]} for {key!r}, but ids are text or whole numbers")
+        raise self._error(line, f"has {json.dumps(value)[:60]} for {key!r}, but ids are text or whole numbers")
 
     def _labels(self, value: Any, line: int) -> list[str | None] | None:
         if value is None:
             return None
         if type(value) is not list:
-            raise self._fault(line, f"has {json.dumps(value)[:60]} for {self._label!r} where line 1 has a list")
+            raise self._error(line, f"has {json.dumps(value)[:60]} for {self._label!r} where line 1 has a list")
         return [self._id(one, self._label, line) for one in value]
 
-    def _fault(self, line: int, what: str) -> DataError:
-        return DataError(f"{self.name}, line {line} {what}")
-
-
-def _batch(images: list[str | None], labels: list[Any], wide: bool) -> Batch:
-    kind = pl.List(pl.String) if wide else pl.String
-    return Batch(pl.Series(images, dtype=pl.String).to_arrow(), pl.Series(labels, dtype=kind).to_arrow())
+    def _error(self, line: int, reason: str) -> DataError:
+        return DataError(f"{self.name}, line {line} {reason}")
 
 
 def _with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return content
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether there is no half of a surrogate pair in it, whether escaped in the file or a byte that is not UTF-8."""
+    """Return whether a text has no lone surrogate, be it escaped in the file or a byte that is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Parquet files and Arrow tables: columns with types, read batch by batch."""
+"""Parquet files and Arrow tables: typed columns, read in batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vse_ens.data.io.columns import Column, as_ids, choose
+from vse_ens.data.io.columns import Column, choose_columns, to_ids
 from vse_ens.data.io.formats import PairsFile
 from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import DataError
@@ -30,39 +30,38 @@ class ParquetSource:
             self.expected_rows = parquet.metadata.num_rows
         if not self.expected_rows:
             raise DataError(f"{self.name} is empty: it has columns but no rows")
-        columns = choose(self.name, names, image, label)
+        columns = choose_columns(self.name, names, image, label)
         self._columns = [names[columns.image], names[columns.label]]
         self.notes: Sequence[str] = columns.notes
 
     def batches(self) -> Iterator[Batch]:
-        """All rows in order."""
+        """Yield all rows in order."""
         with self._open() as parquet:
             image, label = self._columns
-            # One thread: decoding is a small part of reading, and a second one would double the memory held for it.
+            # One thread: decoding is a small part of reading, and a second one would double its RAM.
             for batch in parquet.iter_batches(BATCH_ROWS, columns=self._columns, use_threads=False):
                 yield Batch(
-                    as_ids(batch.column(image), self.name, image), as_ids(batch.column(label), self.name, label)
+                    to_ids(batch.column(image), self.name, image), to_ids(batch.column(label), self.name, label)
                 )
 
-    def places(self, rows: Sequence[int]) -> list[int]:
-        """Rows counted from 1."""
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return ``rows`` counted from 1."""
         return [row + 1 for row in rows]
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
-        with self._file.open() as stream, tempfile.TemporaryFile() as unzipped:
+        with self._file.open() as stream, tempfile.TemporaryFile() as decompressed:
             seekable: IO[bytes] = stream
             if self._file.gzipped:
-                copyfileobj(stream, unzipped, 1 << 20)
-                seekable = unzipped
+                copyfileobj(stream, decompressed, 1 << 20)
+                seekable = decompressed
             try:
                 with pq.ParquetFile(
                     seekable, pre_buffer=False, buffer_size=1 << 16, page_checksum_verification=True
                 ) as parquet:
                     yield parquet
             except (pa.ArrowException, OSError) as error:
-                reason = " ".join(str(error).split())
-                raise DataError(f"{self.name} is a damaged Parquet file ({reason}); write or fetch it again") from None
+                raise damaged_parquet(self.name, error) from None
 
 
 class TableSource:
@@ -79,11 +78,17 @@ class TableSource:
             raise DataError(f"{name} is empty")
 
     def batches(self) -> Iterator[Batch]:
-        """All rows in order."""
+        """Yield all rows in order."""
         image, label = self._table.column_names
         for batch in self._table.to_batches(max_chunksize=BATCH_ROWS):
-            yield Batch(as_ids(batch.column(0), self.name, image), as_ids(batch.column(1), self.name, label))
+            yield Batch(to_ids(batch.column(0), self.name, image), to_ids(batch.column(1), self.name, label))
 
-    def places(self, rows: Sequence[int]) -> list[int]:
-        """Rows counted from 1."""
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return ``rows`` counted from 1."""
         return [row + 1 for row in rows]
+
+
+def damaged_parquet(name: object, error: Exception) -> DataError:
+    """Return an error that names a Parquet file which Arrow cannot read."""
+    reason = " ".join(str(error).split())
+    return DataError(f"{name} is a damaged Parquet file ({reason}); write or download it again")

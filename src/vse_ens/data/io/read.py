@@ -1,4 +1,4 @@
-"""Files in, `Annotations` out."""
+"""Read a file of pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(
     header: bool | None = None,
     separator: str | None = None,
     quote: str | None = '"',
-    format: FormatName | None = None,  # noqa: A002  # the word users know
+    format: FormatName | None = None,  # noqa: A002  # the usual word
     layout: Layout | None = None,
     label_separator: str | None = None,
     min_images_per_label: int = 1,
@@ -34,19 +34,19 @@ def read(
     """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not.
 
     Args:
-        path: The file. Its suffix says what it is, and its first bytes must agree.
-        image: The column of image ids, by name or by number from 0; a known name or the first column if not said.
-        label: The column of labels, likewise; a known name or the second column if not said.
-        header: Whether line 1 of a delimited text names the columns; guessed if not said.
-        separator: What stands between the fields of a delimited text; found if not said.
-        quote: What a field that holds a separator is put in; None if no character has that meaning.
-        format: What the file is, if its suffix does not say.
-        layout: "long" for a pair a row, "wide" for an image and its labels a row; found if not said.
-        label_separator: What stands between the labels of a row, in a wide layout that is not one of lists.
-        min_images_per_label: Drop labels with fewer images than this, and what becomes too rare by that.
-        min_labels_per_image: Drop images with fewer labels than this, likewise.
+        path: The file. Its first bytes must agree with its suffix.
+        image: The column of image ids, by name or by number from 0. Default: a known name, else the first column.
+        label: The column of labels. Default: a known name, else the second column.
+        header: Whether line 1 of delimited text names the columns. Default: guessed.
+        separator: The field separator of delimited text. Default: detected.
+        quote: The quote character for fields that contain a separator; None if there is none.
+        format: The format of a file without a known suffix.
+        layout: "long" for one pair per row, "wide" for one image with all its labels per row. Default: detected.
+        label_separator: The separator between the labels of a wide text field.
+        min_images_per_label: Drop labels with fewer images, repeatedly together with the next option.
+        min_labels_per_image: Drop images with fewer labels.
 
-    What was found rather than said, merged or passed over is told in the ``notes`` of the result.
+    The ``notes`` of the result list what was guessed, merged, skipped and dropped.
     """
     file = detect_format(path, format)
     source = WideRows(_source(file, image, label, header, separator, quote), layout, label_separator)

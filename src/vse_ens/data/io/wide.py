@@ -1,4 +1,4 @@
-"""The wide layout, an image and its labels a row: real lists, JSON lists in text, or text with a separator."""
+"""The wide layout, one image with all its labels per row: real lists, JSON lists in text, or text with a separator."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vse_ens.data.io.buffers import as_arrow, as_numpy
+from vse_ens.data.arrow import as_arrow, as_numpy, lists_to_arrow
 from vse_ens.data.io.id_index import is_blank
 from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import ConfigError, DataError
 
 Layout = Literal["long", "wide"]
 
-# How many labels are looked at to see whether they are JSON lists.
+# Labels that are examined to see whether they are JSON lists.
 _SAMPLE = 100
 
 
 class WideRows:
-    """A source whose label column may list several labels a row: it makes lists of those, and leaves others alone."""
+    """A source in which text that lists several labels becomes lists; other labels are passed on unchanged."""
 
     def __init__(self, source: Source, layout: Layout | None, label_separator: str | None) -> None:
         if layout is not None and layout not in get_args(Layout):
@@ -39,23 +38,23 @@ class WideRows:
         self._source = source
         self._layout = layout
         self._separator = label_separator
-        self._empty_pieces = 0
+        self._empty_labels = 0
         self._json_note = ""
 
     @property
     def notes(self) -> Sequence[str]:
-        """Those of the source, and what was done to the lists."""
+        """The notes of the source, and notes on the lists."""
         notes = [*self._source.notes]
         if self._json_note:
             notes.append(self._json_note)
-        if self._empty_pieces:
-            plural = "s" if self._empty_pieces > 1 else ""
-            notes.append(f"passed over {self._empty_pieces:,} empty label{plural} between separators")
+        if self._empty_labels:
+            plural = "s" if self._empty_labels > 1 else ""
+            notes.append(f"skipped {self._empty_labels:,} empty label{plural} between separators")
         return notes
 
     def batches(self) -> Iterator[Batch]:
-        """All rows, the labels as lists if they are such."""
-        self._empty_pieces = start = 0
+        """Yield all rows in order."""
+        self._empty_labels = start = 0
         as_json = self._layout == "wide" and self._separator is None
         for images, labels in self._source.batches():
             if pa.types.is_large_list(labels.type):
@@ -64,26 +63,25 @@ class WideRows:
                 labels = self._split(labels)
             else:
                 if start == 0 and self._layout is None:
-                    as_json = self._look(labels)
+                    as_json = self._are_json_lists(labels)
                 if as_json:
                     labels = self._parse(labels, start)
             start += len(images)
             yield Batch(images, labels)
 
-    def places(self, rows: Sequence[int]) -> list[int]:
-        """Where the source has these rows."""
-        return self._source.places(rows)
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return the line numbers of the source."""
+        return self._source.line_numbers(rows)
 
-    def _look(self, labels: pa.Array) -> bool:
-        """Whether the first labels are JSON lists."""
+    def _are_json_lists(self, labels: pa.Array) -> bool:
         sample = list(islice((text for text in labels.to_pylist() if text and text.strip()), _SAMPLE))
-        found = sum(text.startswith("[") and _json_list(text) is not None for text in sample)
-        if not found:
+        lists = sum(text.startswith("[") and _json_list(text) is not None for text in sample)
+        if not lists:
             return False
-        if found == len(sample):
-            self._json_note = "took the labels for JSON lists; say layout long if they are not"
+        if lists == len(sample):
+            self._json_note = "read the labels as JSON lists; set layout long if they are not"
             return True
-        self._json_note = f"took the labels as they are, though {found} of {len(sample)} look like JSON lists"
+        self._json_note = f"read the labels as they are, though {lists} of {len(sample)} look like JSON lists"
         return False
 
     def _check_real_lists(self) -> None:
@@ -92,36 +90,36 @@ class WideRows:
             raise ConfigError(f"the labels of {self.name} are lists already; leave out {option}")
 
     def _split(self, labels: pa.Array) -> pa.Array:
-        """Split at the separator, trim the pieces, and drop the empty ones."""
+        """Split at the separator, strip the labels, and drop the empty ones."""
         lists = pc.split_pattern(labels.fill_null(""), self._separator).cast(pa.large_list(pa.large_string()))
-        pieces = pc.utf8_trim_whitespace(lists.values)
-        kept = ~is_blank(pieces)
-        # A field with nothing in it is an image without labels, not an empty label.
-        self._empty_pieces += int(np.count_nonzero(~kept)) - int(np.count_nonzero(is_blank(labels.fill_null(""))))
+        stripped = pc.utf8_trim_whitespace(lists.values)
+        kept = ~is_blank(stripped)
+        # An empty field is an image without labels, not an empty label.
+        self._empty_labels += int(np.count_nonzero(~kept)) - int(np.count_nonzero(is_blank(labels.fill_null(""))))
         offsets = np.concatenate([[0], np.cumsum(kept)])[as_numpy(lists.offsets)]
-        return pa.LargeListArray.from_arrays(as_arrow(offsets), pieces.take(as_arrow(np.flatnonzero(kept))))
+        return pa.LargeListArray.from_arrays(as_arrow(offsets), stripped.take(as_arrow(np.flatnonzero(kept))))
 
     def _parse(self, labels: pa.Array, start: int) -> pa.Array:
         lists = []
         for row, text in enumerate(labels.to_pylist(), start):
-            found = _json_list(text) if text and text.strip() else []
-            if found is None:
+            parsed = _json_list(text) if text and text.strip() else []
+            if parsed is None:
                 raise DataError(
-                    f"{self.name}, {self.unit} {self.places([row])[0]} has {text[:60]!r} where a JSON list of labels "
-                    f'such as ["sea", "sand"] should be; mend it, or give label_separator'
+                    f"{self.name}, {self.unit} {self.line_numbers([row])[0]} has {text[:60]!r} where a JSON list of "
+                    f'labels such as ["sea", "sand"] should be; fix it, or set label_separator'
                 )
-            lists.append(found)
-        return pl.Series(lists, dtype=pl.List(pl.String)).to_arrow()
+            lists.append(parsed)
+        return lists_to_arrow(lists)
 
 
 def _json_list(text: str) -> list[str] | None:
-    """The labels in a JSON list of text and whole numbers; None if it is not one."""
+    """Return the labels in a JSON list of strings and integers, or None if the text is not one."""
     try:
-        found: Any = json.loads(text)
-        if type(found) is not list or any(type(one) not in (str, int) for one in found):
+        decoded: Any = json.loads(text)
+        if type(decoded) is not list or any(type(one) not in (str, int) for one in decoded):
             return None
-        labels = [str(one) for one in found]
+        labels = [str(one) for one in decoded]
         "".join(labels).encode()
-    except ValueError:  # neither JSON, nor unicode
+    except ValueError:  # not JSON, or a lone surrogate
         return None
     return labels

@@ -1,7 +1,4 @@
-"""Pairs out to files, whole or not at all.
-
-Pairs to a Parquet file, piece by piece: memory does not follow the number of pairs.
-"""
+"""Write pairs to Parquet files, atomically and in RAM that does not grow with their number."""
 
 from __future__ import annotations
 
@@ -13,36 +10,41 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.io.buffers import as_arrow
+from vse_ens.data.arrow import as_arrow
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file, replace_files
 
-
-def write_parquet(files: Mapping[Path, Annotations]) -> None:
-    """Write pairs as sorted ``image``, ``label`` columns: all files or none, and the same pairs as the same bytes."""
-    with replace_files(*files) as partials:
-        for partial, data in zip(partials, files.values(), strict=True):
-            data.to_frame().write_parquet(partial)
-
-
+_SCHEMA = pa.schema({"image": pa.large_string(), "label": pa.large_string()})
+# Pairs per row group, approximately.
 _GROUP_PAIRS = 1 << 20
 
 
+def write_parquet(files: Mapping[Path, Annotations]) -> None:
+    """Write several sets of pairs as sorted ``image``, ``label`` columns: all files or none.
+
+    The same pairs give the same bytes.
+    """
+    with replace_files(*files) as partials:
+        for partial, data in zip(partials, files.values(), strict=True):
+            _write(partial, data)
+
+
 def check_name(path: Path) -> None:
-    """Refuse a file name that does not say Parquet, before anything is read."""
+    """Raise unless a file name ends in .parquet."""
     if path.suffix != ".parquet":
         raise ConfigError(f"{path} must end in .parquet")
 
 
 def write_pairs(path: Path, data: Annotations, progress: Callable[[int], None] | None = None) -> None:
-    """Write sorted ``image``, ``label`` columns; the file appears under its name when it is complete.
-
-    ``progress`` is called with the number of pairs done.
-    """
+    """Write sorted ``image``, ``label`` columns; ``progress`` is called with the number of pairs written."""
     check_name(path)
-    schema = pa.schema({"image": pa.large_string(), "label": pa.large_string()})
+    with replace_file(path) as partial:
+        _write(partial, data, progress)
+
+
+def _write(path: Path, data: Annotations, progress: Callable[[int], None] | None = None) -> None:
     written = 0
-    with replace_file(path) as partial, pq.ParquetWriter(partial, schema) as file:
+    with pq.ParquetWriter(path, _SCHEMA) as file:
         for group in _groups(data):
             file.write_table(group)
             written += group.num_rows
@@ -51,7 +53,7 @@ def write_pairs(path: Path, data: Annotations, progress: Callable[[int], None] |
 
 
 def _groups(data: Annotations) -> Iterator[pa.Table]:
-    """Whole images, as many as make about a row group."""
+    """Yield the pairs of as many whole images as make about a row group."""
     first = 0
     while first < len(data.images):
         end = int(np.searchsorted(data.indptr, data.indptr[first] + _GROUP_PAIRS, side="right")) - 1

@@ -1,7 +1,7 @@
-"""Sorting pairs out by image, in memory that does not follow their number.
+"""Partition pairs by image, in RAM that does not grow with their number.
 
-Two passes over the parts: the first samples image ids, so that the second can share the pairs out to buckets of
-neighbouring ids; then each bucket, which fits into memory, is sorted. One after another they are all pairs in order.
+The files are read twice. The first pass samples image ids, so that the second can distribute the pairs to buckets of
+consecutive ids. Each bucket fits into RAM and is sorted; one after another they are all pairs in order.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from vse_ens.data.arrow import as_arrow, as_numpy, string_buffers
 from vse_ens.data.csr import take_rows
-from vse_ens.data.io.buffers import as_arrow, as_numpy
-from vse_ens.data.io.id_index import IdIndex, is_blank
+from vse_ens.data.io.id_index import IdIndex, hash_ids, is_blank
 from vse_ens.data.partition.parts import PartFiles, shard_images
 from vse_ens.data.partition.store import MANIFEST, Counts, Partition, shard_file
 from vse_ens.errors import DataError
@@ -29,9 +28,9 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.storage.atomic import replace_dir
 
 BUCKET_PAIRS = 2_000_000
-"""A bucket has about so many pairs: some 200 MB while it is sorted."""
-_SAMPLED = 16_384
-_BUCKET = pa.schema([("image", pa.large_string()), ("label", pa.int64())])
+"""The approximate number of pairs per bucket; sorting one takes about 200 MB."""
+_SAMPLE = 16_384
+_BUCKET_SCHEMA = pa.schema([("image", pa.large_string()), ("label", pa.int64())])
 
 
 def partition(
@@ -41,23 +40,22 @@ def partition(
     bucket_pairs: int = BUCKET_PAIRS,
     progress: Callable[[int], None] | None = None,
 ) -> Partition:
-    """Sort out the pairs of all parts for so many shards, or take what was made of the same parts before.
+    """Partition the pairs of all files into ``shards``; reuse a partition that was made from the same files.
 
-    The folder appears under its name when it is complete. ``progress`` hears how many of the parts' rows are done; a
-    row that was only looked at counts for a third of one.
+    ``progress`` is called with the number of rows done. Each of the three steps counts for a third of a row.
     """
     folder = Path(folder)
     if (folder / MANIFEST).exists():
-        made = Partition.open(folder)
-        if made.made_from == parts.fingerprint and made.counts.shards == shards:
-            return made
-    with replace_dir(folder) as draft:
-        made = _Sorting(parts, draft, shards, bucket_pairs, progress).run()
-    return Partition(folder, made.counts, made.digest, made.made_from)
+        existing = Partition.open(folder)
+        if existing.made_from == parts.fingerprint and existing.counts.shards == shards:
+            return existing
+    with replace_dir(folder) as partial:
+        built = _Builder(parts, partial, shards, bucket_pairs, progress).run()
+    return Partition(folder, built.counts, built.digest, built.made_from)
 
 
-class _Sorting:
-    """One run of it."""
+class _Builder:
+    """The state of one call of `partition`."""
 
     def __init__(
         self,
@@ -73,100 +71,112 @@ class _Sorting:
         self._buckets = -(-parts.rows // bucket_pairs)
         self._labels = IdIndex("label")
         self._progress = progress
-        # Rows are looked at, shared out and sorted; those of a single bucket need not be looked at before.
-        self._looked_at = 0 if self._buckets > 1 else parts.rows
+        # Rows are sampled, distributed and sorted; a single bucket needs no sample.
+        self._steps_done = 0 if self._buckets > 1 else parts.rows
 
     def run(self) -> Partition:
         bounds = self._bounds()
-        self._share_out(bounds)
-        labels, places = self._labels.finish()
+        self._distribute(bounds)
+        labels, new_label = self._labels.finish()
         with _Files(self._folder, self._shards) as files:
-            files.ids("labels", labels.arrow)
+            files.write_ids("labels", labels.arrow)
             for bucket in range(self._buckets):
-                read, ids, rows = self._sorted(bucket, places)
-                files.bucket(ids, rows)
-                self._spill(bucket).unlink()
-                self._look_at(read)
+                read, ids, rows = self._sort(bucket, new_label)
+                files.write_bucket(ids, rows)
+                self._bucket_file(bucket).unlink()
+                self._count_rows(read)
             counts = Counts(files.images, len(labels), files.pairs, self._shards)
-            made = Partition(self._folder, counts, files.digest, self._parts.fingerprint)
-        if not made.counts.pairs:
+            built = Partition(self._folder, counts, files.digest, self._parts.fingerprint)
+        if not built.counts.pairs:
             raise DataError(f"{self._parts.name} holds no pair of an image and a label")
-        made.write_manifest(self._folder)
-        return made
+        built.write_manifest(self._folder)
+        return built
 
-    def _bounds(self) -> pl.Series:
-        """Ids that cut the images into buckets of about the same size: quantiles of those with the smallest hashes,
-        which are a random sample of the distinct ones.
+    def _bounds(self) -> pa.LargeStringArray:
+        """Return image ids that divide the images into buckets of about the same size.
+
+        They are quantiles of the ids with the smallest hashes, which are a random sample of the distinct ids.
         """
-        kept = pl.DataFrame({"id": pl.Series([], dtype=pl.String), "hash": pl.Series([], dtype=pl.UInt64)})
+        sample, hashes = pa.array([], pa.large_string()), np.empty(0, np.uint64)
         if self._buckets > 1:
             for batch in self._parts.batches():
-                ids = pl.Series("id", batch.images, dtype=pl.String).unique()
-                kept = pl.concat([kept, pl.DataFrame([ids, ids.hash().alias("hash")])]).unique("id")
-                kept = kept.bottom_k(_SAMPLED, by="hash")
-                self._look_at(len(batch.images))
-        sample = kept["id"].sort()
-        places = np.arange(1, self._buckets) * len(sample) // self._buckets
-        return sample.gather(places).unique().sort()
+                seen = pa.concat_arrays([sample, batch.images.unique()]).unique()
+                hashes = hash_ids(seen)
+                smallest = np.argsort(hashes, kind="stable")[:_SAMPLE]
+                sample = seen.take(as_arrow(smallest))
+                self._count_rows(len(batch.images))
+        sample = sample.take(pc.sort_indices(sample))
+        return sample.take(as_arrow(np.arange(1, self._buckets) * len(sample) // self._buckets)).unique()
 
-    def _share_out(self, bounds: pl.Series) -> None:
-        """Write every pair to the bucket of its image, the label by a number for now."""
+    def _distribute(self, bounds: pa.LargeStringArray) -> None:
+        """Write every pair to the bucket of its image; the label is a preliminary number."""
         with ExitStack() as stack:
-            spills = [
-                stack.enter_context(pa.ipc.new_stream(stack.enter_context(self._spill(bucket).open("wb")), _BUCKET))
-                for bucket in range(self._buckets)
-            ]
+            files = [stack.enter_context(self._bucket_file(bucket).open("wb")) for bucket in range(self._buckets)]
+            writers = [stack.enter_context(pa.ipc.new_stream(file, _BUCKET_SCHEMA)) for file in files]
             for batch in self._parts.batches():
                 if is_blank(batch.images).any():
-                    raise DataError(f"{self._parts.name} has an image id that is blank")
+                    raise DataError(f"{self._parts.name} has a blank image id; remove or fill it in")
                 labels = as_arrow(self._labels.numbers(batch.labels))
                 if self._labels.has_blank:
-                    raise DataError(f"{self._parts.name} has a label that is blank")
+                    raise DataError(f"{self._parts.name} has a blank label; remove or fill it in")
                 for bucket, rows in _by_bucket(batch.images, bounds):
-                    spills[bucket].write_batch(
-                        pa.record_batch([batch.images.take(rows), labels.take(rows)], schema=_BUCKET)
+                    writers[bucket].write_batch(
+                        pa.record_batch([batch.images.take(rows), labels.take(rows)], schema=_BUCKET_SCHEMA)
                     )
-                self._look_at(len(batch.images))
+                self._count_rows(len(batch.images))
 
-    def _look_at(self, rows: int) -> None:
-        self._looked_at += rows
+    def _count_rows(self, rows: int) -> None:
+        self._steps_done += rows
         if self._progress:
-            self._progress(self._looked_at // 3)
+            self._progress(self._steps_done // 3)
 
-    def _sorted(self, bucket: int, places: NDArray[np.uint32]) -> tuple[int, pa.LargeStringArray, Csr]:
-        """How many rows a bucket has, its distinct image ids in order, and the labels of each, sorted and distinct."""
-        with self._spill(bucket).open("rb") as file, pa.ipc.open_stream(file) as stream:
+    def _sort(self, bucket: int, new_label: NDArray[np.uint32]) -> tuple[int, pa.LargeStringArray, Csr]:
+        """Return the number of rows of a bucket, its distinct image ids in order, and the sorted labels of each."""
+        with self._bucket_file(bucket).open("rb") as file, pa.ipc.open_stream(file) as stream:
             pairs = stream.read_all()
         ids = pairs["image"].unique()
         ids = ids.take(pc.sort_indices(ids))
         images = as_numpy(pc.index_in(pairs["image"], value_set=ids).combine_chunks()).astype(np.uint64)
-        labels = places[as_numpy(pairs["label"].combine_chunks())]
+        labels = new_label[as_numpy(pairs["label"].combine_chunks())]
         keys = np.unique((images << np.uint64(32)) | labels)
         starts = np.searchsorted(keys, np.arange(len(ids) + 1, dtype=np.uint64) << np.uint64(32))
         return len(pairs), ids, Csr(starts.astype(np.int64), keys.astype(np.uint32).view(np.int32))
 
-    def _spill(self, bucket: int) -> Path:
+    def _bucket_file(self, bucket: int) -> Path:
         return self._folder / f"bucket-{bucket:05d}"
 
 
-def _by_bucket(images: pa.LargeStringArray, bounds: pl.Series) -> Iterator[tuple[int, pa.Array]]:
-    """The rows of each bucket that has any."""
-    found = bounds.search_sorted(pl.Series(images, dtype=pl.String), side="right").to_numpy()
-    order = np.argsort(found, kind="stable")
-    edges = np.concatenate([np.flatnonzero(np.diff(found[order], prepend=-1)), [len(order)]])
+def _by_bucket(images: pa.LargeStringArray, bounds: pa.LargeStringArray) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the rows of each bucket that has any."""
+    buckets = _buckets_of(images, bounds)
+    order = np.argsort(buckets, kind="stable")
+    edges = np.concatenate([np.flatnonzero(np.diff(buckets[order], prepend=-1)), [len(order)]])
     for first, last in pairwise(edges.tolist()):
-        yield int(found[order[first]]), as_arrow(order[first:last])
+        yield int(buckets[order[first]]), as_arrow(order[first:last])
+
+
+def _buckets_of(images: pa.LargeStringArray, bounds: pa.LargeStringArray) -> NDArray[np.int64]:
+    """Return for each image the number of bounds that are not greater."""
+    if not len(bounds):
+        return np.zeros(len(images), np.int64)
+    encoded = images.dictionary_encode()
+    both = pa.concat_arrays([bounds, encoded.dictionary])
+    order = as_numpy(pc.sort_indices(both))
+    # The sort is stable: a bound comes before an image of the same id.
+    buckets = np.empty(len(both), np.int64)
+    buckets[order] = np.cumsum(order < len(bounds))
+    return buckets[len(bounds) :][as_numpy(encoded.indices)]
 
 
 class _Files:
-    """What is written, bucket after bucket."""
+    """The files of a partition, written bucket after bucket."""
 
     def __init__(self, folder: Path, shards: int) -> None:
         self._folder = folder
         self._shards = shards
         self._stack = ExitStack()
         self._open: dict[str, BinaryIO] = {}
-        self._text = 0
+        self._text_bytes = 0
         self.images = 0
         self.pairs = 0
         self._digests: dict[str, Any] = {}
@@ -178,23 +188,23 @@ class _Files:
         for name in ("indices", "images.text"):
             self._write(name, zero[:0])
         for shard in range(self._shards):
-            for what in ("counts", "labels"):
-                self._write(shard_file(shard, what), zero[:0])
+            for kind in ("counts", "labels"):
+                self._write(shard_file(shard, kind), zero[:0])
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def ids(self, name: str, ids: pa.LargeStringArray) -> None:
-        """All ids of one kind."""
-        starts, text = _buffers(ids)
+    def write_ids(self, name: str, ids: pa.LargeStringArray) -> None:
+        """Write all ids of one kind."""
+        starts, text = _compact_buffers(ids)
         self._write(f"{name}.starts", starts)
         self._write(f"{name}.text", text)
 
-    def bucket(self, ids: pa.LargeStringArray, rows: Csr) -> None:
-        """The next images, and to each shard its own of them."""
-        starts, text = _buffers(ids)
-        self._write("images.starts", starts[1:] + self._text)
+    def write_bucket(self, ids: pa.LargeStringArray, rows: Csr) -> None:
+        """Append images and their labels to the common files, and to the files of their shards."""
+        starts, text = _compact_buffers(ids)
+        self._write("images.starts", starts[1:] + self._text_bytes)
         self._write("images.text", text)
         self._write("indptr", rows.indptr[1:] + self.pairs)
         self._write("indices", rows.indices)
@@ -203,7 +213,7 @@ class _Files:
             part = take_rows(rows.indptr, rows.indices, own)
             self._write(shard_file(shard, "counts"), np.diff(part.indptr).astype(np.int32))
             self._write(shard_file(shard, "labels"), part.indices)
-        self._text += len(text)
+        self._text_bytes += len(text)
         self.images += len(ids)
         self.pairs += len(rows.indices)
 
@@ -217,14 +227,12 @@ class _Files:
 
     @property
     def digest(self) -> str:
-        """Of all pairs, however they were cut into buckets and shards."""
+        """A digest of all pairs, independent of the buckets and shards."""
         named = [f"{name} {one.hexdigest()}" for name, one in sorted(self._digests.items()) if "shard-" not in name]
         return hashlib.blake2b("\n".join(named).encode(), digest_size=16).hexdigest()
 
 
-def _buffers(ids: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Where each id starts, from 0, and the bytes of all."""
-    whole = pa.concat_arrays([ids, pa.array([], pa.large_string())])
-    _, starts, text = whole.buffers()
-    places = np.frombuffer(starts, np.int64)[: len(whole) + 1]
-    return places, np.frombuffer(text or b"", np.uint8)[: places[-1]]
+def _compact_buffers(ids: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the offsets of the ids, starting at 0, and the bytes of exactly these ids."""
+    offsets, text = string_buffers(ids)
+    return offsets - offsets[0], text[offsets[0] : offsets[-1]]

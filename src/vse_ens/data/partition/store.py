@@ -1,14 +1,14 @@
-"""Pairs in many Parquet files, sorted out once by image: each shard then reads its own, and nobody reads all.
+"""A partition: pairs sorted by image and divided by shard, so that each worker reads only its own.
 
     folder/
-      partition.json                        counts, a digest of all pairs, and what it was made from
-      labels.starts, labels.text            label ids in order: where each starts, and their bytes
+      partition.json                        counts, a digest of all pairs, and a fingerprint of the input
+      labels.starts, labels.text            label ids in order: the offset of each, and their bytes
       images.starts, images.text            image ids likewise
-      indptr, indices                       all pairs in the order of images, for whoever maps them into memory
-      by_label.indptr, by_label.indices     the same pairs in the order of labels, made when they are first asked for
-      shard-00000.counts, .labels           of a shard's images in order: how many labels each has, and which
+      indptr, indices                       all pairs in the order of images, to be memory-mapped
+      by_label.indptr, by_label.indices     the same pairs in the order of labels, built on first use
+      shard-00000.counts, .labels           of a shard's images in order: the number of labels of each, and the labels
 
-All but the JSON are plain little-endian numbers (int64 for starts and indptr, else int32).
+All but the JSON file are plain little-endian numbers (int64 for starts and indptr, else int32).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Counts:
-    """What a partition holds."""
+    """The size of a partition."""
 
     images: int
     labels: int
@@ -44,32 +44,34 @@ class Counts:
 
 @dataclass(frozen=True)
 class Partition:
-    """A folder of pairs that are sorted out by image; none of them is held in memory."""
+    """A folder of pairs that are partitioned by image; none of them is held in RAM."""
 
     folder: Path
     counts: Counts
     digest: str
-    """Equal for equal pairs, whatever files they came in."""
+    """A digest of the pairs, independent of the files they came in."""
     made_from: str
 
     @classmethod
     def open(cls, folder: str | Path) -> Partition:
-        """One that was made before."""
+        """Open an existing partition."""
         folder = Path(folder)
         try:
-            found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            if found["format"] != _FORMAT:
-                raise ValueError(f"format {found['format']}")
-            made = cls(folder, Counts(**found["counts"]), found["digest"], found["made_from"])
+            content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            if content["format"] != _FORMAT:
+                raise ValueError(f"format {content['format']}")
+            partition = cls(folder, Counts(**content["counts"]), content["digest"], content["made_from"])
         except FileNotFoundError:
-            raise DataError(f"{folder} holds no {MANIFEST}: no pairs were sorted out there") from None
+            raise DataError(f"{folder} holds no {MANIFEST}; name the folder of a partition") from None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise DataError(f"{folder / MANIFEST} cannot be read ({error}); delete {folder} and have it made") from None
-        made._check_sizes()
-        return made
+            raise DataError(
+                f"{folder / MANIFEST} cannot be read ({error}); delete {folder} to rebuild it"
+            ) from None
+        partition._check_sizes()
+        return partition
 
     def write_manifest(self, folder: Path) -> None:
-        """Say what is in a folder."""
+        """Write the manifest of this partition to ``folder``."""
         content = {
             "format": _FORMAT,
             "counts": asdict(self.counts),
@@ -79,28 +81,28 @@ class Partition:
         (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
 
     def rows(self, shard: int) -> Csr:
-        """The labels of a shard's images, read into memory."""
+        """Read the labels of a shard's images."""
         counts = np.fromfile(self.folder / shard_file(shard, "counts"), "<i4")
         labels = np.fromfile(self.folder / shard_file(shard, "labels"), "<i4")
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         if indptr[-1] != len(labels):
             damaged = self.folder / shard_file(shard, "labels")
-            raise DataError(f"{damaged} is missing or cut off; delete {self.folder} and have it made anew")
+            raise DataError(f"{damaged} is missing or truncated; delete {self.folder} to rebuild it")
         return Csr(indptr, labels)
 
     @property
     def known(self) -> Annotations:
-        """All pairs as `Annotations`, mapped into memory: what is not looked at is not read."""
+        """All pairs as memory-mapped `Annotations`."""
         indptr, indices = self._map("indptr", "<i8"), self._map("indices", "<i4")
         return Annotations.trusted(self._ids("images", "image"), self._ids("labels", "label"), indptr, indices)
 
-    def turn(self) -> None:
-        """Write the files by label, unless they are there: for one process to do before others open them."""
+    def build_label_index(self) -> None:
+        """Write the files by label, unless they exist; one process does so before others use `by_label`."""
         write_label_index(self.folder, Csr(self._map("indptr", "<i8"), self._map("indices", "<i4")), self.counts.labels)
 
     @property
     def by_label(self) -> Csr:
-        """The images of every label, rising, mapped into memory; `turn` comes first."""
+        """The images of every label, ascending, memory-mapped; call `build_label_index` first."""
         return open_label_index(self.folder, self.counts.labels, self.counts.pairs)
 
     def _ids(self, name: str, kind: str) -> Vocabulary:
@@ -109,7 +111,7 @@ class Partition:
         return Vocabulary.trusted(ids, kind)
 
     def _map(self, name: str, kind: str) -> NDArray[Any]:
-        # A plain array over the map: one that knows of its file slows down every use.
+        # A plain array over the map: np.memmap slows down every access.
         return np.asarray(np.memmap(self.folder / name, kind, "r"))
 
     def _check_sizes(self) -> None:
@@ -123,9 +125,9 @@ class Partition:
         for name, size in expected.items():
             path = self.folder / name
             if not path.exists() or path.stat().st_size != size:
-                raise DataError(f"{path} is missing or cut off; delete {self.folder} and have it made anew")
+                raise DataError(f"{path} is missing or truncated; delete {self.folder} to rebuild it")
 
 
-def shard_file(shard: int, what: str) -> str:
-    """The name of one of a shard's files."""
-    return f"shard-{shard:05d}.{what}"
+def shard_file(shard: int, kind: str) -> str:
+    """Return the name of a file of a shard; ``kind`` is "counts" or "labels"."""
+    return f"shard-{shard:05d}.{kind}"
