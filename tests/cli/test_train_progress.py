@@ -90,8 +90,8 @@ def test_a_log_has_a_line_now_and_then_and_the_last_epoch(clock: Clock) -> None:
 
 def test_a_cluster_says_how_its_workers_spent_the_round(clock: Clock) -> None:
     shares = (WorkerTiming("one", (0, 2), 8e6, 6.0, 1.0, 1.0), WorkerTiming("other", (1,), 4e6, 4.0, 2.0, 2.0))
-    [told] = lines(clock, replace(step(1, 1, final=True), shares=shares))
+    [told] = lines(clock, replace(step(1, 1, final=True), timings=shares))
     assert told.endswith("  2 workers: 1.50 M draws/s, 62% computing, 19% moving, 19% waiting")
     alone = WorkerTiming("this process", (0, 1), 1e6, 6.0, 0.0, 0.0)
-    [told] = lines(clock, replace(step(1, 1, final=True), shares=(alone,)))
+    [told] = lines(clock, replace(step(1, 1, final=True), timings=(alone,)))
     assert "workers" not in told

@@ -61,7 +61,7 @@ def test_finds_the_combinations_an_image_has(
 ) -> None:
     labels, positives = image
     pairs = some_pairs(labels, density, seed)
-    known = label_pair_table(pairs, labels)._replace(share=share)
+    known = label_pair_table(pairs, labels)._replace(pairs_per_label=share)
     assert found_in(list(positives), known) == slow_combinations(list(positives), pairs, share)
 
 
@@ -70,7 +70,7 @@ def test_long_lists_of_partners_are_searched_and_short_ones_walked_along(size: i
     labels = 120
     pairs = some_pairs(labels, 0.8, seed=1)
     positives = [0, *np.sort(np.random.default_rng(size).permutation(np.arange(1, labels))[: size - 1]).tolist()]
-    known = label_pair_table(pairs, labels)._replace(share=ALL)
+    known = label_pair_table(pairs, labels)._replace(pairs_per_label=ALL)
     assert (known.indptr[1] > kernels._WORTH_SEARCHING * size) == searched
     expected = slow_combinations(positives, pairs, ALL)
     assert found_in(positives, known) == expected
@@ -85,16 +85,16 @@ def test_one_label_is_no_combination(positives: list[int]) -> None:
 def test_an_image_uses_the_most_common_ones_and_no_more_than_its_share() -> None:
     # All of the first three labels' pairs, numbered against the order in which they are found.
     pairs = np.array([[1, 2], [0, 2], [0, 1], [0, 3]], np.int32)
-    known = label_pair_table(pairs, 4)._replace(share=1)
+    known = label_pair_table(pairs, 4)._replace(pairs_per_label=1)
     assert found_in([0, 1, 2], known) == [(2, 0, 1), (1, 0, 2), (0, 1, 2)]
     assert found_in([0, 1, 2, 3], known) == [(2, 0, 1), (1, 0, 2), (3, 0, 3), (0, 1, 2)]
-    assert found_in([0, 1, 2], known._replace(share=0)) == []
-    full = label_pair_table(some_pairs(9, 1.0, 4), 9)._replace(share=2)
+    assert found_in([0, 1, 2], known._replace(pairs_per_label=0)) == []
+    full = label_pair_table(some_pairs(9, 1.0, 4), 9)._replace(pairs_per_label=2)
     assert sorted(number for number, _, _ in found_in(list(range(9)), full)) == list(range(18))
 
 
 def test_what_has_no_room_is_left_out() -> None:
-    known = label_pair_table(some_pairs(9, 1.0, 4), 9)._replace(share=ALL)
+    known = label_pair_table(some_pairs(9, 1.0, 4), 9)._replace(pairs_per_label=ALL)
     everything = found_in(list(range(9)), known)
     assert found_in(list(range(9)), known, PairMatches(*(np.empty(20, np.int32) for _ in range(3)))) == everything[:20]
 

@@ -67,7 +67,7 @@ def make_context_problem(
         inputs=numbers.normal(0.0, scale, (rows, DIMENSIONS)).astype(np.float32),
         input_squares=numbers.uniform(0.01, 0.2, rows).astype(np.float32),
         label_squares=numbers.uniform(0.01, 0.2, plain.labels).astype(np.float32),
-        label_pairs=label_pair_table(pairs, plain.labels)._replace(share=share),
+        label_pairs=label_pair_table(pairs, plain.labels)._replace(pairs_per_label=share),
     )
     return ContextProblem(**vars(plain), context=context, label_pairs=pairs)
 

@@ -56,7 +56,7 @@ class SlowContext(SlowModel):
         positives, pairs = self.problem.positives(image).tolist(), self.problem.label_pairs.tolist()
         numbers = {(a, b): number for number, (a, b) in enumerate(pairs)}
         used = sorted(numbers[pair] for pair in combinations(positives, 2) if pair in numbers)
-        used = used[: self.problem.context.label_pairs.share * len(positives)]
+        used = used[: self.problem.context.label_pairs.pairs_per_label * len(positives)]
         groups = (
             [b for b in positives if b != without],
             [self.problem.labels + c for c in used if without not in pairs[c]],

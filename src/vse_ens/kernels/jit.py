@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -24,11 +25,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # infinity do not happen: the trainer looks for them.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
+_SECONDS_KEPT = 86400.0  # a process of an older version may still be running
 
 _config: Any = numba.config
 _decorating = threading.Lock()
-
-_SECONDS_KEPT = 86400.0  # other processes may still run an older version, which is not to vanish under them
 
 
 def kernel(function: Function) -> Function:
@@ -64,15 +64,16 @@ def source_version() -> int:
 
 @cache
 def cache_folder() -> Path | None:
-    """The folder of compiled kernels, or None if no folder is writable.
+    """Return the folder of compiled kernels, or None if no folder is writable.
 
-    Every version of the sources has its own folder. Numba unpickles an index before it compares the version, so that
-    the index of an older version, which names modules that have moved since, would end the run.
+    Every version of the sources has its own folder: Numba unpickles an index before it compares versions, and an index
+    that names a module that has since moved would end the run.
     """
     version = f"vse-ens-{source_version():012x}"
     beside = Path(__file__).parent / "__pycache__"
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    for parent in [Path(given)] if given else [beside, Path.home() / ".cache" / "numba"]:
+    given, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("HOME")
+    parents = [Path(given)] if given else [beside, *([Path(home) / ".cache" / "numba"] if home else [])]
+    for parent in parents:
         folder = parent / version
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -87,8 +88,9 @@ def cache_folder() -> Path | None:
 
 def _remove_older(folder: Path) -> None:
     for other in folder.parent.glob("vse-ens-*"):
-        if other != folder and time.time() - other.stat().st_mtime > _SECONDS_KEPT:
-            shutil.rmtree(other, ignore_errors=True)
+        with suppress(OSError):  # another process may remove it at the same time
+            if other != folder and time.time() - other.stat().st_mtime > _SECONDS_KEPT:
+                shutil.rmtree(other)
 
 
 if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
