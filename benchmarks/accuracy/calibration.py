@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.annotator import Annotator
-from vse_ens.evaluate.reliability import BINS, Reliability, mean_distance
+from vse_ens.evaluate.reliability import BINS, Reliability, binned_calibration_error
 
 _TOPS = (1, 5, 10)
 _LIMIT = 0.03
@@ -47,7 +47,7 @@ def score(raw: Raw) -> Score:
             points = [Reliability(**one) for one in found]
             what = "first suggestion" if top == "1" else f"first {top} suggestions"
             checks.append(
-                Check(f"{name}: calibration error of the {what}", mean_distance(points), "at most", _LIMIT, digits=4)
+                Check(f"{name}: calibration error of the {what}", binned_calibration_error(points), "at most", _LIMIT, digits=4)
             )
             rows += [
                 (name, top, f"{one.count:,}", f"{one.confidence:.3f}", f"{one.right:.3f}")

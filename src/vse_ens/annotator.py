@@ -371,7 +371,7 @@ class Annotator:
         found = []
         for best in desk.images(numbers):
             own = own_parts(self.embeddings_, best.images)
-            found += desk.told(best, Csr(*self.known_.rows(best.images)), own)
+            found += desk.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
         return found
 
     def _annotate_rows(self, rows: Csr, desk: Suggester) -> list[list[Suggestion]]:
@@ -379,7 +379,7 @@ class Annotator:
         found = []
         for best in desk.rows(folded, rows):
             own = None if self.embeddings_.has_context else folded[best.images]
-            found += desk.told(best, take_rows(*rows, best.images), own)
+            found += desk.to_suggestions(best, take_rows(*rows, best.images), own)
         return found
 
     def _label_rows(self, lists: Sequence[Sequence[str]]) -> Csr:
@@ -518,9 +518,9 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Rankings:
-        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.rank.ranked_by`."""
-        from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate, ranked_by
-        from vse_ens.evaluate.rank_remote import ranker_on
+        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`."""
+        from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate, rank_held_out
+        from vse_ens.evaluate.rank_remote import remote_ranker
         from vse_ens.evaluate.scorer import FunctionScorer
 
         self._check_fitted()
@@ -532,8 +532,8 @@ class Annotator:
             )
         with self._elsewhere(cluster, address) as elsewhere:
             if elsewhere:
-                rank = ranker_on(*elsewhere, top, shown)
-                return ranked_by(rank, pairs, test, top=top, memory=memory or DEFAULT_MEMORY, progress=progress)
+                rank = remote_ranker(*elsewhere, top, shown)
+                return rank_held_out(rank, pairs, test, top=top, memory=memory or DEFAULT_MEMORY, progress=progress)
         return evaluate(
             FunctionScorer(pairs.images, pairs.labels, self._scores(shown)),
             pairs,

@@ -14,7 +14,7 @@ from tests.support.local_cluster import stand_in
 from tests.support.saved_models import KINDS, held_out, random_annotator, saved_annotator
 from vse_ens.annotator import Annotator
 from vse_ens.curate import suggest_remote
-from vse_ens.curate.suggest_remote import FACTORY, AnnotatingBench
+from vse_ens.curate.suggest_remote import FACTORY, SuggestTask
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError, ModelError, UnknownIdError
 from vse_ens.run.pool import resolve
@@ -139,10 +139,10 @@ def test_a_model_that_was_changed_or_replaced_since_is_refused(here: list[Any], 
 
 def test_a_task_is_a_range_or_some_images(tmp_path: Path) -> None:
     model = saved_annotator("id", tmp_path)
-    assert resolve(FACTORY) is AnnotatingBench
+    assert resolve(FACTORY) is SuggestTask
     place, _ = model._saved
     with Workers(1) as workers:
-        bench = AnnotatingBench({"place": list(place), "wanted": {"top": 2}}, workers)
+        bench = SuggestTask({"place": list(place), "wanted": {"top": 2}}, workers)
     [some], [ranged] = bench({"images": np.array([7, 5, 6])})["blocks"], bench({"first": 5, "last": 8})["blocks"]
     for name in ("labels", "scores", "confidences"):
         assert np.array_equal(some[name][[1, 2, 0]], ranged[name])

@@ -12,7 +12,15 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import DataError
 from vse_ens.evaluate import calibrate as calibrate_module
-from vse_ens.evaluate.calibrate import best_shares, best_temperature, calibrate, confidence_of, fitted, without
+from vse_ens.evaluate.calibrate import (
+    bin_rates,
+    calibrate,
+    confidence_from_rate,
+    fit_calibration,
+    fit_temperature,
+    mask_known,
+    top_outcomes,
+)
 from vse_ens.evaluate.reliability import expected_calibration_error
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration, Temperature
@@ -35,10 +43,10 @@ def drawn(temperature: float, images: int, labels: int = 40, name: str = "a") ->
 def learnt(scores: Floats, targets: NDArray[np.int64], temperature: float, blocks: int = 1) -> Calibration:
     heat = Temperature(temperature, 0.0)
     gathered = [
-        best_shares(scores[rows], np.ones(len(rows), np.int64), targets[rows], heat)
+        top_outcomes(scores[rows], np.ones(len(rows), np.int64), targets[rows], heat)
         for rows in np.array_split(np.arange(len(scores)), blocks)
     ]
-    return fitted(heat, *map(np.concatenate, zip(*gathered, strict=True)))
+    return fit_calibration(heat, *map(np.concatenate, zip(*gathered, strict=True)))
 
 
 def confidences(calibration: Calibration, scores: Floats, counts: NDArray[np.integer] | None = None) -> Floats:
@@ -48,7 +56,7 @@ def confidences(calibration: Calibration, scores: Floats, counts: NDArray[np.int
 
 def best_base(scores: Floats, targets: NDArray[np.int64]) -> float:
     """The best temperature, where all images have one known label."""
-    return best_temperature(scores, np.ones(len(scores), np.int64), targets).base
+    return fit_temperature(scores, np.ones(len(scores), np.int64), targets).base
 
 
 @pytest.mark.parametrize("temperature", [0.25, 1.0, 3.0])
@@ -56,7 +64,7 @@ def best_base(scores: Floats, targets: NDArray[np.int64]) -> float:
 def test_the_temperature_that_made_the_labels_is_found(temperature: float, exponent: float) -> None:
     counts = np.arange(6_000) % 12 + 1
     scores, targets = drawn(temperature, 6_000)
-    found = best_temperature(scores * (counts[:, None] ** exponent).astype(np.float32), counts, targets)
+    found = fit_temperature(scores * (counts[:, None] ** exponent).astype(np.float32), counts, targets)
     assert found.exponent == exponent
     assert found.base == pytest.approx(temperature, rel=0.05)
 
@@ -106,7 +114,7 @@ def test_confidences_are_the_chances_of_a_label_that_the_data_lack(assumed: floa
 
 def test_confidence_by_hand() -> None:
     # f / (1 - f) while that is below the middle of f and 1.
-    assert confidence_of(np.array([0.0, 0.2, 0.4, 0.5, 1.0])) == pytest.approx([0, 0.25, 2 / 3, 0.75, 1])
+    assert confidence_from_rate(np.array([0.0, 0.2, 0.4, 0.5, 1.0])) == pytest.approx([0, 0.25, 2 / 3, 0.75, 1])
 
 
 def test_the_function_rises_from_nothing_within_0_and_1() -> None:
@@ -118,6 +126,39 @@ def test_the_function_rises_from_nothing_within_0_and_1() -> None:
     assert (np.diff(calibration.shares) > 0).all()
     assert (np.diff(calibration.values) > 0).all()
     assert 10 < len(calibration.shares) < 60
+
+
+def minimax(values: NDArray[np.float64], weights: NDArray[np.float64]) -> list[float]:
+    """Isotonic regression the slow way: at each index the maximum of the minima of all means of ranges around it."""
+    count = len(values)
+
+    def mean(first: int, last: int) -> float:
+        return float(np.average(values[first : last + 1], weights=weights[first : last + 1]))
+
+    return [
+        max(min(mean(first, last) for last in range(index, count)) for first in range(index + 1))
+        for index in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_function_is_the_nearest_increasing_one_and_keeps_the_mean_of_its_bins(seed: int) -> None:
+    numbers = np.random.default_rng(seed)
+    shares = numbers.random(600).astype(np.float32)
+    hits = numbers.random(600) < numbers.permutation(shares) * shares
+    calibration = fit_calibration(Temperature(1.0, 0.0), shares, hits)
+    means, rates, counts = bin_rates(shares, hits)
+    levels = np.array(minimax(rates, counts))
+    knots, starts = np.unique(levels.round(12), return_index=True)
+    assert 3 < len(knots) < len(rates)
+    # Between 0 and the last knot, which extends the function to a share of 1.
+    assert calibration.values[1:-1] == pytest.approx(confidence_from_rate(knots), rel=1e-6)
+    for level, some in zip(knots, np.split(np.arange(len(rates)), starts[1:]), strict=True):
+        assert np.average(rates[some], weights=counts[some]) == pytest.approx(level)
+    assert calibration.shares[1:-1] == pytest.approx(
+        [np.average(means[some], weights=counts[some]) for some in np.split(np.arange(len(rates)), starts[1:])],
+        rel=1e-6,
+    )
 
 
 def test_blocks_make_no_difference() -> None:
@@ -179,7 +220,7 @@ def test_a_model_is_calibrated_by_what_was_held_out(monkeypatch: pytest.MonkeyPa
     model = a_model(split.train)
     calibration = calibrate(model, split)
     images = np.flatnonzero(split.test.labels_per_image)
-    scores = without(model.scores(images, split.train), Csr(*split.train.rows(images)))
+    scores = mask_known(model.scores(images, split.train), Csr(*split.train.rows(images)))
     counts = split.train.labels_per_image[images]
     labels, _ = top_labels(scores, 20)
     before = confidences(calibration, scores, counts)
@@ -213,5 +254,5 @@ def test_the_block_of_scores_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_several_held_out_labels_of_an_image_are_refused() -> None:
     data = scenes(50, 60)
-    with pytest.raises(DataError, match="one held-out label an image"):
+    with pytest.raises(DataError, match="one held-out label per image"):
         calibrate(a_model(data), Split(data.with_pairs(np.zeros(data.pairs, bool)), data))

@@ -13,8 +13,8 @@ from tests.support.saved_models import KINDS, held_out, saved_annotator
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import DataError
-from vse_ens.evaluate.rank import ranked_by
-from vse_ens.evaluate.rank_remote import FACTORY, RankingBench, ranker_on
+from vse_ens.evaluate.rank import rank_held_out
+from vse_ens.evaluate.rank_remote import FACTORY, RankTask, remote_ranker
 from vse_ens.evaluate.rankings import Rankings
 from vse_ens.run.pool import LocalPool, Payload, resolve
 from vse_ens.run.threads import Workers
@@ -35,8 +35,8 @@ class ReadOnly(LocalPool):
 def by_tasks(model: Annotator, test: Annotations, known: Annotations | None = None, **how: Any) -> Rankings:
     with Workers(how.pop("workers", 2)) as workers:
         place, _ = model._saved
-        rank = ranker_on(ReadOnly(workers), place, how.get("top", 10), known)
-        return ranked_by(rank, model.known_ if known is None else known, test, **how)
+        rank = remote_ranker(ReadOnly(workers), place, how.get("top", 10), known)
+        return rank_held_out(rank, model.known_ if known is None else known, test, **how)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,9 +80,9 @@ def test_a_label_that_is_known_is_named_wherever_it_is_found(tmp_path: Path) -> 
 def test_a_task_has_the_images_of_a_block_and_its_answer_their_ranks(tmp_path: Path) -> None:
     model = saved_annotator("context with memory", tmp_path)
     place, _ = model._saved
-    assert resolve(FACTORY) is RankingBench
+    assert resolve(FACTORY) is RankTask
     with Workers(1) as workers:
-        bench = RankingBench({"place": list(place), "top": 3}, workers)
+        bench = RankTask({"place": list(place), "top": 3}, workers)
         answer = bench({"images": np.array([5, 2]), "indptr": np.array([0, 1, 1]), "labels": np.array([-1], np.int32)})
     assert {name: array.shape for name, array in answer.items()} == {"above": (1,), "tied": (1,), "top": (2, 3)}
     assert answer["top"][0].tolist() == [

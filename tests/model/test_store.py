@@ -184,7 +184,7 @@ def test_a_missing_or_surplus_byte_names_the_file(saved: Path, name: str, verify
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_named(saved: Path, name: str, verify: bool) -> None:
     (saved / name).unlink()
-    with pytest.raises(ModelError, match=rf"{name} is missing; copy the model afresh"):
+    with pytest.raises(ModelError, match=rf"{name} is missing; copy the model again"):
         load_model(saved, verify=verify)
 
 
@@ -212,7 +212,7 @@ def test_a_newer_format_asks_for_an_upgrade(saved: Path) -> None:
 @pytest.mark.parametrize("changes", [{"format": "other"}, {"version": "1"}, {"version": 0}, {"version": True}])
 def test_an_unknown_format_is_refused(saved: Path, changes: dict[str, object]) -> None:
     rewrite(saved, **changes)
-    with pytest.raises(ModelError, match=r"model\.json is of a format that is not known here"):
+    with pytest.raises(ModelError, match=r"model\.json has an unknown format"):
         load_model(saved)
 
 
@@ -270,7 +270,7 @@ def test_numbers_that_are_not_finite_are_refused(saved: Path, bad: float) -> Non
         write_tensors(file, arrays, finite=False)
     reseal(saved)
     with pytest.raises(
-        ModelError, match=r"arrays\.safetensors is damaged: the array 'label' holds numbers that are not"
+        ModelError, match=r"arrays\.safetensors is damaged: the array 'label' contains numbers that are not"
     ):
         load_model(saved)
     load_model(saved, verify=False)
@@ -282,7 +282,7 @@ def test_numbers_that_are_not_finite_are_found_in_any_block(tmp_path: Path) -> N
     for name, place in [("a", 0), ("a", size - 1), ("b", 0), ("b", size), ("c", 2)]:
         harmed = {**arrays, name: arrays[name].copy()}
         harmed[name][place] = np.nan
-        with pytest.raises(ModelError, match=f"'{name}' holds numbers that are not finite"):
+        with pytest.raises(ModelError, match=f"'{name}' contains numbers that are not finite"):
             save_model(tmp_path / "model", make_model(arrays=harmed))
     save_model(tmp_path / "model", make_model(arrays=arrays))
     for name, place in [("a", 0), ("a", size - 1), ("b", 0), ("b", size), ("c", 2)]:
@@ -291,7 +291,7 @@ def test_numbers_that_are_not_finite_are_found_in_any_block(tmp_path: Path) -> N
         with (tmp_path / "model" / "arrays.safetensors").open("wb") as file:
             write_tensors(file, harmed, finite=False)
         reseal(tmp_path / "model")
-        with pytest.raises(ModelError, match=f"'{name}' holds numbers that are not finite"):
+        with pytest.raises(ModelError, match=f"'{name}' contains numbers that are not finite"):
             load_model(tmp_path / "model")
 
 
@@ -346,7 +346,7 @@ def test_another_number_of_ids_is_refused(saved: Path, verify: bool) -> None:
     with (saved / "labels.arrow").open("wb") as file:
         write_ids(file, Vocabulary.from_ids(["a", "b"]))
     reseal(saved)
-    with pytest.raises(ModelError, match=r"labels\.arrow is damaged: it holds 2 ids and should hold 4"):
+    with pytest.raises(ModelError, match=r"labels\.arrow is damaged: it contains 2 ids and should contain 4"):
         load_model(saved, verify=verify)
 
 

@@ -37,6 +37,6 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     place = tmp_path / "file" / "below"
-    message = r"below could not be written: .*; see to that or choose another place"
+    message = r"below could not be written: .*; correct this or choose another path"
     with pytest.raises(DataError, match=message), replace_files(place):
         pass

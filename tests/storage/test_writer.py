@@ -18,34 +18,31 @@ import numpy as np
 import pytest
 
 from tests.support.stored_models import beside, contents, make_model
-from vse_ens.errors import ModelError
+from vse_ens.errors import DataError, ModelError
 from vse_ens.model.checkpoint_store import load_state, save_state
 from vse_ens.model.store import load_model, save_model
+from vse_ens.storage import atomic
 from vse_ens.storage import writer as writer_module
-from vse_ens.storage.writer import replace_dir
-
-
-def anything(path: Path) -> None:
-    pass
+from vse_ens.storage.atomic import replace_dir
 
 
 @pytest.fixture(params=["exchange", "two renames"])
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Once as the system can, once as on file systems that cannot exchange two directories."""
     if request.param == "two renames":
-        monkeypatch.setattr(writer_module, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     return str(request.param)
 
 
 def test_directories_are_exchanged_in_one_step(tmp_path: Path) -> None:
     (tmp_path / "one" / "a").mkdir(parents=True)
     (tmp_path / "other" / "b").mkdir(parents=True)
-    if not writer_module._exchange(tmp_path / "one", tmp_path / "other"):
+    if not atomic._exchange(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this system cannot exchange two directories")
     assert (tmp_path / "one" / "b").is_dir()
     assert (tmp_path / "other" / "a").is_dir()
     with pytest.raises(FileNotFoundError):
-        writer_module._exchange(tmp_path / "one", tmp_path / "none")
+        atomic._exchange(tmp_path / "one", tmp_path / "none")
 
 
 def test_a_model_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path, ways: str) -> None:
@@ -73,18 +70,25 @@ def test_a_link_to_a_model_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), ZeroDivisionError()]
+    ("fault", "error"),
+    [
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (OSError(errno.ENOSPC, "No space left on device"), DataError),
+        (ZeroDivisionError(), ZeroDivisionError),
+    ],
 )
-def test_a_failed_write_changes_nothing(tmp_path: Path, fault: BaseException, ways: str) -> None:
+def test_a_failed_write_changes_nothing(
+    tmp_path: Path, fault: BaseException, error: type[BaseException], ways: str
+) -> None:
     save_model(tmp_path / "model", make_model())
     before = contents(tmp_path / "model")
 
     def write_half() -> None:
-        with replace_dir(tmp_path / "model", anything) as folder:
+        with replace_dir(tmp_path / "model") as folder:
             (folder / "half").write_text("written")
             raise fault
 
-    with pytest.raises(type(fault)):
+    with pytest.raises(error):
         write_half()
     assert contents(tmp_path / "model") == before
     assert beside(tmp_path / "model") == []
@@ -93,11 +97,11 @@ def test_a_failed_write_changes_nothing(tmp_path: Path, fault: BaseException, wa
 def test_a_rename_that_fails_between_the_two_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_model(tmp_path / "model", make_model())
     before = contents(tmp_path / "model")
-    monkeypatch.setattr(writer_module, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     rename = Path.rename
 
     def fail(self: Path, target: Path) -> Path:
-        if self.name.endswith(".writing"):
+        if self.name.endswith(".partial"):
             raise OSError(errno.EIO, "Input/output error")
         return rename(self, target)
 
@@ -111,9 +115,9 @@ def test_a_rename_that_fails_between_the_two_is_undone(tmp_path: Path, monkeypat
 def test_a_death_between_two_renames_loses_nothing(tmp_path: Path) -> None:
     save_model(tmp_path / "model", make_model(1.0))
     (tmp_path / "model").rename(tmp_path / ".model.replaced")
-    shutil.copytree(tmp_path / ".model.replaced", tmp_path / ".model.writing")
+    shutil.copytree(tmp_path / ".model.replaced", tmp_path / ".model.partial")
     assert load_model(tmp_path / "model").arrays["label"][1, 0] == 3.0
-    with pytest.raises(ZeroDivisionError), replace_dir(tmp_path / "model", anything):
+    with pytest.raises(ZeroDivisionError), replace_dir(tmp_path / "model"):
         raise ZeroDivisionError
     assert load_model(tmp_path / "model").arrays["label"][1, 0] == 3.0
     assert beside(tmp_path / "model") == []
@@ -140,7 +144,7 @@ def test_a_directory_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is a file, not a model directory; choose another --out"):
         save_model(tmp_path / "file", make_model())
     save_state(tmp_path / "checkpoint", {}, {})
-    with pytest.raises(ModelError, match=r"holds 'state\.json', which is no part of a model"):
+    with pytest.raises(ModelError, match=r"contains 'state\.json', which is not part of a model"):
         save_model(tmp_path / "checkpoint", make_model())
     with pytest.raises(ModelError, match="is not a model directory"):
         save_model("/", make_model())
@@ -150,7 +154,7 @@ def test_a_directory_that_is_no_model_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_no_part_of_the_model_is_not_lost(tmp_path: Path) -> None:
     save_model(tmp_path / "model", make_model())
     (tmp_path / "model" / "notes.txt").write_text("mine")
-    with pytest.raises(ModelError, match=r"holds 'notes\.txt', which is no part of a model and would be lost"):
+    with pytest.raises(ModelError, match=r"contains 'notes\.txt', which is not part of a model and would be lost"):
         save_model(tmp_path / "model", make_model())
     assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
 
@@ -190,7 +194,7 @@ def test_a_full_disk_at_any_write_leaves_the_old_model(
 LIMITED = """
 import resource, signal, sys
 import numpy as np
-from vse_ens.errors import ModelError
+from vse_ens.errors import DataError, ModelError
 from vse_ens.model.checkpoint_store import save_state
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -216,14 +220,14 @@ def test_files_and_directories_are_on_the_disk_before_they_are_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    fsync, put = os.fsync, writer_module._put_in_place
+    fsync, put = os.fsync, atomic._put_in_place
     monkeypatch.setattr(
         os, "fsync", lambda opened: (done.append(Path(f"/proc/self/fd/{opened}").readlink().name), fsync(opened))
     )
-    monkeypatch.setattr(writer_module, "_put_in_place", lambda *names: (done.append("in place"), put(*names)))
+    monkeypatch.setattr(atomic, "_put_in_place", lambda *names: (done.append("in place"), put(*names)))
     save_model(tmp_path / "model", make_model())
     assert set(done[:7]) == set(contents(tmp_path / "model"))
-    assert done[6:] == ["manifest.json", ".model.writing", "in place", tmp_path.name]
+    assert done[7:] == [".model.partial", "in place", tmp_path.name]
 
 
 # --- two at once ----------------------------------------------------------------------------------------------------
@@ -238,7 +242,7 @@ def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
         order.append("second")
 
     other = threading.Thread(target=second)
-    with replace_dir(tmp_path / "model", anything) as folder:
+    with replace_dir(tmp_path / "model") as folder:
         other.start()
         started.wait()
         time.sleep(0.2)
@@ -253,8 +257,8 @@ def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
 
 def test_a_writer_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_model(tmp_path / "model", make_model())
-    monkeypatch.setattr(writer_module, "WAIT_SECONDS", 0.1)
-    with replace_dir(tmp_path / "model", anything) as folder:
+    monkeypatch.setattr(atomic, "LOCK_SECONDS", 0.1)
+    with replace_dir(tmp_path / "model") as folder:
         with pytest.raises(ModelError, match=r"another process has been writing .*model for 0\.1 seconds; wait for it"):
             save_model(tmp_path / "model", make_model(2.0))
         assert folder.is_dir()
@@ -265,11 +269,11 @@ def test_a_writer_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: py
 WRITER = """
 import sys
 import numpy as np
-from vse_ens.storage import writer
+from vse_ens.storage import atomic
 from vse_ens.model.checkpoint_store import save_state
 path, number, times, way = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 if way == "two renames":
-    writer._exchange = lambda one, other: False
+    atomic._exchange = lambda one, other: False
 for n in range(times):
     version = number + n
     save_state(path, {"a": np.full(50_000 + version, float(version)), "b": np.full(7, version)}, {"version": version})

@@ -117,7 +117,7 @@ class Suggester:
         labels = np.where(sure >= self._min_confidence, found.labels, np.int32(-1)) if self._min_confidence else None
         return Best(found.images, found.labels if labels is None else labels, found.scores, sure)
 
-    def told(self, best: Best, known: Csr, own: Floats | None) -> list[list[Suggestion]]:
+    def to_suggestions(self, best: Best, known: Csr, own: Floats | None) -> list[list[Suggestion]]:
         """The same by id; ``known`` and ``own`` are the labels and the vectors that these images have themselves."""
         row, place = np.nonzero(best.labels >= 0)
         labels, scores = best.labels[row, place], best.scores[row, place].tolist()

@@ -13,14 +13,14 @@ from vse_ens.model.loaded import ModelRef, opened
 from vse_ens.run.pool import Payload, Pool
 from vse_ens.run.threads import Workers
 
-FACTORY = f"{__name__}.AnnotatingBench"
+FACTORY = f"{__name__}.SuggestTask"
 
 # Images of a task: a whole number of the blocks in which a desk answers (8,192 images, or 512 where there are very many
 # labels), so that what is written block by block is the same bytes as without a pool.
 _IMAGES = 8_192
 
 
-class AnnotatingBench:
+class SuggestTask:
     """Answers for the images of a model directory that it opens."""
 
     def __init__(self, settings: Payload, workers: Workers) -> None:

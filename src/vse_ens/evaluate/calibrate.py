@@ -1,8 +1,8 @@
-"""Learn a `Calibration` from held-out labels, in blocks of score rows.
+"""Learn a `Calibration` from held-out labels.
 
-What a calibration is learnt from: the shares of the best suggestions of held-out images, and which were right.
-
-It is gathered in tasks that any worker of a pool can do.
+A calibration turns scores into probabilities in two steps. A softmax with a fitted temperature turns the scores of an
+image into shares of 1. An isotonic regression then maps the share of a suggestion to the rate at which such suggestions
+were right for held-out labels. Shares and outcomes are collected in blocks of images, as tasks for any worker pool.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Split
 from vse_ens.errors import DataError
-from vse_ens.evaluate.isotonic import isotonic
 from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.evaluate.ties import Numbers
 from vse_ens.kernels.arrays import Csr
@@ -28,35 +27,39 @@ from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool, Payload, Pool
 from vse_ens.run.threads import Workers
 
-# Scores in a block: near the cache, and below what the C library returns to the system and asks for again. Products of
-# fewer rows are slow.
+FACTORY = f"{__name__}.HeldOutScoreTask"
+
+# Scores per block: fits the cache, and stays below the size that the C library returns to the system after each use.
+# Matrix products of fewer rows are slow.
 _BLOCK_SCORES = 1_000_000
-_FEWEST_ROWS = 32
-# Blocks of a task: enough for a worker of some threads, few enough that all workers get some.
+_MIN_ROWS = 32
+# Blocks per task: enough for the threads of one worker, few enough that every worker gets some.
 _TASK_BLOCKS = 4
-# Scores of the sample from which the temperature is found; it has some images in any case.
+# Scores in the sample from which the temperature is fitted, and its minimum number of images.
 _SAMPLE_SCORES = 2_000_000
-_FEWEST_IMAGES = 64
-_ZERO = np.zeros(1, np.float32)
-# Between which temperatures the best is looked for, by their logarithm to base 2, and in how many halvings.
-_COLDEST, _HOTTEST, _HALVINGS = -10.0, 10.0, 14
-# How the temperature may grow with the number of known labels; on real data 0.16 to 0.34 was best.
+_MIN_IMAGES = 64
+# Suggestions per image that the calibration learns from: more than users usually see.
+_TOP = 20
+# Search range of the temperature, as logarithm to base 2, and the number of bisections.
+_LOWEST, _HIGHEST, _BISECTIONS = -10.0, 10.0, 14
+# Exponents of the growth of the temperature with the number of known labels; 0.16 to 0.34 was best on real data.
 _EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5)
+_ZERO = np.zeros(1, np.float32)
 
 
 def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | None = None) -> Calibration:
-    """How often the suggestions of a model are right, by labels held out of its training: one of each image at most.
+    """Learn how often the suggestions of a model are right, from at most one held-out label per image.
 
-    ``model`` has learnt from ``split.train``, and so has its memory. A block of scores at a time, so that memory stays
-    bounded however many labels there are; the same on any number of cores, and by the workers of any ``pool``.
+    ``model`` and its label weights were trained on ``split.train``. Scores are computed block by block, which bounds
+    RAM for any number of labels. The result does not depend on the number of cores or on the ``pool``.
     """
     known, held_out = split
     images = np.flatnonzero(held_out.labels_per_image)
     if len(images) < held_out.pairs or not len(images):
-        raise DataError("confidence is learnt from one held-out label an image, of one image or more")
+        raise DataError("calibration needs one held-out label per image, for at least one image")
     targets, counts = held_out.indices.astype(np.int64), known.labels_per_image[images]
-    rows = max(_BLOCK_SCORES // len(known.labels), _FEWEST_ROWS)
-    sampled = max(_SAMPLE_SCORES // len(known.labels), _FEWEST_IMAGES)
+    rows = max(_BLOCK_SCORES // len(known.labels), _MIN_ROWS)
+    sample_size = max(_SAMPLE_SCORES // len(known.labels), _MIN_IMAGES)
 
     def block(first: int) -> Payload:
         chosen = images[first : first + rows]
@@ -64,77 +67,85 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
         return {"vectors": vectors, **known.rows(chosen)._asdict(), "targets": targets[first : first + rows]}
 
     with one_thread():
-        sample = np.arange(0, len(images), -(-len(images) // sampled))
-        scores = without(model.scores(images[sample], known, features), known.rows(images[sample]))
-        temperature = as_saved(best_temperature(scores, counts[sample], targets[sample]))
+        sample = np.arange(0, len(images), -(-len(images) // sample_size))
+        scores = mask_known(model.scores(images[sample], known, features), known.rows(images[sample]))
+        temperature = _as_float32(fit_temperature(scores, counts[sample], targets[sample]))
         blocks = [block(first) for first in range(0, len(images), rows)]
     tasks = [{"blocks": blocks[first : first + _TASK_BLOCKS]} for first in range(0, len(blocks), _TASK_BLOCKS)]
-    found = list((pool or LocalPool(Workers(1))).map(FACTORY, bench_settings(model, temperature), tasks))
-    shares, hits = (np.concatenate([one[name] for one in found]) for name in ("shares", "hits"))
-    return fitted(temperature, shares, hits)
+    results = list((pool or LocalPool(Workers(1))).map(FACTORY, task_settings(model, temperature), tasks))
+    shares, hits = (np.concatenate([result[name] for result in results]) for name in ("shares", "hits"))
+    return fit_calibration(temperature, shares, hits)
 
 
-def best_temperature(scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> Temperature:
-    """The temperature at which the held-out labels have the greatest likelihood under a softmax of the scores."""
+def fit_temperature(scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> Temperature:
+    """Return the temperature that maximises the likelihood of the held-out labels under a softmax of the scores."""
     rows = np.arange(len(scores))
     gaps = scores - scores.max(axis=1, keepdims=True)
-    found: list[tuple[float, Temperature]] = []
+    candidates: list[tuple[float, Temperature]] = []
     for exponent in _EXPONENTS:
         scaled = gaps / Temperature(1.0, exponent).of(counts)[:, None]
-        base = _best_base(scaled, scaled[rows, targets])
+        base = _fit_base(scaled, scaled[rows, targets])
         scaled /= np.float32(base)
         totals = np.log(np.exp(scaled).sum(axis=1))
         likelihood = float((scaled[rows, targets] - totals).mean(dtype=np.float64))
-        found.append((likelihood, Temperature(base, exponent)))
-    return max(found)[1]
+        candidates.append((likelihood, Temperature(base, exponent)))
+    return max(candidates)[1]
 
 
-def _best_base(gaps: Floats, target_gaps: Floats) -> float:
-    """The likelihood has a single peak: where the gap that the softmax expects is that of the held-out labels."""
-    wanted = float(target_gaps.mean(dtype=np.float64))
+def _fit_base(gaps: Floats, target_gaps: Floats) -> float:
+    """Bisect for the single maximum of the likelihood: there the expected gap equals that of the held-out labels."""
+    target = float(target_gaps.mean(dtype=np.float64))
     finite = np.maximum(gaps, np.finfo(np.float32).min)
-    low, high = _COLDEST, _HOTTEST
-    for _ in range(_HALVINGS):
+    low, high = _LOWEST, _HIGHEST
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        chances = np.exp(gaps / np.float32(math.exp2(middle)))
-        expected = np.einsum("ij,ij->i", chances, finite) / chances.sum(axis=1)
-        low, high = (middle, high) if float(expected.mean(dtype=np.float64)) > wanted else (low, middle)
+        weights = np.exp(gaps / np.float32(math.exp2(middle)))
+        expected = np.einsum("ij,ij->i", weights, finite) / weights.sum(axis=1)
+        low, high = (middle, high) if float(expected.mean(dtype=np.float64)) > target else (low, middle)
     return math.exp2((low + high) / 2)
 
 
-def as_saved(temperature: Temperature) -> Temperature:
-    """As floats: a loaded model must give the same confidences."""
+def _as_float32(temperature: Temperature) -> Temperature:
+    """Round as the model file does, so that a loaded model gives the same confidences."""
     return Temperature(*np.array(temperature, np.float32).tolist())
 
 
-def fitted(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_]) -> Calibration:
-    """The rising function of the share that fits which suggestions were right."""
-    knots, values = _fitted(shares, hits)
+def fit_calibration(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_]) -> Calibration:
+    """Fit confidence as an increasing function of the share; ``hits`` says which suggestions were right."""
+    knots, values = _fit_knots(shares, hits)
     return Calibration(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
-def _fitted(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Mean share and confidence of piles of suggestions, which have about as many hits each as there are piles."""
-    order = np.argsort(shares, kind="stable")
-    ranked = shares[order]
-    right = np.cumsum(hits[order])
-    wanted = max(math.isqrt(int(right[-1])), 1)
-    starts = bin_starts(ranked, np.searchsorted(right, right[-1] * np.arange(1, wanted) / wanted, side="right"))
-    counts = np.diff(starts, append=len(ranked)).astype(np.float64)
-    means: Numbers = np.add.reduceat(ranked, starts, dtype=np.float64) / counts
-    # The softmax's own opinion has the weight of one suggestion: a pile without a hit is no proof of impossibility.
-    rates = (np.add.reduceat(hits[order], starts, dtype=np.float64) + means / (1 + means)) / (counts + 1)
-    levels = isotonic(rates, counts)
-    # Piles of one level become one knot in their middle: between the knots the confidence rises, as the share does.
+def _fit_knots(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    # Imported here: SciPy's optimizers take longer to load than the rest of the package.
+    from scipy.optimize import isotonic_regression
+
+    means, rates, counts = bin_rates(shares, hits)
+    levels = isotonic_regression(rates, weights=counts).x
+    # Bins of one level become one knot in their middle, so that confidence increases between knots as the share does.
     first = np.flatnonzero(np.diff(levels, prepend=-1.0) > 0)
     middles = np.add.reduceat(means * counts, first) / np.add.reduceat(counts, first)
-    return _with_end(middles, confidence_of(levels[first]))
+    return _extend_to_one(middles, confidence_from_rate(levels[first]))
 
 
-def _with_end(shares: Numbers, confidences: Numbers) -> tuple[Floats, Floats]:
-    """The same and a share of 1: above the last knot the confidence grows as the share does, half the way to 1 at most.
+def bin_rates(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
+    """Return mean share, rate of hits and size per bin of suggestions; there are about as many bins as hits per bin."""
+    order = np.argsort(shares, kind="stable")
+    ordered = shares[order]
+    cumulated = np.cumsum(hits[order])
+    bins = max(math.isqrt(int(cumulated[-1])), 1)
+    starts = bin_starts(ordered, np.searchsorted(cumulated, cumulated[-1] * np.arange(1, bins) / bins, side="right"))
+    counts = np.diff(starts, append=len(ordered)).astype(np.float64)
+    means: Numbers = np.add.reduceat(ordered, starts, dtype=np.float64) / counts
+    # The softmax probability is a prior with the weight of one suggestion: no bin without a hit gets confidence 0.
+    rates: Numbers = (np.add.reduceat(hits[order], starts, dtype=np.float64) + means / (1 + means)) / (counts + 1)
+    return means, rates, counts
 
-    Else the surest suggestions of a data set would all be as sure.
+
+def _extend_to_one(shares: Numbers, confidences: Numbers) -> tuple[Floats, Floats]:
+    """Add a knot at share 1; its confidence grows in proportion to the share, at most half-way to 1.
+
+    Without it, all suggestions above the last knot would have the same confidence.
     """
     share, last = shares[-1], confidences[-1]
     if share < 1:
@@ -142,46 +153,43 @@ def _with_end(shares: Numbers, confidences: Numbers) -> tuple[Floats, Floats]:
     return shares.astype(np.float32), np.maximum.accumulate(confidences).astype(np.float32)
 
 
-def confidence_of(rates: Numbers) -> Numbers:
-    """The chance that a suggestion is the label an image lacks, from the chance that it is the one held out as well.
+def confidence_from_rate(rates: Numbers) -> Numbers:
+    """Return the probability that a suggestion is the missing label, from the rate of hits on held-out labels.
 
-    Where the data lack a label y of an image, from which x is held out here, x and y take each other's places, and only
-    x counts as right. In use x is known: what is suggested then is y with the chance P(y = a | x != a) = f / (1 - f),
-    since P(y = a) = P(x = a) = f. Two labels cannot both have a chance above one half: where f comes near it, some
-    data lack nothing, and the truth is between f and 1. Half-way there is where the confidence stays.
+    Let the data lack a label y of an image from which x is held out here. Either may be suggested, and only x counts as
+    a hit. In use x is known, and y is suggested with probability P(y = a | x != a) = f / (1 - f), since
+    P(y = a) = P(x = a) = f. Two labels cannot both have a probability above one half: for f near one half some images
+    lack nothing, and the probability lies between f and 1. It is capped half-way between them.
     """
     return np.minimum(rates / np.maximum(1 - rates, np.finfo(np.float64).tiny), (1 + rates) / 2)
 
 
-FACTORY = f"{__name__}.HeldOutScoreTask"
-
-# The best suggestions of an image that are learnt from: what people see, and some more.
-_TOP = 20
-
-
-class Shares(NamedTuple):
-    """Suggestions of some images, in a row."""
+class Outcomes(NamedTuple):
+    """Suggestions of several images, flattened."""
 
     shares: Floats
     hits: NDArray[np.bool_]
 
 
-def best_shares(scores: Floats, counts: Counts, targets: NDArray[np.int64], temperature: Temperature) -> Shares:
-    """Of rows of scores, with -inf for known labels, how many these are, and the held-out label of each row."""
+def top_outcomes(scores: Floats, counts: Counts, targets: NDArray[np.int64], temperature: Temperature) -> Outcomes:
+    """Return shares and hits of the best suggestions of each row.
+
+    ``scores`` are -inf for known labels, ``counts`` are the numbers of known labels, ``targets`` the held-out labels.
+    """
     labels = np.argpartition(scores, -min(_TOP, scores.shape[1]), axis=1)[:, -_TOP:]
     temperatures = temperature.of(counts)
-    found = np.take_along_axis(scores, labels, axis=1)
-    best = later_shares(shares_of(found, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
-    # Known labels have none, and what is too small for a float tells nothing.
-    some = best > 0
-    return Shares(best[some], (labels == targets[:, None])[some])
+    best = np.take_along_axis(scores, labels, axis=1)
+    shares = expected_shares(shares_of(best, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
+    # Known labels have a share of 0; so have labels with a share too small for a float, which carry no information.
+    positive = shares > 0
+    return Outcomes(shares[positive], (labels == targets[:, None])[positive])
 
 
-def later_shares(shares: Floats) -> Floats:
-    """The share that each of the best labels of a row may expect to have when the label that is held out is known.
+def expected_shares(shares: Floats) -> Floats:
+    """Return the expected share of each of the best labels of a row once the held-out label is known.
 
-    That is the mean of p_a / (1 - p_x) over all other labels x, by their chance to be the one held out. What the best
-    leave over is shared by labels so small that 1 - p_x is 1.
+    This is the mean of p_a / (1 - p_x) over all other labels x, weighted by their probability to be the held-out one.
+    The labels outside of the best ones are so unlikely that 1 - p_x is taken as 1.
     """
     exact = shares.astype(np.float64)
     odds = exact / np.maximum(1 - exact, np.finfo(np.float32).tiny)
@@ -189,54 +197,54 @@ def later_shares(shares: Floats) -> Floats:
     return np.asarray(np.clip(odds * others, shares, 1), np.float32)
 
 
-def without(scores: Floats, known: Csr) -> Floats:
-    """The scores, changed in place: -inf for the known labels of each row."""
+def mask_known(scores: Floats, known: Csr) -> Floats:
+    """Set the scores of the known labels of each row to -inf, in place."""
     scores[np.repeat(np.arange(len(scores)), np.diff(known.indptr)), known.indices] = -np.inf
     return scores
 
 
-def bench_settings(model: Model, temperature: Temperature) -> Payload:
-    """What a bench is told: all that scores by vectors; those of the images come with the tasks."""
-    nothing = np.empty((0, model.embeddings.dimensions), np.float32)
-    scoring = replace(model.embeddings, image_vectors=nothing, feature_map=nothing, input_vectors=nothing)
+def task_settings(model: Model, temperature: Temperature) -> Payload:
+    """Return the settings of a `HeldOutScoreTask`: the model without image vectors, which come with the tasks."""
+    empty = np.empty((0, model.embeddings.dimensions), np.float32)
+    scoring = replace(model.embeddings, image_vectors=empty, feature_map=empty, input_vectors=empty)
     return {
         "arrays": replace(model, embeddings=scoring).arrays(),
-        "memory_weight": model.label_weights_scale,
+        "label_weights_scale": model.label_weights_scale,
         "temperature": list(temperature),
     }
 
 
 class HeldOutScoreTask:
-    """Scores images by their vectors and known labels, and gathers what became of their best suggestions.
+    """Scores images by vector and known labels, and collects the outcomes of their best suggestions.
 
-    A task is a list of blocks, each scored by one thread; how blocks are put together changes nothing.
+    A task is a list of blocks. Each block is scored by one thread, so the grouping into tasks does not matter.
     """
 
     def __init__(self, settings: Payload, workers: Workers) -> None:
-        self._model = Model.from_arrays(settings["arrays"], settings["memory_weight"])
+        self._model = Model.from_arrays(settings["arrays"], settings["label_weights_scale"])
         self._temperature = Temperature(*settings["temperature"])
         self._workers = workers
 
     def __call__(self, task: Payload) -> Payload:
-        """The shares of all blocks, and which were right."""
+        """Return the shares and hits of all blocks."""
         with one_thread():
-            found = self._workers.run([self._work(block) for block in task["blocks"]])
+            outcomes = self._workers.run([self._subtask(block) for block in task["blocks"]])
         return {
-            "shares": np.concatenate([one.shares for one in found]),
-            "hits": np.concatenate([one.hits for one in found]),
+            "shares": np.concatenate([one.shares for one in outcomes]),
+            "hits": np.concatenate([one.hits for one in outcomes]),
         }
 
-    def _work(self, block: Payload) -> Callable[[int], Shares]:
-        return lambda _worker: self._shares(**block)
+    def _subtask(self, block: Payload) -> Callable[[int], Outcomes]:
+        return lambda _worker: self._outcomes(**block)
 
-    def _shares(
+    def _outcomes(
         self,
         vectors: Floats,
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],
         targets: NDArray[np.int64],
-    ) -> Shares:
-        # Kernels are compiled for rows that may be written to; those of a cluster may not.
+    ) -> Outcomes:
+        # Kernels are compiled for writable arrays; those of a cluster are read-only.
         known = Csr(np.require(indptr, requirements="W"), np.require(indices, requirements="W"))
-        scores = without(self._model.scores_of(vectors, *known), known)
-        return best_shares(scores, np.diff(known.indptr), targets, self._temperature)
+        scores = mask_known(self._model.scores_of(vectors, *known), known)
+        return top_outcomes(scores, np.diff(known.indptr), targets, self._temperature)

@@ -17,7 +17,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.rankings import Rankings, boundaries
+from vse_ens.evaluate.rankings import Rankings, group_thresholds
 from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.ranks import IS_KNOWN, RankResults, rank_rows
@@ -99,10 +99,10 @@ def evaluate(
         def rank(blocks: Iterable[Block]) -> Iterator[RankResults]:
             return (rank_block(scorer.scores, len(known.labels), pairs, block, top, team) for block in blocks)
 
-        return ranked_by(rank, known, held_out, top=top, memory=memory, progress=progress)
+        return rank_held_out(rank, known, held_out, top=top, memory=memory, progress=progress)
 
 
-def ranked_by(
+def rank_held_out(
     rank: Ranker,
     known: Annotations,
     held_out: Annotations,
@@ -130,7 +130,9 @@ def ranked_by(
     ranked_pairs = np.repeat(images >= 0, counts)
     asked = Block(images[ranked], Csr(_starts(counts[ranked]), label[ranked_pairs]))
 
-    found = RankResults(np.empty_like(asked.held_out.indices), np.empty_like(asked.held_out.indices), _no_labels(ranked, top))
+    found = RankResults(
+        np.empty_like(asked.held_out.indices), np.empty_like(asked.held_out.indices), _no_labels(ranked, top)
+    )
     cuts = _cuts(len(ranked), len(known.labels), memory)
     for (first, last), part in zip(cuts, rank(_part(asked, *cut) for cut in cuts), strict=True):
         start, stop = asked.held_out.indptr[[first, last]]
@@ -160,7 +162,7 @@ def ranked_by(
         above=above,
         tied=tied,
         seen=seen.astype(np.int64),
-        common=boundaries(known.images_per_label),
+        common=group_thresholds(known.images_per_label),
     )
 
 

@@ -15,10 +15,10 @@ from vse_ens.model.loaded import ModelRef, opened
 from vse_ens.run.pool import Payload, Pool
 from vse_ens.run.threads import Workers
 
-FACTORY = f"{__name__}.RankingBench"
+FACTORY = f"{__name__}.RankTask"
 
 
-class RankingBench:
+class RankTask:
     """Ranks blocks of images by a model directory that it opens."""
 
     def __init__(self, settings: Payload, workers: Workers) -> None:
@@ -40,7 +40,7 @@ class RankingBench:
         return rank_block(scores, len(self._known.labels), Csr(*known), block, self._top, self._workers)._asdict()
 
 
-def ranker_on(pool: Pool, place: ModelRef, top: int, known: Annotations | None = None) -> Ranker:
+def remote_ranker(pool: Pool, place: ModelRef, top: int, known: Annotations | None = None) -> Ranker:
     """A ranker whose blocks are ranked by the workers of a pool.
 
     With ``known``, in the label numbers of the model, images are numbered as there and known by these labels alone: the

@@ -190,7 +190,7 @@ def _padded(lengths: NDArray[np.int64], values: NDArray[np.int32], width: int) -
 GROUPS = ("head", "middle", "tail")
 
 
-def boundaries(images_per_label: NDArray[np.int64]) -> tuple[int, int]:
+def group_thresholds(images_per_label: NDArray[np.int64]) -> tuple[int, int]:
     """From how many images on a label is of the head, and from how many of the middle.
 
     Labels in the order of their training images, most first, each make up their share of all training pairs. The label

@@ -44,10 +44,10 @@ def reliability(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> li
 
 def expected_calibration_error(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> float:
     """How far confidences are from the truth: `mean_distance` of the bins of `reliability`."""
-    return mean_distance(reliability(confidences, hits, bins))
+    return binned_calibration_error(reliability(confidences, hits, bins))
 
 
-def mean_distance(found: Sequence[Reliability]) -> float:
+def binned_calibration_error(found: Sequence[Reliability]) -> float:
     """The mean distance of confidence and part of hits, over all suggestions."""
     return sum(abs(one.confidence - one.right) * one.count for one in found) / sum(one.count for one in found)
 

@@ -1,4 +1,4 @@
-"""The checkpoint directory: arrays and a JSON state, with the same care as a model."""
+"""The checkpoint directory: arrays and a JSON state, stored as a model is."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from vse_ens.storage.artifact import ARRAYS, ArtifactSpec
-from vse_ens.storage.reader import ArtifactReader, reading
-from vse_ens.storage.writer import writing
+from vse_ens.storage.reader import ArtifactReader, read_artifact
+from vse_ens.storage.writer import write_artifact
 
 CHECKPOINT = ArtifactSpec(
     noun="checkpoint",
@@ -22,24 +22,24 @@ CHECKPOINT = ArtifactSpec(
 
 
 class StoredState(NamedTuple):
-    """What a run needs to go on: arrays, which are read-only memory maps, and the rest as plain JSON."""
+    """The state of a training run: arrays, which are read-only memory maps, and the rest as plain JSON."""
 
     arrays: Mapping[str, NDArray[Any]]
     state: dict[str, Any]
 
 
 def save_state(path: str | Path, arrays: Mapping[str, NDArray[Any]], state: dict[str, Any]) -> None:
-    """Write a checkpoint directory in place of the one before it, whole or not at all."""
-    with writing(Path(path), CHECKPOINT) as draft:
-        draft.document({"state": state}, arrays)
-        draft.arrays(arrays, finite=False)
+    """Replace a checkpoint directory atomically."""
+    with write_artifact(Path(path), CHECKPOINT) as writer:
+        writer.document({"state": state}, arrays)
+        writer.arrays(arrays, finite=False)
 
 
 def load_state(path: str | Path) -> StoredState:
-    """Load a checkpoint directory; all contents are checked, but arrays may hold any number."""
-    return reading(Path(path), CHECKPOINT, _read)
+    """Load a checkpoint directory; all contents are checked, but arrays may contain infinities and NaN."""
+    return read_artifact(Path(path), CHECKPOINT, _read)
 
 
-def _read(sealed: ArtifactReader) -> StoredState:
-    document = sealed.document("state")
-    return StoredState(sealed.arrays(ARRAYS, document["arrays"], verify=True, finite=False), document["state"])
+def _read(reader: ArtifactReader) -> StoredState:
+    document = reader.document("state")
+    return StoredState(reader.arrays(ARRAYS, document["arrays"], verify=True, finite=False), document["state"])

@@ -172,7 +172,8 @@ class LabelColumns:
         self._vectors = model.embeddings.label_vectors[labels]
         self._inputs = model.embeddings.input_vectors @ self._vectors.T if model.embeddings.has_context else None
         self._told = (
-            np.stack([model.label_weights.weights_of(int(label)) for label in labels]) * np.float32(model.label_weights_scale)
+            np.stack([model.label_weights.weights_of(int(label)) for label in labels])
+            * np.float32(model.label_weights_scale)
             if model.label_weights is not None and model.label_weights_scale
             else None
         )

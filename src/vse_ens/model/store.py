@@ -1,9 +1,4 @@
-"""The model directory: what is in it, how it is saved and loaded. The format is told in docs/model-format.md.
-
-A vocabulary as an Arrow IPC file: one batch, one column ``id``, uncompressed, so that it can be memory-mapped.
-
-The model card: what a person who finds a model directory wants to know.
-"""
+"""The model directory: its files, and how they are saved and loaded; docs/model-format.md describes the format."""
 
 from __future__ import annotations
 
@@ -19,9 +14,9 @@ from vse_ens.data.annotations import Annotations, Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.storage.artifact import ARRAYS, ArtifactSpec
-from vse_ens.storage.reader import ArtifactReader, reading
+from vse_ens.storage.reader import ArtifactReader, read_artifact
 from vse_ens.storage.tensors import write_tensors
-from vse_ens.storage.writer import writing
+from vse_ens.storage.writer import write_artifact
 
 PAIRS = "pairs.safetensors"
 CARD = "README.md"
@@ -33,43 +28,45 @@ MODEL = ArtifactSpec(
     version=1,
     document="model.json",
     parts=frozenset({ARRAYS, PAIRS, IMAGES, LABELS, CARD}),
-    remedy="copy the model afresh or train it again",
+    remedy="copy the model again or retrain it",
 )
+
+_SCHEMA = pa.schema([("id", pa.large_string())])
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """All there is to a trained model."""
+    """The contents of a model directory."""
 
     settings: dict[str, Any]
-    """Configuration, seed, metrics and the like: plain JSON."""
+    """Configuration, seed, metrics and the like, as plain JSON."""
     arrays: Mapping[str, NDArray[Any]]
-    """The numbers that were learnt, by name."""
+    """The learned arrays, by name."""
     known: Annotations
-    """The vocabularies and the pairs it was trained on; features and notes are not stored."""
+    """The vocabularies and the training pairs, without features and notes."""
     card: str
-    """The model card: Markdown for a person to read."""
+    """The model card, in Markdown."""
 
 
 def save_model(path: str | Path, stored: StoredModel) -> None:
-    """Write a model directory, whole or not at all; equal models give equal bytes."""
+    """Write a model directory atomically; equal models give equal bytes."""
     known = stored.known
     counts = {"images": len(known.images), "labels": len(known.labels), "pairs": known.pairs}
-    with writing(Path(path), MODEL) as draft:
-        draft.document({"settings": stored.settings, "counts": counts}, stored.arrays)
-        draft.arrays(stored.arrays, finite=True)
-        with draft.file(PAIRS) as file:
+    with write_artifact(Path(path), MODEL) as writer:
+        writer.document({"settings": stored.settings, "counts": counts}, stored.arrays)
+        writer.arrays(stored.arrays, finite=True)
+        with writer.file(PAIRS) as file:
             write_tensors(file, {"indptr": known.indptr, "indices": known.indices}, finite=False)
-        with draft.file(IMAGES) as file:
+        with writer.file(IMAGES) as file:
             write_ids(file, known.images)
-        with draft.file(LABELS) as file:
+        with writer.file(LABELS) as file:
             write_ids(file, known.labels)
-        with draft.file(CARD) as file:
+        with writer.file(CARD) as file:
             file.write(stored.card.encode())
 
 
-def check_place(path: str | Path) -> None:
-    """Raise where `save_model` would refuse to replace what is there: to be asked before the work, not after it."""
+def check_target(path: str | Path) -> None:
+    """Raise if `save_model` would refuse to replace ``path``: a check to make before the training."""
     if Path(path).exists():
         MODEL.check_replaceable(Path(path))
 
@@ -77,73 +74,69 @@ def check_place(path: str | Path) -> None:
 def load_model(path: str | Path, *, verify: bool = True) -> StoredModel:
     """Load a model directory as a read-only memory map.
 
-    Names, sizes, headers, the settings and the card are always checked. With ``verify`` all contents are: that reads
-    every byte once. Without it hardly any is read, whatever the size, and a damaged number or id would go unseen.
+    Names, sizes, headers, the settings and the card are always checked. ``verify`` reads every byte once and checks all
+    contents. Without it loading takes the same short time for any size, but a damaged number or id is not noticed.
     """
-    return reading(Path(path), MODEL, lambda sealed: _read(sealed, verify))
+    return read_artifact(Path(path), MODEL, lambda reader: _read(reader, verify))
 
 
-def _read(sealed: ArtifactReader, verify: bool) -> StoredModel:
-    document = sealed.document("settings", "counts")
+def _read(reader: ArtifactReader, verify: bool) -> StoredModel:
+    document = reader.document("settings", "counts")
     return StoredModel(
         settings=document["settings"],
-        arrays=sealed.arrays(ARRAYS, document["arrays"], verify=verify, finite=True),
-        known=_read_known(sealed, document["counts"], verify),
-        card=sealed.text(CARD),
+        arrays=reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True),
+        known=_read_known(reader, document["counts"], verify),
+        card=reader.text(CARD),
     )
 
 
-def _read_known(sealed: ArtifactReader, counts: dict[str, Any], verify: bool) -> Annotations:
-    images = _read_ids(sealed, IMAGES, "image", counts.get("images"), verify)
-    labels = _read_ids(sealed, LABELS, "label", counts.get("labels"), verify)
+def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) -> Annotations:
+    images = _read_ids(reader, IMAGES, "image", counts.get("images"), verify)
+    labels = _read_ids(reader, LABELS, "label", counts.get("labels"), verify)
     expected = {
         "indptr": {"dtype": "int64", "shape": [len(images) + 1]},
         "indices": {"dtype": "int32", "shape": [counts.get("pairs")]},
     }
-    pairs = sealed.arrays(PAIRS, expected, verify=verify, finite=False)
+    pairs = reader.arrays(PAIRS, expected, verify=verify, finite=False)
     make = Annotations if verify else Annotations.trusted
     try:
         return make(images, labels, pairs["indptr"], pairs["indices"])
     except DataError as error:
-        raise sealed.damaged(PAIRS, str(error)) from error
+        raise reader.damaged(PAIRS, str(error)) from error
 
 
-def _read_ids(sealed: ArtifactReader, name: str, kind: str, count: Any, verify: bool) -> Vocabulary:
+def _read_ids(reader: ArtifactReader, name: str, kind: str, count: Any, verify: bool) -> Vocabulary:
     if verify:
-        sealed.verify(name)
+        reader.verify(name)
     try:
-        ids = read_ids(sealed.map(name), kind, verify=verify)
+        ids = read_ids(reader.map(name), kind, verify=verify)
     except ValueError as error:
-        raise sealed.damaged(name, str(error)) from error
+        raise reader.damaged(name, str(error)) from error
     if len(ids) != count:
-        raise sealed.damaged(name, f"it holds {len(ids):,} ids and should hold {count}")
+        raise reader.damaged(name, f"it contains {len(ids):,} ids and should contain {count}")
     return ids
 
 
-_SCHEMA = pa.schema([("id", pa.large_string())])
-
-
 def write_ids(sink: Any, vocabulary: Vocabulary) -> None:
-    """Write a vocabulary to a file-like object."""
-    # Arrow writes a slice with some of what surrounds it in memory; joined to nothing it is whole, and equal ids give
-    # equal bytes.
+    """Write a vocabulary as an Arrow IPC file of one batch with one column ``id``, uncompressed to be memory-mapped."""
+    # Arrow writes neighbouring bytes along with a slice. Concatenation copies the slice, so equal ids give equal bytes.
     ids = pa.concat_arrays([vocabulary.arrow, pa.array([], pa.large_string())])
     with pa.ipc.new_file(sink, _SCHEMA) as writer:
         writer.write_batch(pa.record_batch([ids], schema=_SCHEMA))
 
 
 def read_ids(mapped: memoryview, kind: str, *, verify: bool) -> Vocabulary:
-    """The vocabulary in a memory map; without ``verify`` no id is touched. A ValueError says what is wrong."""
+    """Return the vocabulary in a memory map, or raise a ValueError with the fault; without ``verify`` no id is read."""
     try:
         reader = pa.ipc.open_file(pa.py_buffer(mapped))
         if reader.schema != _SCHEMA or reader.num_record_batches != 1:
-            raise ValueError("it does not hold one batch with one column of ids")
+            raise ValueError("it does not contain one batch with one column of ids")
         ids = reader.get_batch(0).column(0)
         ids.validate(full=verify)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"it is not an Arrow file of ids ({error})") from error
     if ids.null_count:
-        raise ValueError("it holds ids that are null")
+        raise ValueError("it contains ids that are null")
     try:
         return Vocabulary(ids, kind) if verify else Vocabulary.trusted(ids, kind)
     except DataError as error:
@@ -153,7 +146,7 @@ def read_ids(mapped: memoryview, kind: str, *, verify: bool) -> Vocabulary:
 def model_card(
     settings: Mapping[str, Any], summary: Summary, training: Mapping[str, Any], validation: Mapping[str, float] | None
 ) -> str:
-    """Markdown: what it is, the settings, the data, the figures. No time stamps: equal models have equal cards."""
+    """Return the Markdown page about a model: settings, data, training, metrics; without times, to be reproducible."""
     lines = [
         "# A vse-ens model",
         "",

@@ -125,7 +125,9 @@ class TopKScorer:
         self._rows = MANY if 4 * labels * MANY <= _MOST_BYTES else FEW
         # A dense memory is added while a row of scores is at hand, a sparse one by itself.
         dense = model.label_weights is not None and model.label_weights.is_dense and model.label_weights_scale
-        weights = model.label_weights.values if model.label_weights is not None and dense else np.empty((0, 0), np.float32)
+        weights = (
+            model.label_weights.values if model.label_weights is not None and dense else np.empty((0, 0), np.float32)
+        )
         self._addends = Addends(model.embeddings.label_bias, weights, np.float32(model.label_weights_scale))
 
     def of_images(self, known: Annotations, images: NDArray[np.int64] | None = None) -> Iterator[Suggestions]:

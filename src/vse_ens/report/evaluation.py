@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from vse_ens.evaluate.reliability import Reliability, mean_distance
+from vse_ens.evaluate.reliability import Reliability, binned_calibration_error
 from vse_ens.evaluate.report import GROUP_METRICS, Report
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import Code, Note, Page, Paragraph, Section
@@ -37,7 +37,7 @@ def evaluation_page(
                     f"The first {top} suggestions for every image, in piles of about the same confidence: each pile "
                     "should be right as often as it says. Right is a suggestion that is a held-out label of its "
                     "image; one that is true of the image but was never tagged counts as wrong. The expected "
-                    f"calibration error, the mean distance of the two, is {mean_distance(trusted):.4f}."
+                    f"calibration error, the mean distance of the two, is {binned_calibration_error(trusted):.4f}."
                 ),
                 reliability_chart("How often suggestions were right", {f"first {top}": trusted}),
             )

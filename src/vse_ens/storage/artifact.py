@@ -1,6 +1,6 @@
-"""The kinds of directory that are sealed by a manifest: a model, a checkpoint.
+"""Artifacts: directories of a fixed set of files, such as a model or a checkpoint, listed in a manifest.
 
-The list of a directory's files with their sizes and SHA-256, and a SHA-256 of the list itself.
+The manifest has the size and the SHA-256 of every other file, and a SHA-256 of this list.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from typing import Any, NamedTuple
 from vse_ens.errors import ModelError
 
 ARRAYS = "arrays.safetensors"
-"""The file of arrays that every kind has."""
+"""The file of arrays that every artifact has."""
+MANIFEST = "manifest.json"
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class ArtifactSpec:
-    """A kind of directory and what belongs in it."""
+    """A kind of artifact and its files."""
 
     noun: str
     version: int
     document: str
-    """The JSON file that says which format this is."""
+    """The JSON file with the format and its version."""
     parts: frozenset[str]
     """The files beside the document and the manifest."""
     remedy: str
-    """What to do about a damaged one."""
+    """The advice at the end of messages about damage."""
 
     @property
     def format(self) -> str:
@@ -38,49 +41,44 @@ class ArtifactSpec:
         return f"vse-ens {self.noun}"
 
     def check_replaceable(self, path: Path) -> None:
-        """Raise if ``path`` holds anything but a directory of this kind: it would be lost."""
+        """Raise if ``path`` has any contents other than an artifact of this kind, because they would be lost."""
         if not path.is_dir():
             raise ModelError(f"{path} is a file, not a {self.noun} directory; choose another --out")
-        found = {entry.name for entry in path.iterdir()}
-        if found and not found & {self.document, MANIFEST}:
+        names = {entry.name for entry in path.iterdir()}
+        if names and not names & {self.document, MANIFEST}:
             raise ModelError(f"{path} is not a {self.noun} directory; choose another --out")
-        if strange := sorted(found - self.parts - {self.document, MANIFEST}):
+        if foreign := sorted(names - self.parts - {self.document, MANIFEST}):
             raise ModelError(
-                f"{path} holds {strange[0]!r}, which is no part of a {self.noun} and would be lost; "
+                f"{path} contains {foreign[0]!r}, which is not part of a {self.noun} and would be lost; "
                 f"move it away or choose another --out"
             )
 
 
-MANIFEST = "manifest.json"
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
 class Entry(NamedTuple):
-    """What the manifest says of one file."""
+    """The manifest entry of one file."""
 
     size: int
     sha256: str
 
 
 def canonical_json(value: Any) -> bytes:
-    """The one spelling of a JSON value that this package writes: sorted keys, two spaces, no NaN, UTF-8."""
+    """Return a JSON value with sorted keys, an indent of two, without NaN, in UTF-8: equal values are equal bytes."""
     return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def manifest_bytes(entries: Mapping[str, Entry]) -> bytes:
-    """The manifest of these files."""
+    """Return the manifest of these files."""
     files = {name: entry._asdict() for name, entry in entries.items()}
     return canonical_json({"files": files, "sha256": hashlib.sha256(canonical_json(files)).hexdigest()})
 
 
 def parse_manifest(raw: bytes) -> dict[str, Entry]:
-    """What a manifest lists; a ValueError if one byte of it is not as it was written."""
+    """Return the entries of a manifest; raise a ValueError if any byte differs from what was written."""
     try:
-        entries = {name: _entry(**found) for name, found in json.loads(raw)["files"].items()}
+        entries = {name: _entry(**fields) for name, fields in json.loads(raw)["files"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError("not a manifest") from error
-    # Written anew it must be the same bytes: this holds the SHA-256 of the list, and every space, to account.
+    # Writing the entries again must give the same bytes: this checks the SHA-256 of the list and all white space.
     if manifest_bytes(entries) != raw:
         raise ValueError("not as it was written")
     return entries

@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -69,15 +69,15 @@ def replace_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replace_files(*paths: Path) -> Iterator[list[Path]]:
-    """Yield the paths of temporary files that replace ``paths``, all or none, at the end of the block.
+    """Yield the paths of temporary files that replace ``paths`` together at the end of the block.
 
     Missing parent directories are created.
     """
     partials = [_neighbour(path, "partial") for path in paths]
-    with _error_sentence(DataError, *paths):
+    with _error_sentence(DataError, paths, partials):
         try:
             for path in paths:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                _make_dir(path.parent)
             yield partials
             for partial in partials:
                 _sync(partial)
@@ -100,17 +100,16 @@ def replace_dir(
     The old directory is removed only after the new one has its name. ``check`` is called with an existing ``path`` and
     raises if it must not be replaced. Only one process writes a directory at a time; a second one waits.
     """
-    with _error_sentence(error, path):
+    with _error_sentence(error, [path]):
         path = path.resolve()  # a link to a directory stays a link
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_dir(path.parent)
         partial, replaced = _neighbour(path, "partial"), replaced_name(path)
         with _locked(path, error):
             _clean_up(path, partial, replaced)
             if path.exists():
                 if check is not None:
                     check(path)
-                if not path.is_dir():
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+                _make_dir(path)  # raises if it is a file
             partial.mkdir()
             try:
                 yield partial
@@ -132,18 +131,28 @@ def sync_dir(folder: Path) -> None:
 
 
 def _neighbour(path: Path, suffix: str) -> Path:
-    return path.with_name(f".{path.name}.{suffix}")
+    return path.parent / f".{path.name}.{suffix}"
 
 
 @contextmanager
-def _error_sentence(error: type[DataError], *paths: Path) -> Iterator[None]:
+def _error_sentence(error: type[DataError], paths: Sequence[Path], partials: Sequence[Path] = ()) -> Iterator[None]:
+    """Turn an `OSError` into one sentence; it names the file at fault unless this is one of the given paths."""
     try:
         yield
     except OSError as cause:
         names = " and ".join(map(str, paths))
+        at_fault = str(cause.filename or "")
+        where = f" ({at_fault})" if at_fault and at_fault not in map(str, (*paths, *partials)) else ""
         raise error(
-            f"{names} could not be written: {cause.strerror or cause}; correct this or choose another path"
+            f"{names} could not be written: {cause.strerror or cause}{where}; correct this or choose another path"
         ) from cause
+
+
+def _make_dir(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:  # without "Not a directory", the reason would be "File exists"
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
 def _sync(path: Path, flags: int = 0) -> None:

@@ -1,4 +1,7 @@
-"""Reading a directory that is sealed by a manifest: only if it is unharmed, and no more of it than is asked for."""
+"""Reading an artifact: checked against its manifest, and memory-mapped.
+
+All files are opened relative to one open directory, so that they belong together even if the path is replaced.
+"""
 
 from __future__ import annotations
 
@@ -18,33 +21,33 @@ from numpy.typing import NDArray
 
 from vse_ens.errors import ModelError
 from vse_ens.storage.artifact import MANIFEST, ArtifactSpec, Entry, parse_manifest
+from vse_ens.storage.atomic import replaced_name
 from vse_ens.storage.tensors import BLOCK_BYTES, map_tensors, not_finite, read_header, shapes
-from vse_ens.storage.writer import replaced_name
 
-Read = TypeVar("Read")
+Result = TypeVar("Result")
 
-# Between two looks a writer may move a directory from the place looked at last to the one looked at first.
-_LOOKS = 4
+# Between two attempts a writer may move the directory from the name tried last to the name tried first.
+_OPEN_ATTEMPTS = 4
 
 
-def reading(path: Path, kind: ArtifactSpec, read: Callable[[ArtifactReader], Read]) -> Read:
-    """What ``read`` makes of the sealed directory at ``path``; again from the start if it is replaced meanwhile."""
+def read_artifact(path: Path, spec: ArtifactSpec, read: Callable[[ArtifactReader], Result]) -> Result:
+    """Return the result of ``read`` on the artifact at ``path``; start again if it is replaced meanwhile."""
     while True:
-        with ArtifactReader(path, kind) as sealed:
+        with ArtifactReader(path, spec) as reader:
             try:
-                return read(sealed)
+                return read(reader)
             except ModelError:
-                if sealed.is_in_place():
+                if reader.is_current():
                     raise
 
 
 class ArtifactReader:
-    """An open directory: its files are reached through it, so they belong together even if another takes its place."""
+    """An open artifact directory; every error names the file and the fault."""
 
-    def __init__(self, path: Path, kind: ArtifactSpec) -> None:
+    def __init__(self, path: Path, spec: ArtifactSpec) -> None:
         self.path = path
-        self.kind = kind
-        self._descriptor = _open_folder(path, kind)
+        self.spec = spec
+        self._descriptor = _open_folder(path, spec)
         self._entries: dict[str, Entry] = {}
 
     def __enter__(self) -> ArtifactReader:
@@ -55,31 +58,31 @@ class ArtifactReader:
     ) -> None:
         os.close(self._descriptor)
 
-    def is_in_place(self) -> bool:
-        """Whether who opens the same path now gets this directory."""
-        with ArtifactReader(self.path, self.kind) as now:
+    def is_current(self) -> bool:
+        """Whether the path still leads to this directory."""
+        with ArtifactReader(self.path, self.spec) as now:
             return os.path.samestat(os.fstat(self._descriptor), os.fstat(now._descriptor))
 
     def document(self, *fields: str) -> dict[str, Any]:
-        """The JSON document, which must have these fields; the manifest and all sizes are checked first."""
+        """Return the JSON document, which must have these fields, after a check of the manifest and all sizes."""
         self._read_manifest()
         document = self._parse_document()
-        listed, due = set(self._entries), self.kind.parts | {self.kind.document}
-        if listed != due:
-            name = min(listed ^ due)
+        listed, expected = set(self._entries), self.spec.parts | {self.spec.document}
+        if listed != expected:
+            name = min(listed ^ expected)
             raise self.damaged(MANIFEST, f"it {'lists' if name in listed else 'does not list'} {name!r}")
-        for name in sorted(self.kind.parts):
+        for name in sorted(self.spec.parts):
             with self._open(name):
                 pass
         for name in (*fields, "arrays"):
             if not isinstance(document.get(name), dict):
-                raise self.damaged(self.kind.document, f"it has no {name!r}")
+                raise self.damaged(self.spec.document, f"it has no {name!r}")
         return document
 
     def text(self, name: str) -> str:
-        """A small text file; its contents are always checked."""
-        with self._open(name) as opened:
-            raw = opened.read()
+        """Return the contents of a small text file, always checked."""
+        with self._open(name) as file:
+            raw = file.read()
         self._check_digest(name, hashlib.sha256(raw).hexdigest())
         try:
             return raw.decode()
@@ -87,125 +90,128 @@ class ArtifactReader:
             raise self.damaged(name, "it is not UTF-8 text") from error
 
     def map(self, name: str) -> memoryview:
-        """A file as a read-only memory map."""
-        with self._open(name) as opened:
-            if not self._entries[name].size:  # which cannot be mapped
+        """Return a file as a read-only memory map."""
+        with self._open(name) as file:
+            if not self._entries[name].size:  # an empty file cannot be mapped
                 return memoryview(b"")
-            return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def verify(self, name: str, inspect: Callable[[int, memoryview], str | None] | None = None) -> None:
-        """Read a whole file once, in blocks, and check its SHA-256; ``inspect`` may find fault with a block."""
+        """Read a file once, in blocks, and check its SHA-256.
+
+        ``inspect`` is called with the offset and the bytes of each block and returns the fault it finds, or None.
+        """
         digest = hashlib.sha256()
         buffer = memoryview(bytearray(BLOCK_BYTES))
-        place, fault = 0, None
-        with self._open(name) as opened:
-            while count := opened.readinto(buffer):
+        offset, fault = 0, None
+        with self._open(name) as file:
+            while count := file.readinto(buffer):
                 block = buffer[:count]
                 digest.update(block)
                 if inspect is not None and fault is None:
-                    fault = inspect(place, block)
-                place += count
-        # A flipped byte is told as such, even where it has made a number infinite.
+                    fault = inspect(offset, block)
+                offset += count
+        # The digest comes first: a flipped byte is reported as such even if it has made a number infinite.
         self._check_digest(name, digest.hexdigest())
         if fault is not None:
             raise self.damaged(name, fault)
 
     def arrays(self, name: str, expected: dict[str, Any], *, verify: bool, finite: bool) -> dict[str, NDArray[Any]]:
-        """The arrays of a safetensors file, memory-mapped, which must be of the ``expected`` types and shapes."""
+        """Return the arrays of a safetensors file, memory-mapped; they must have the ``expected`` types and shapes.
+
+        With ``verify`` the whole file is read and checked, with ``finite`` also for infinities and NaN.
+        """
         mapped = self.map(name)
         try:
             tensors = read_header(mapped)
         except ValueError as error:
             raise self.damaged(name, str(error)) from error
-        found = shapes(tensors)
-        for odd in sorted(found.keys() | expected.keys()):
-            if found.get(odd) != expected.get(odd):
-                should, does = (described.get(odd, "absent") for described in (expected, found))
-                raise self.damaged(name, f"the array {odd!r} should be {should} and is {does}")
+        actual = shapes(tensors)
+        for array in sorted(actual.keys() | expected.keys()):
+            if actual.get(array) != expected.get(array):
+                should, does = (described.get(array, "absent") for described in (expected, actual))
+                raise self.damaged(name, f"the array {array!r} should be {should} and is {does}")
 
-        def inspect(place: int, block: memoryview) -> str | None:
-            odd = not_finite(tensors, place, block)
-            return None if odd is None else f"the array {odd!r} holds numbers that are not finite"
+        def inspect(offset: int, block: memoryview) -> str | None:
+            array = not_finite(tensors, offset, block)
+            return None if array is None else f"the array {array!r} contains numbers that are not finite"
 
         if verify:
             self.verify(name, inspect if finite else None)
         return map_tensors(mapped, tensors)
 
     def damaged(self, name: str, fault: str) -> ModelError:
-        """The error that names a file of this directory and what is wrong with it."""
-        return ModelError(f"{self.path / name} is damaged: {fault}; {self.kind.remedy}")
+        """Return the error for a damaged file."""
+        return ModelError(f"{self.path / name} is damaged: {fault}; {self.spec.remedy}")
 
     @contextmanager
     def _open(self, name: str) -> Iterator[io.BufferedReader]:
-        """A file of this directory, of the size it should have."""
+        """Open a file of this directory and check its size."""
         try:
             descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._descriptor)
-            with os.fdopen(descriptor, "rb") as opened:
+            with os.fdopen(descriptor, "rb") as file:
                 size = os.fstat(descriptor).st_size
                 if name in self._entries and size != self._entries[name].size:
                     raise self.damaged(name, f"it has {size:,} bytes and should have {self._entries[name].size:,}")
-                yield opened
+                yield file
         except FileNotFoundError:
-            raise ModelError(f"{self.path / name} is missing; {self.kind.remedy}") from None
+            raise ModelError(f"{self.path / name} is missing; {self.spec.remedy}") from None
         except OSError as error:
             raise ModelError(f"{self.path / name} cannot be read: {error.strerror or error}") from error
 
-    def _check_digest(self, name: str, found: str) -> None:
-        if found != self._entries[name].sha256:
+    def _check_digest(self, name: str, digest: str) -> None:
+        if digest != self._entries[name].sha256:
             raise self.damaged(name, "its contents are not what was written")
 
     def _read_manifest(self) -> None:
-        if not any(os.access(name, os.F_OK, dir_fd=self._descriptor) for name in (MANIFEST, self.kind.document)):
-            raise self._another_kind()
-        with self._open(MANIFEST) as opened:
-            raw = opened.read()
+        if not any(os.access(name, os.F_OK, dir_fd=self._descriptor) for name in (MANIFEST, self.spec.document)):
+            raise self._not_this_kind()
+        with self._open(MANIFEST) as file:
+            raw = file.read()
         try:
             self._entries = parse_manifest(raw)
         except ValueError as error:
             raise self.damaged(MANIFEST, f"it is {error}") from error
-        if self.kind.document not in self._entries:
-            raise self._another_kind()
+        if self.spec.document not in self._entries:
+            raise self._not_this_kind()
 
     def _parse_document(self) -> dict[str, Any]:
-        where, text = self.path / self.kind.document, self.text(self.kind.document)
+        path, text = self.path / self.spec.document, self.text(self.spec.document)
         try:
             document: dict[str, Any] = json.loads(text)
-            found, version = document["format"], document["version"]
+            name, version = document["format"], document["version"]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise self.damaged(self.kind.document, "it does not say which format this is") from error
-        if found != self.kind.format or type(version) is not int or version < 1:
-            raise ModelError(
-                f"{where} is of a format that is not known here, {found!r} {version!r}; {self.kind.remedy}"
-            )
-        if version > self.kind.version:
-            raise ModelError(f"{where} was written by a newer vse-ens (format {version}); upgrade vse-ens to read it")
+            raise self.damaged(self.spec.document, "it does not say which format this is") from error
+        if name != self.spec.format or type(version) is not int or version < 1:
+            raise ModelError(f"{path} has an unknown format, {name!r} {version!r}; {self.spec.remedy}")
+        if version > self.spec.version:
+            raise ModelError(f"{path} was written by a newer vse-ens (format {version}); upgrade vse-ens to read it")
         return document
 
-    def _another_kind(self) -> ModelError:
+    def _not_this_kind(self) -> ModelError:
         return ModelError(
-            f"{self.path} is not a {self.kind.noun} directory: it has no {self.kind.document}; name another"
+            f"{self.path} is not a {self.spec.noun} directory: it has no {self.spec.document}; choose another path"
         )
 
 
-def _open_folder(path: Path, kind: ArtifactSpec) -> int:
-    """A descriptor of the directory at ``path``, or of what a writer has just moved, or died moving, out of its way."""
-    for folder in (path, replaced_name(path.resolve())) * _LOOKS:
+def _open_folder(path: Path, spec: ArtifactSpec) -> int:
+    """Open the directory at ``path``, or its old contents if a writer is between two renames or died there."""
+    for folder in (path, replaced_name(path.resolve())) * _OPEN_ATTEMPTS:
         try:
             return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
             continue
         except NotADirectoryError:
-            raise ModelError(f"{path} is a file, not a {kind.noun} directory; name the directory") from None
+            raise ModelError(f"{path} is a file, not a {spec.noun} directory; name the directory") from None
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-    raise ModelError(f"there is no {kind.noun} {path}; {_near(path, kind)}")
+    raise ModelError(f"there is no {spec.noun} {path}; {_advice(path, spec)}")
 
 
-def _near(path: Path, kind: ArtifactSpec) -> str:
-    """What the user may have meant."""
+def _advice(path: Path, spec: ArtifactSpec) -> str:
     try:
-        beside = [entry.name for entry in path.parent.iterdir() if (entry / kind.document).is_file()]
+        artifacts = [entry.name for entry in path.parent.iterdir() if (entry / spec.document).is_file()]
     except OSError:
         return f"there is no directory {path.parent} either"
-    near = difflib.get_close_matches(path.name, beside, n=3)
+    near = difflib.get_close_matches(path.name, artifacts, n=3)
     return f"did you mean {' or '.join(str(path.parent / name) for name in near)}?" if near else "check the path"

@@ -1,8 +1,8 @@
 """Named arrays in one safetensors file: written as a stream, read as a memory map.
 
-The safetensors library reads a copy of every array for NumPy, so that a model would have to fit into memory; hence the
-little there is to the format is done here. A file is 8 bytes of header length, a JSON header that gives the type, shape
-and place of every array, and the arrays, which fill the rest without gaps.
+The safetensors library copies every array that it reads into NumPy, so a model would have to fit into RAM. The format
+is small enough to read here: 8 bytes of header length, a JSON header with the type, shape and offsets of every array,
+and the arrays, contiguous up to the end of the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vse_ens.errors import ModelError
 
 BLOCK_BYTES = 1 << 20
-"""How much is written or checked at a time: it stays in the processor's cache. A multiple of every item size."""
+"""Bytes written or checked at a time: few enough for the processor's cache, and a multiple of every item size."""
 
 Sink = io.RawIOBase | io.BufferedIOBase
 
@@ -38,14 +38,14 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype("?"),
 }
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
-# The data start on a cache line.
+# The data begin on a cache line.
 _ALIGNMENT = 64
-# The library refuses longer headers, and so a damaged length is not taken for a reason to parse the whole file.
-_LONGEST_HEADER = 100_000_000
+# The limit of the library too. It keeps a damaged length from making the whole file the header.
+_MAX_HEADER_BYTES = 100_000_000
 
 
 class Tensor(NamedTuple):
-    """Type, shape, and place in the file of one array."""
+    """Type, shape, and offsets in the file of one array."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -54,65 +54,63 @@ class Tensor(NamedTuple):
 
 
 def shapes(arrays: Mapping[str, NDArray[Any]] | Mapping[str, Tensor]) -> dict[str, dict[str, Any]]:
-    """The type and shape of each array, for a JSON document."""
+    """Return the type and shape of each array, for a JSON document."""
     return {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
 
 
 def write_tensors(sink: Sink, arrays: Mapping[str, NDArray[Any]], *, finite: bool) -> None:
-    """Write a safetensors file; with ``finite``, a number that is not is a ModelError."""
+    """Write a safetensors file; with ``finite``, raise a ModelError for infinities and NaN."""
     header: dict[str, Any] = {}
-    place = 0
-    # Larger items first, so that every array begins at a multiple of its item size; by name where that is equal.
+    offset = 0
+    # Larger items first, then by name, so that every array begins at a multiple of its item size.
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     for name, array in ordered:
         kind = _NAMES.get(array.dtype.newbyteorder("<"))
         if kind is None or name == "__metadata__":
             raise ModelError(f"the array {name!r} of type {array.dtype} cannot be saved; convert or rename it")
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [place, place + array.nbytes]}
-        place += array.nbytes
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}
+        offset += array.nbytes
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-(8 + len(text)) % _ALIGNMENT)
     sink.write(len(text).to_bytes(8, "little") + text)
     for name, array in ordered:
         for block in _blocks(array):
             if finite and not _is_finite(block):
-                raise ModelError(
-                    f"the array {name!r} holds numbers that are not finite; a model with them is not saved"
-                )
+                raise ModelError(f"the array {name!r} contains numbers that are not finite, so the model is not saved")
             sink.write(block.view(np.uint8).data)
 
 
 def read_header(mapped: memoryview) -> dict[str, Tensor]:
-    """The arrays of a safetensors file; a ValueError that says what is wrong unless they fill it exactly."""
+    """Return the arrays of a safetensors file; raise a ValueError with the fault unless they fill it exactly."""
     length = int.from_bytes(mapped[:8], "little")
     start = 8 + length
-    if len(mapped) < 8 or length > _LONGEST_HEADER or start > len(mapped):
+    if len(mapped) < 8 or length > _MAX_HEADER_BYTES or start > len(mapped):
         raise ValueError("the header is longer than the file")
     try:
         header = json.loads(bytes(mapped[8:start]))
         header.pop("__metadata__", None)
-        tensors = {name: _tensor(start, **found) for name, found in header.items()}
+        tensors = {name: _tensor(start, **fields) for name, fields in header.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError("the header cannot be read") from error
-    place = start
+    offset = start
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
-        if tensor.begin != place or tensor.end - place != math.prod(tensor.shape) * tensor.dtype.itemsize:
-            raise ValueError(f"the array {name!r} is not where its type and shape put it")
-        if place % tensor.dtype.itemsize:
+        if tensor.begin != offset or tensor.end - offset != math.prod(tensor.shape) * tensor.dtype.itemsize:
+            raise ValueError(f"the offsets of the array {name!r} do not match its type and shape")
+        if offset % tensor.dtype.itemsize:
             raise ValueError(f"the array {name!r} does not begin at a multiple of its item size")
-        place = tensor.end
-    if place != len(mapped):
+        offset = tensor.end
+    if offset != len(mapped):
         raise ValueError("the arrays do not fill the file")
     return tensors
 
 
 def map_tensors(mapped: memoryview, tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
-    """The arrays in a memory map, which are read-only if the map is; no byte of them is touched."""
+    """Return the arrays in a memory map without reading them; they are read-only if the map is."""
     return {name: np.ndarray(t.shape, t.dtype, buffer=mapped, offset=t.begin) for name, t in tensors.items()}
 
 
 def not_finite(tensors: Mapping[str, Tensor], start: int, block: memoryview) -> str | None:
-    """The name of an array of which this block, read at ``start`` of the file, holds a number that is not finite."""
+    """Return the name of an array with a number that is not finite in this block, read at offset ``start``."""
     for name, tensor in tensors.items():
         begin, end = max(tensor.begin, start), min(tensor.end, start + len(block))
         if begin < end and not _is_finite(np.frombuffer(block[begin - start : end - start], tensor.dtype)):
@@ -128,7 +126,7 @@ def _tensor(start: int, dtype: str, shape: list[int], data_offsets: list[int]) -
 
 
 def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The items in C order, little-endian, a block at a time."""
+    """Yield the items in C order, little-endian, in blocks."""
     flat = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C").reshape(-1)
     step = BLOCK_BYTES // flat.itemsize
     for start in range(0, len(flat), step):

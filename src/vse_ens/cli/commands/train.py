@@ -54,11 +54,11 @@ def train(
     While it runs, MODEL.checkpoint beside the model holds its state; Ctrl-C stops after the round and keeps the model.
     """
     from vse_ens.annotator import Annotator
-    from vse_ens.model.store import check_place
+    from vse_ens.model.store import check_target
 
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # a wrong setting or place is told before the work
-    check_place(out)
+    check_target(out)
     checkpoint = out.with_name(out.name + ".checkpoint")
     data: Annotations | Partition
     if is_folder(pairs):

@@ -38,9 +38,9 @@ def update(
     This takes a fraction of training, and what the model suggested before stays close. It can only add: pairs that were
     rejected are taken out by vse train --feedback.
     """
-    from vse_ens.model.store import check_place
+    from vse_ens.model.store import check_target
 
-    check_place(out)
+    check_target(out)
     found = [_read(path, reading, screen) for path in more]
     joined = reduce(lambda one, other: one.joined(other), (one.pairs for one in found))
     rejected = sum(one.rejected for one in found)

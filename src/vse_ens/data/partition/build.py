@@ -26,7 +26,7 @@ from vse_ens.data.partition.parts import PartFiles, shard_images
 from vse_ens.data.partition.store import MANIFEST, Counts, Partition, shard_file
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.storage.atomic import replace_dir_whole
+from vse_ens.storage.atomic import replace_dir
 
 BUCKET_PAIRS = 2_000_000
 """A bucket has about so many pairs: some 200 MB while it is sorted."""
@@ -51,7 +51,7 @@ def partition(
         made = Partition.open(folder)
         if made.made_from == parts.fingerprint and made.counts.shards == shards:
             return made
-    with replace_dir_whole(folder) as draft:
+    with replace_dir(folder) as draft:
         made = _Sorting(parts, draft, shards, bucket_pairs, progress).run()
     return Partition(folder, made.counts, made.digest, made.made_from)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.partition.store import MANIFEST, Partition, shard_file
 from vse_ens.data.splits import HeldOut
-from vse_ens.storage.atomic import replace_dir_whole
+from vse_ens.storage.atomic import replace_dir
 
 # Pairs, or images, that are copied at a time.
 _BLOCK = 1 << 20
@@ -28,7 +28,7 @@ def without_pairs(whole: Partition, left_out: HeldOut, folder: Path) -> Partitio
     counts = replace(whole.counts, pairs=whole.counts.pairs - len(left_out.places))
     if (folder / MANIFEST).exists() and Partition.open(folder).digest == digest:
         return Partition.open(folder)
-    with replace_dir_whole(folder) as draft:
+    with replace_dir(folder) as draft:
         _link_ids(whole, draft)
         _copy_pairs(whole, left_out, draft)
         for shard in range(counts.shards):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.evaluate.rankings import GROUPS, boundaries, group_of
+from vse_ens.evaluate.rankings import GROUPS, group_of, group_thresholds
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ from vse_ens.evaluate.rankings import GROUPS, boundaries, group_of
 )
 def test_each_group_has_about_a_third_of_the_pairs(images_per_label: list[int], groups: str) -> None:
     counts = np.array(images_per_label)
-    assert [GROUPS[number] for number in group_of(counts, boundaries(counts))] == groups.split()
+    assert [GROUPS[number] for number in group_of(counts, group_thresholds(counts))] == groups.split()
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40))
 def test_the_head_is_the_fewest_labels_that_have_a_third(images_per_label: list[int]) -> None:
     counts = np.array(images_per_label)
-    head, middle = boundaries(counts)
+    head, middle = group_thresholds(counts)
     assert head >= middle >= 1
     if counts.sum():
         for least, thirds in ((head, 1), (middle, 2)):

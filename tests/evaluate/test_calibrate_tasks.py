@@ -9,7 +9,7 @@ from tests.support.random_models import random_case
 from tests.support.saved_models import KINDS, one_held_out
 from vse_ens.data.annotations import Split
 from vse_ens.evaluate import calibrate as calibrate_module
-from vse_ens.evaluate.calibrate import FACTORY, HeldOutScoreTask, calibrate, later_shares, without
+from vse_ens.evaluate.calibrate import FACTORY, HeldOutScoreTask, calibrate, expected_shares, mask_known
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool, Payload, Pool, resolve
@@ -38,21 +38,21 @@ def bytes_of(model: Model, split: Split, features: Any = None, pool: Pool | None
     return {name: array.tobytes() for name, array in calibrate(model, split, features, pool).arrays().items()}
 
 
-def test_later_shares_are_means_over_what_may_be_held_out() -> None:
+def test_expected_shares_are_means_over_what_may_be_held_out() -> None:
     shares = np.array([[0.5, 0.3, 0.2, 0.0]], "f4")
     expected = [
         sum(shares[0, x] / (1 - shares[0, a]) * shares[0, a] / (1 - shares[0, x]) for x in range(4) if x != a)
         for a in range(4)
     ]
-    assert later_shares(shares)[0] == pytest.approx(expected, rel=1e-5)
-    assert later_shares(np.array([[1.0, 0.0], [1.0, 1e-30]], "f4"))[:, 0].tolist() == [1.0, 1.0]
+    assert expected_shares(shares)[0] == pytest.approx(expected, rel=1e-5)
+    assert expected_shares(np.array([[1.0, 0.0], [1.0, 1e-30]], "f4"))[:, 0].tolist() == [1.0, 1.0]
     # Left over is 0.3, in small pieces.
-    assert later_shares(np.array([[0.5, 0.2]], "f4"))[0] == pytest.approx([0.25 + 0.3, 0.25 + 0.075], rel=1e-5)
+    assert expected_shares(np.array([[0.5, 0.2]], "f4"))[0] == pytest.approx([0.25 + 0.3, 0.25 + 0.075], rel=1e-5)
 
 
 def test_known_labels_are_taken_out() -> None:
     rows = Csr(np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32))
-    found = without(np.ones((3, 3), np.float32), rows)
+    found = mask_known(np.ones((3, 3), np.float32), rows)
     assert np.isneginf(found).tolist() == [[True, False, True], [False] * 3, [False, True, False]]
 
 
@@ -90,5 +90,5 @@ def test_features_stay_with_whoever_calibrates() -> None:
         assert bytes_of(mapped, split, features, Frozen(team)) == expected
 
 
-def test_the_bench_has_a_name() -> None:
+def test_the_task_has_a_dotted_name() -> None:
     assert resolve(FACTORY) is HeldOutScoreTask
