@@ -1,59 +1,78 @@
-# Everything a stranger needs: `make demo`, `make test`. Each target sets up .venv first, once.
+# `make demo` and `make test` need Python 3.11 or newer, pip and make. The first call of a target sets up .venv.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+# What .venv has installed: the package alone, the tools of the documentation, or all that tests and checks need.
+READY_BASE := $(VENV)/.ready-base
 READY_DOCS := $(VENV)/.ready-docs
+READY_DEV  := $(VENV)/.ready
+
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+# Files start in the order of tests/conftest.py, the longest first.
+PYTEST  = $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs kernels bench format clean
+.PHONY: help demo test test-fast check docs kernels bench format clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml constraints.txt
-	@echo "== setting up $(VENV) (once; takes a minute)"
+$(BIN)/python:
+	@echo "== making $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "vse-ens needs Python 3.11 or newer; call: make PYTHON=python3.11 ...")'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+
+$(READY_BASE): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing vse-ens (once)"
+	@$(INSTALL) .
 	@touch $@
 
-demo: $(READY) ## run the main job on the built-in data set
+$(READY_DOCS): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing the documentation tools (once)"
+	@$(INSTALL) ".[docs]"
+	@touch $@ $(READY_BASE)
+
+$(READY_DEV): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing the development tools (once; takes a minute)"
+	@$(INSTALL) ".[dev]"
+	@touch $@ $(READY_BASE) $(READY_DOCS)
+
+demo: $(READY_BASE) ## train on the built-in data set and show suggestions
 	@echo "== vse demo"
 	@$(BIN)/vse demo
 
-test: $(READY) ## all tests
+test: $(READY_DEV) ## all tests
 	@echo "== pytest"
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(PYTEST)
 
-check: $(READY) ## lint, formatting, types, architecture
+test-fast: $(READY_DEV) ## the tests without a browser, a cluster or the documentation, and without the slow ones
+	@echo "== pytest, fast tests"
+	@$(PYTEST) -m "not browser and not cluster and not docs and not slow"
+
+check: $(READY_DEV) ## lint, formatting, types, architecture
 	@echo "== ruff check";  $(BIN)/ruff check .
 	@echo "== ruff format"; $(BIN)/ruff format --check .
 	@echo "== mypy --strict"; $(BIN)/mypy
 	@echo "== architecture"; $(BIN)/pytest tests/test_architecture.py
-
-$(READY_DOCS): pyproject.toml constraints.txt | $(READY)
-	@echo "== setting up the documentation tools (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[docs]"
-	@touch $@
 
 docs: $(READY_DOCS) ## the documentation site, in build/docs
 	@echo "== sphinx"
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-kernels: $(READY) ## the tests of kernels once more: as plain Python, and with bounds checks
+kernels: $(READY_DEV) ## the tests of the kernels without the compiler, and with bounds checks
 	@echo "== kernels without the compiler"
-	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts -W ignore::RuntimeWarning
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/contracts -W ignore::RuntimeWarning
 	@echo "== kernels with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds-checked $(BIN)/pytest -n 2 --dist loadfile tests/kernels tests/contracts tests/train/engines/test_base.py
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds-checked $(PYTEST) tests/kernels tests/contracts tests/train/engines/test_base.py
 
-bench: $(READY) ## every claim about speed, memory and accuracy; results go to benchmarks/results
+bench: $(READY_DEV) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"
 	@$(BIN)/python -m benchmarks
 
-format: $(READY) ## let ruff rewrite what it can
+format: $(READY_DEV) ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-clean: ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## remove the environment, caches and built documentation
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -82,8 +82,8 @@ def test_a_task_has_the_images_of_a_block_and_its_answer_their_ranks(tmp_path: P
     place, _ = model._saved
     assert resolve(FACTORY) is RankTask
     with Workers(1) as workers:
-        bench = RankTask({"place": list(place), "top": 3}, workers)
-        answer = bench({"images": np.array([5, 2]), "indptr": np.array([0, 1, 1]), "labels": np.array([-1], np.int32)})
+        rank = RankTask({"model": list(place), "top": 3}, workers)
+        answer = rank({"images": np.array([5, 2]), "indptr": np.array([0, 1, 1]), "labels": np.array([-1], np.int32)})
     assert {name: array.shape for name, array in answer.items()} == {"above": (1,), "tied": (1,), "top": (2, 3)}
     assert answer["top"][0].tolist() == [
         model.known_.labels.number(one.label) for one in model.annotate(model.known_.images.id(5), top=3)

@@ -72,7 +72,7 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"text.parquet cannot be read as Parquet"):
         Rankings.load(tmp_path / "text.parquet")
     pl.DataFrame({"image": ["a"], "label": ["sea"]}).write_parquet(tmp_path / "pairs.parquet")
-    with pytest.raises(DataError, match=r"pairs.parquet does not hold rankings"):
+    with pytest.raises(DataError, match=r"pairs.parquet has no rankings"):
         Rankings.load(tmp_path / "pairs.parquet")
 
 

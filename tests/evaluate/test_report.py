@@ -35,10 +35,10 @@ def test_what_the_model_does_not_know_is_counted() -> None:
     assert (report.images, report.pairs, report.labels) == (5, 6, 4)
     assert (report.unknown_images, report.unknown_labels) == (1, 1)
     assert report.notes() == [
-        "1 of 5 images are not known to the model: they count as misses",
-        "1 of 6 held-out labels are not known to the model: they count as misses",
+        "1 of 5 images are unknown to the model and count as misses",
+        "1 of 6 held-out labels are unknown to the model and count as misses",
     ]
-    assert "1 of 5 images are not known" in str(report)
+    assert "1 of 5 images are unknown" in str(report)
 
 
 def test_groups_are_metrics_of_the_pairs_with_such_labels() -> None:
@@ -72,7 +72,7 @@ def test_it_is_a_mapping_and_json() -> None:
 
 def test_it_prints_as_a_table() -> None:
     lines = str(summarise(PROBLEM.rank(), tops=(10,))).splitlines()
-    assert lines[0] == "5 images, 6 held-out labels, ranked among 4"
+    assert lines[0] == "5 images, 6 held-out labels, ranked among 4 labels"
     assert lines[4].split() == ["metric", "value", "95", "%", "interval"]
     rows = {line.split()[0]: line.split()[1:] for line in lines[5:] if line}
     assert rows["hit@10"][0] == "0.6000"

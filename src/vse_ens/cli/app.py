@@ -1,6 +1,6 @@
-"""The command ``vse``: its commands are the files beside this one.
+"""The command ``vse`` and its tree of commands.
 
-Nothing here or in a command's file may import polars, pyarrow or numba at the top: ``vse --help`` must be quick.
+Neither this module nor a command may import polars, pyarrow or numba at module level: ``vse --help`` must be quick.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from vse_ens.cli import errors
 from vse_ens.cli.commands.annotate import annotate
 from vse_ens.cli.commands.audit import audit
 from vse_ens.cli.commands.compare import compare
-from vse_ens.cli.commands.data import iaprtc12, nuswide, openimages, scenes
+from vse_ens.cli.commands.data.iaprtc12 import iaprtc12
+from vse_ens.cli.commands.data.nuswide import nuswide
+from vse_ens.cli.commands.data.openimages import openimages
+from vse_ens.cli.commands.data.scenes import scenes
 from vse_ens.cli.commands.demo import demo
 from vse_ens.cli.commands.doctor import doctor
 from vse_ens.cli.commands.evaluate import evaluate
@@ -33,7 +36,7 @@ from vse_ens.cli.commands.split import split
 from vse_ens.cli.commands.train import train
 from vse_ens.cli.commands.update import update
 from vse_ens.cli.errors import CliState, Debug
-from vse_ens.cli.options import add
+from vse_ens.cli.options import add_command
 
 app = typer.Typer(
     name="vse",
@@ -44,8 +47,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"vse-ens {__version__}")
         raise typer.Exit
 
@@ -53,54 +56,54 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def vse(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Learn which labels belong to which image from nothing but (image, label) pairs."""
+    """Learn which labels belong to which image from (image, label) pairs alone."""
 
 
-add(app, demo, example="vse demo")
-add(app, info, example="vse info pairs.csv")
-add(app, split, example="vse split pairs.csv --out split --seed 0")
-add(app, train, example="vse train split/train.parquet --out model")
-add(app, evaluate, example="vse evaluate model split/test.parquet")
-add(app, annotate, example="vse annotate model img_0000001 img_0000002")
-add(app, search, example="vse search model beach --without person")
-add(app, similar, example="vse similar model beach")
-add(app, explain, example="vse explain model img_0000001 sand")
-add(app, audit, example="vse audit model --out audit.csv --page audit.html")
-add(app, export, example="vse export model --out labels.parquet")
-add(app, serve, example="vse serve model")
-add(app, feedback, example="vse feedback model.feedback.sqlite --out accepted.csv")
-add(app, update, example="vse update model model.feedback.sqlite --out model-2")
-add(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
-add(app, reproduce, example="vse reproduce --quick --out reproduction")
-add(app, doctor, example="vse doctor")
+add_command(app, demo, example="vse demo")
+add_command(app, info, example="vse info pairs.csv")
+add_command(app, split, example="vse split pairs.csv --out split --seed 0")
+add_command(app, train, example="vse train split/train.parquet --out model")
+add_command(app, evaluate, example="vse evaluate model split/test.parquet")
+add_command(app, annotate, example="vse annotate model img_0000001 img_0000002")
+add_command(app, search, example="vse search model beach --without person")
+add_command(app, similar, example="vse similar model beach")
+add_command(app, explain, example="vse explain model img_0000001 sand")
+add_command(app, audit, example="vse audit model --out audit.csv --page audit.html")
+add_command(app, export, example="vse export model --out labels.parquet")
+add_command(app, serve, example="vse serve model")
+add_command(app, feedback, example="vse feedback model.feedback.sqlite --out accepted.csv")
+add_command(app, update, example="vse update model model.feedback.sqlite --out model-2")
+add_command(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
+add_command(app, reproduce, example="vse reproduce --quick --out reproduction")
+add_command(app, doctor, example="vse doctor")
 
 data = typer.Typer(
-    help="Make a data set, or read a published one.",
+    help="Generate a data set or convert a published one.",
     epilog="\b\nExample:\n  $ vse data scenes --images 2000 --out pairs.csv",
     no_args_is_help=True,
 )
-add(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
-add(data, openimages, example="vse data openimages openimages --out openimages.parquet")
-add(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet")
-add(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out iaprtc12.parquet")
+add_command(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
+add_command(data, openimages, example="vse data openimages openimages --out openimages.parquet")
+add_command(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet")
+add_command(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out iaprtc12.parquet")
 app.add_typer(data, name="data")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run ``vse`` on the arguments of the process, and leave it with the exit code."""
+    """Run ``vse`` and exit the process with its exit code; ``arguments`` default to those of the process."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Ids are any unicode, whatever the terminal's locale says.
+            # IDs may be any Unicode text, whatever the locale.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    session = CliState()
-    tree = typer.main.get_command(app)
+    state = CliState()
+    command = typer.main.get_command(app)
     sys.exit(
         errors.run(
-            lambda: tree.main(args=arguments, prog_name="vse", standalone_mode=False, obj=session),
-            session,
+            lambda: command.main(args=arguments, prog_name="vse", standalone_mode=False, obj=state),
+            state,
         )
     )

@@ -1,4 +1,4 @@
-"""What this machine offers: each check looks at one thing and says what it found."""
+"""The checks of ``vse doctor``, each of one topic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ State = Literal["ok", "absent", "warning", "broken"]
 
 
 class Finding(NamedTuple):
-    """What a check found; ``absent`` is fine, ``warning`` costs speed, ``broken`` means vse cannot work."""
+    """Result of a check: ``absent`` is harmless, ``warning`` may cost speed, ``broken`` prevents vse from working."""
 
     topic: str
     state: State
@@ -30,17 +30,16 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-class OptionalPart(NamedTuple):
-    """A package that vse can do without."""
+class OptionalPackage(NamedTuple):
+    """A package that adds a feature."""
 
     package: str
     use: str
 
 
-# A new optional part needs one line here.
-OPTIONAL_PARTS = (
-    OptionalPart("pandas", "to read pandas frames"),
-    OptionalPart("implicit", "for the baseline als"),
+OPTIONAL_PACKAGES = (
+    OptionalPackage("pandas", "to read pandas frames"),
+    OptionalPackage("implicit", "for the baseline als"),
 )
 
 THREAD_VARIABLES = (
@@ -51,16 +50,16 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
 )
 
-_LEAST_FREE = 1 << 30
+_MIN_FREE_BYTES = 1 << 30
 
 
-def examine() -> list[Finding]:
-    """Look at everything, in the order a person reads it."""
+def run_checks() -> list[Finding]:
+    """Run all checks, in the order of display."""
     return [
         Finding("vse-ens", "ok", f"{__version__} in {Path(__file__).parents[1]}"),
         _python(),
         *(_required(package) for package in required_packages()),
-        *(_optional(part) for part in OPTIONAL_PARTS),
+        *(_optional(part) for part in OPTIONAL_PACKAGES),
         _cores(),
         _threads(),
         _kernel_cache(),
@@ -71,7 +70,7 @@ def examine() -> list[Finding]:
 
 
 def required_packages() -> Iterator[str]:
-    """The packages vse-ens was installed with, as its own metadata lists them."""
+    """Yield the required packages listed in the metadata of vse-ens."""
     for requirement in importlib.metadata.requires("vse-ens") or ():
         name, _, marker = requirement.partition(";")
         if "extra" not in marker:
@@ -84,16 +83,16 @@ def _python() -> Finding:
 
 def _required(package: str) -> Finding:
     try:
-        # Not only whether it is there: a wheel for another machine fails here.
+        # Import it: a wheel for another platform is present but fails here.
         importlib.import_module(package)
-    except Exception as error:  # noqa: BLE001  # whatever it raises, it does not work
+    except Exception as error:  # noqa: BLE001  # any error means that it does not work
         return Finding(
             package, "broken", f"{type(error).__name__}: {error}", f"pip install --force-reinstall {package}"
         )
     return Finding(package, "ok", importlib.metadata.version(package))
 
 
-def _optional(part: OptionalPart) -> Finding:
+def _optional(part: OptionalPackage) -> Finding:
     if importlib.util.find_spec(part.package) is None:
         return Finding(part.package, "absent", f"optional, {part.use}", f"pip install {part.package}")
     return Finding(part.package, "ok", f"{importlib.metadata.version(part.package)} (optional, {part.use})")
@@ -101,7 +100,7 @@ def _optional(part: OptionalPart) -> Finding:
 
 def _cores() -> Finding:
     present = os.cpu_count() or 1
-    # Not on every system: there all cores are ours.
+    # Some systems have no affinity; there all cores are usable.
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
     found = f"{usable} usable of {present}"
     limit = cpu_limit()
@@ -113,7 +112,7 @@ def _cores() -> Finding:
 
 
 def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """How many cores the container may keep busy, where one is set (cgroup 2, then 1)."""
+    """Return the CPU limit of the container in cores, if any (cgroup v2, then v1)."""
     try:
         quota, period = (cgroup / "cpu.max").read_text().split()
     except (OSError, ValueError):
@@ -126,28 +125,28 @@ def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> float | None:
 
 
 def _threads() -> Finding:
-    set_here = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    return Finding("threads", "ok", ", ".join(set_here) or "no variable limits them")
+    variables = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
+    return Finding("threads", "ok", ", ".join(variables) or "no variable sets a limit")
 
 
 def _kernel_cache() -> Finding:
-    """Numba keeps compiled kernels beside their source, or where a variable says, or in the user's cache folder."""
-    told = os.environ.get("NUMBA_CACHE_DIR")
+    """Check the folders for compiled kernels: NUMBA_CACHE_DIR, or beside the sources, or the user's cache folder."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
     beside = Path(__file__).parents[1] / "kernels" / "__pycache__"
-    places = [Path(told)] if told else [beside, Path.home() / ".cache" / "numba"]
-    for place in places:
-        if writable(place):
-            return Finding("kernel cache", "ok", f"{place} can be written")
+    folders = [Path(given)] if given else [beside, Path.home() / ".cache" / "numba"]
+    for folder in folders:
+        if writable(folder):
+            return Finding("kernel cache", "ok", f"{folder} is writable")
     return Finding(
         "kernel cache",
         "warning",
-        f"{places[0]} cannot be written, so that kernels are compiled anew in every run",
-        "set NUMBA_CACHE_DIR to a folder that can",
+        f"{folders[0]} is not writable, so kernels are compiled in every run",
+        "set NUMBA_CACHE_DIR to a writable folder",
     )
 
 
 def writable(folder: Path) -> bool:
-    """Whether a file can be made in a folder, or in the nearest parent that there is."""
+    """Return whether a file can be created in a folder, or in its nearest existing parent."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:
@@ -160,17 +159,17 @@ def writable(folder: Path) -> bool:
 def _memory() -> Finding:
     free = available_memory()
     if free is None:
-        return Finding("memory", "ok", "not known on this system")
-    return _room("memory", free, "free", "close other programs")
+        return Finding("memory", "ok", "unknown on this system")
+    return _free_space("memory", free, "free", "close other programs")
 
 
 def _disk() -> Finding:
-    return _room("disk", shutil.disk_usage(Path.cwd()).free, f"free in {Path.cwd()}", "make room")
+    return _free_space("disk", shutil.disk_usage(Path.cwd()).free, f"free in {Path.cwd()}", "free some space")
 
 
-def _room(topic: str, free: int, where: str, advice: str) -> Finding:
-    found = f"{free / (1 << 30):,.1f} GiB {where}"
-    return Finding(topic, "ok", found) if free >= _LEAST_FREE else Finding(topic, "warning", found, advice)
+def _free_space(topic: str, free: int, suffix: str, advice: str) -> Finding:
+    found = f"{free / (1 << 30):,.1f} GiB {suffix}"
+    return Finding(topic, "ok", found) if free >= _MIN_FREE_BYTES else Finding(topic, "warning", found, advice)
 
 
 def _terminal() -> Finding:

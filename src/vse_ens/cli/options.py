@@ -1,17 +1,11 @@
-"""How a function becomes a command, and how commands share options.
+"""Arguments and option groups that commands share.
 
-An option group is a dataclass whose fields are typer options. A command that names one as a parameter gets all its
-options on the command line and the filled-in dataclass in its hand:
+An option group is a dataclass whose fields are typer options. A command that has one as a parameter gets all its
+options on the command line and receives the filled dataclass:
 
-    def info(file: PairsFile, reading: Reading, screen: Screen) -> None: ...
+    def info(file: PairsFile, reading: ReadOptions, console: Console) -> None: ...
 
-    add(app, info, example="vse info pairs.csv")
-
-How pairs are read: the options of every command that reads some.
-
-How a model is trained: the options of every command that trains one.
-
-What commands that ask a trained model share: the model, and lists of labels as they are typed.
+    add_command(app, info, example="vse info pairs.csv")
 """
 
 from __future__ import annotations
@@ -32,62 +26,60 @@ from vse_ens.cli.console import Console
 from vse_ens.config import LOSSES, METRICS, PRESETS, SAMPLERS, TOWERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from vse_ens.annotator import Annotator
-    from vse_ens.curate.explain import Reason
     from vse_ens.data.annotations import Annotations
     from vse_ens.data.partition.parts import PartFiles
 
+Command = Callable[..., None]
 
-Function = Callable[..., None]
+PAIRS_HELP = "A file of (image, label) pairs: csv, tsv, txt, jsonl or parquet, optionally gzipped."
+
+PairsFile = Annotated[Path, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)]
+ModelDir = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")]
+LabelsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,C",
+        show_default=False,
+        help="Comma-separated labels of a new image, instead of an image of the model.",
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Number of worker threads.")
+]
 
 
-@dataclass
-class ClusterOptions:
-    """The option group of commands whose work a cluster can do."""
-
-    cluster: Annotated[
-        Literal["ray"] | None,
-        typer.Option(metavar="ray", show_default=False, help="Work on a Ray cluster: docs/scale.md."),
-    ] = None
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", show_default=False, help="Of the cluster; else one starts on this machine."),
-    ] = None
-
-
-def add(app: typer.Typer, function: Function, *, example: str) -> None:
-    """Make a function a command of ``app``, under its own name, with help that ends with ``example``."""
+def add_command(app: typer.Typer, function: Command, *, example: str) -> None:
+    """Register a function as a command under its own name, with help that ends with ``example``."""
     app.command(epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
 
 
-def expand_options(function: Function) -> Function:
-    """The same function as typer should see it: every option group replaced by the options it holds."""
+def expand_options(function: Command) -> Command:
+    """Return the function with every option group in its signature replaced by the group's options."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, type[Any]] = {}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if is_dataclass(group := hints[name]) and isinstance(group, type):
             groups[name] = group
-            parameters += _parameters_of(group)
+            parameters += _group_parameters(group)
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
 
     @functools.wraps(function)
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         filled = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        function(**given, **filled)
+        function(**values, **filled)
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
-def _parameters_of(group: type[Any]) -> list[inspect.Parameter]:
+def _group_parameters(group: type[Any]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(
@@ -97,46 +89,45 @@ def _parameters_of(group: type[Any]) -> list[inspect.Parameter]:
     ]
 
 
-PairsFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PAIRS",
-        show_default=False,
-        help="A file of (image, label) pairs: csv, tsv, txt, jsonl or parquet, also gzipped.",
-    ),
-]
-
-
-def _option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:
+def _read_option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, **{"show_default": False, **more})
 
 
 @dataclass
-class Reading:
-    """The option group of commands that read pairs."""
+class ReadOptions:
+    """Options of commands that read pairs."""
 
-    image_column: Annotated[str | None, _option("NAME", "The column of image ids: its name, or its number from 0.")] = (
+    image_column: Annotated[
+        str | None, _read_option("NAME", "Column of image IDs: its name, or its number from 0.")
+    ] = None
+    label_column: Annotated[str | None, _read_option("NAME", "Column of labels: its name, or its number from 0.")] = (
         None
     )
-    label_column: Annotated[str | None, _option("NAME", "The column of labels, likewise.")] = None
     header: Annotated[
-        bool | None, _option(None, "Whether line 1 names the columns; guessed if not said.", "--header/--no-header")
+        bool | None,
+        _read_option(None, "Whether line 1 has column names; detected by default.", "--header/--no-header"),
     ] = None
-    separator: Annotated[str | None, _option("CHAR", "What stands between columns; found if not said.")] = None
-    quote: Annotated[str, _option("CHAR", "What a column with a separator in it is put in; '' if nothing is.")] = '"'
+    separator: Annotated[str | None, _read_option("CHAR", "Column separator; detected by default.")] = None
+    quote: Annotated[str, _read_option("CHAR", "Quote character; '' disables quoting.")] = '"'
     layout: Annotated[
-        Literal["long", "wide"] | None, _option("NAME", "long: a pair a row. wide: an image and its labels a row.")
+        Literal["long", "wide"] | None,
+        _read_option("NAME", "long: one pair per row. wide: one image with its labels per row."),
     ] = None
-    label_separator: Annotated[str | None, _option("TEXT", "What stands between the labels of a row.")] = None
+    label_separator: Annotated[str | None, _read_option("TEXT", "Separator between the labels of a row.")] = None
     format: Annotated[
-        Literal["csv", "tsv", "txt", "jsonl", "parquet"] | None, _option("NAME", "What the file is; else its suffix.")
+        Literal["csv", "tsv", "txt", "jsonl", "parquet"] | None,
+        _read_option("NAME", "File format; taken from the suffix by default."),
     ] = None
-    min_images_per_label: Annotated[int, _option("N", "Drop labels with fewer images.", min=1, show_default=True)] = 1
-    min_labels_per_image: Annotated[int, _option("N", "Drop images with fewer labels.", min=1, show_default=True)] = 1
+    min_images_per_label: Annotated[
+        int, _read_option("N", "Drop labels with fewer images.", min=1, show_default=True)
+    ] = 1
+    min_labels_per_image: Annotated[
+        int, _read_option("N", "Drop images with fewer labels.", min=1, show_default=True)
+    ] = 1
 
-    def read(self, path: Path, screen: Console) -> Annotations:
-        """Read a file of pairs; what a user should know about it is told in the notes of the result."""
-        with screen.busy(f"reading {path}"):
+    def read(self, path: Path, console: Console) -> Annotations:
+        """Read a file of pairs. The result carries notes for the user, such as merged duplicates."""
+        with console.status(f"reading {path}"):
             from vse_ens.data.io.read import read
 
             return read(
@@ -154,24 +145,24 @@ class Reading:
             )
 
     def parts(self, path: Path) -> PartFiles:
-        """The Parquet parts of a folder."""
+        """Return the Parquet files of a folder."""
         from vse_ens.data.partition.parts import PartFiles
 
         return PartFiles.find(_address(path), _column(self.image_column), _column(self.label_column))
 
 
 def is_folder(path: Path) -> bool:
-    """Whether it is a folder, here or in a store such as s3://bucket/pairs."""
+    """Return whether a path is a local folder or an address such as s3://bucket/pairs."""
     return path.is_dir() or "://" in _address(path)
 
 
 def _address(path: Path) -> str:
-    """A path as it was typed: of an address it has swallowed a slash."""
+    """Return a path as it was typed; ``Path`` drops one slash of ``s3://``."""
     return re.sub(r"^([a-z][a-z0-9+]+):/(?!/)", r"\1://", str(path))
 
 
 def _column(text: str | None) -> str | int | None:
-    """Files without a header have columns without names: there a number is a place."""
+    """Return a column number if the text is one, since files without a header have no column names."""
     return int(text) if text is not None and text.isdecimal() else text
 
 
@@ -179,43 +170,41 @@ _PANEL = "Training"
 
 
 def _setting_option(help_text: str, metavar: str = "X", *names: str) -> Any:
-    """A setting that is the preset's where it is not given."""
+    """Return an option for a setting that comes from the preset by default."""
     return typer.Option(*names, metavar=metavar, rich_help_panel=_PANEL, show_default=False, help=help_text)
 
 
 @dataclass
-class Training:
-    """The option group of commands that train."""
+class TrainOptions:
+    """Options of commands that train."""
 
     preset: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=_PANEL, help=f"The model: {', '.join(PRESETS)}.")
+        str, typer.Option(metavar="NAME", rich_help_panel=_PANEL, help=f"Model preset: {', '.join(PRESETS)}.")
     ] = "context"
-    sampler: Annotated[str | None, _setting_option(f"Where negatives come from: {', '.join(SAMPLERS)}.", "NAME")] = None
-    loss: Annotated[str | None, _setting_option(f"What a wrong order costs: {', '.join(LOSSES)}.", "NAME")] = None
-    tower: Annotated[str | None, _setting_option(f"How an image becomes a vector: {', '.join(TOWERS)}.", "NAME")] = None
-    dimensions: Annotated[int | None, _setting_option("The length of a vector.", "K")] = None
-    epochs: Annotated[int | None, _setting_option("How often every pair is visited.", "N")] = None
+    sampler: Annotated[str | None, _setting_option(f"Negative sampler: {', '.join(SAMPLERS)}.", "NAME")] = None
+    loss: Annotated[str | None, _setting_option(f"Ranking loss: {', '.join(LOSSES)}.", "NAME")] = None
+    tower: Annotated[str | None, _setting_option(f"Source of image vectors: {', '.join(TOWERS)}.", "NAME")] = None
+    dimensions: Annotated[int | None, _setting_option("Length of a vector.", "K")] = None
+    epochs: Annotated[int | None, _setting_option("Number of passes over the pairs.", "N")] = None
     rank_scale: Annotated[
         float | None,
-        _setting_option("How deep vse-ens and naive draw ranks, as a share of the label count.", "X", "--lambda"),
+        _setting_option("Scale of sampled ranks relative to the label count (vse-ens, naive).", "X", "--lambda"),
     ] = None
-    learning_rate: Annotated[float | None, _setting_option("The size of a step.")] = None
-    learning_rate_decay: Annotated[float | None, _setting_option("Multiplies the learning rate after every epoch.")] = (
+    learning_rate: Annotated[float | None, _setting_option("Learning rate.")] = None
+    learning_rate_decay: Annotated[float | None, _setting_option("Factor on the learning rate after every epoch.")] = (
         None
     )
-    regularization: Annotated[float | None, _setting_option("L2 on the vectors.")] = None
-    negatives: Annotated[int | None, _setting_option("Negatives against one positive (softmax).", "M")] = None
+    regularization: Annotated[float | None, _setting_option("L2 regularization of the vectors.")] = None
+    negatives: Annotated[int | None, _setting_option("Negatives per positive (softmax).", "M")] = None
     validate: Annotated[
         bool | None,
-        _setting_option(
-            "Hold out one label of some images, and keep the epoch that is best on them.", "", "--validate"
-        ),
+        _setting_option("Hold out one label of some images and keep the best epoch on them.", "", "--validate"),
     ] = None
-    metric: Annotated[str | None, _setting_option(f"What is best: {', '.join(METRICS)}.", "NAME")] = None
+    metric: Annotated[str | None, _setting_option(f"Validation metric: {', '.join(METRICS)}.", "NAME")] = None
     patience: Annotated[int | None, _setting_option("Epochs without improvement before training stops.", "N")] = None
     shards: Annotated[
         int | None,
-        _setting_option("Parts of the images that train apart, for a cluster; another number, another model.", "N"),
+        _setting_option("Parts of the images trained separately, for a cluster; changes the model.", "N"),
     ] = None
     more: Annotated[
         list[str] | None,
@@ -227,24 +216,25 @@ class Training:
             help="Any other setting of docs/training.md, such as margin=0.5; may be repeated.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(metavar="N", rich_help_panel=_PANEL, help="Another seed, another model.")] = 0
+    seed: Annotated[int, typer.Option(metavar="N", rich_help_panel=_PANEL, help="Random seed; part of the model.")] = 0
     workers: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             rich_help_panel=_PANEL,
             show_default="all cores",
-            help="Threads; the model is the same bytes on any number.",
+            help="Number of worker threads; does not change the model.",
         ),
     ] = None
 
     def settings(self) -> dict[str, Any]:
-        """What was given, by the names of `vse_ens.config.Config`."""
-        own = {name: value for name, value in vars(self).items() if name not in ("preset", "more", "seed", "workers")}
-        return {name: value for name, value in own.items() if value is not None} | dict(map(_setting, self.more or []))
+        """Return the settings given, by the field names of `vse_ens.config.Config`."""
+        fixed = {name: value for name, value in vars(self).items() if name not in ("preset", "more", "seed", "workers")}
+        given = {name: value for name, value in fixed.items() if value is not None}
+        return given | dict(map(_parse_setting, self.more or []))
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _parse_setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE, such as margin=0.5", param_hint="'--set'")
@@ -254,68 +244,45 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,C",
-        show_default=False,
-        help="In place of an image of the model: the labels of any other image, with commas.",
-    ),
-]
+@dataclass
+class ClusterOptions:
+    """Options of commands that can run on a cluster."""
+
+    cluster: Annotated[
+        Literal["ray"] | None,
+        typer.Option(metavar="ray", show_default=False, help="Run on a Ray cluster; see docs/scale.md."),
+    ] = None
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", show_default=False, help="Cluster address; by default one starts on this machine."
+        ),
+    ] = None
 
 
-def load(model: Path, screen: Console) -> Annotator:
-    """The trained model in a directory."""
-    with screen.busy(f"loading {model}"):
+def load_model(path: Path, console: Console) -> Annotator:
+    """Load the model in a directory."""
+    with console.status(f"loading {path}"):
         from vse_ens.annotator import Annotator
 
-        return Annotator.load(model)
+        return Annotator.load(path)
 
 
-def listed(text: str) -> list[str]:
-    """Labels with commas between them; one that holds a comma stands in double quotes."""
+def parse_labels(text: str) -> list[str]:
+    """Split comma-separated labels; a label that contains a comma is in double quotes."""
     rows = csv.reader(text.splitlines(), skipinitialspace=True)
-    return [label for row in rows for one in row if (label := one.strip())]
+    return [label for row in rows for cell in row if (label := cell.strip())]
 
 
-def listed_or_read(text: str | None) -> list[str] | None:
-    """Labels with commas between them, or those in the file of that name, one a line."""
+def parse_or_read_labels(text: str | None) -> list[str] | None:
+    """Split comma-separated labels, or read them from the file of that name, one per line."""
     if text is None:
         return None
     path = Path(text)
     if not path.is_file():
-        return listed(text)
+        return parse_labels(text)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{path} is not UTF-8 text with one label a line") from error
+        raise typer.BadParameter(f"{path} is not UTF-8 text with one label per line") from error
     return [label for line in lines if (label := line.strip())]
-
-
-def named(reason: Reason) -> str:
-    """A reason in words."""
-    sources = {"image": "the image's own vector", "bias": "the label's own bias"}
-    return " + ".join(reason.labels) or sources[reason.source]
-
-
-def in_words(reasons: Sequence[Reason], most: int = 3) -> str:
-    """The first few reasons, each with its share."""
-    return ", ".join(f"{named(reason)} ({reason.share:+.2f})" for reason in reasons[:most])
-
-
-def as_documents(reasons: Sequence[Reason]) -> list[dict[str, Any]]:
-    """Reasons for JSON."""
-    return [{"labels": list(one.labels), "share": one.share, "source": one.source} for one in reasons]
-
-
-def probability(confidence: float | None) -> str:
-    """A confidence as a table shows it."""
-    return "-" if confidence is None else f"{confidence:.3f}"
-
-
-def some(labels: Sequence[str], *, first: Sequence[str] = (), most: int = 6) -> str:
-    """The labels of an image as a table shows them: a few, some of them in front."""
-    ordered = sorted(labels, key=lambda label: label not in first)
-    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
-    return ", ".join(ordered[:most]) + more

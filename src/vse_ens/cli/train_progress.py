@@ -1,4 +1,4 @@
-"""Training as it goes: one live line in a terminal, a line an epoch in a log."""
+"""Training progress: one live line in a terminal, a line per epoch in a log."""
 
 from __future__ import annotations
 
@@ -6,85 +6,99 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
-from vse_ens.cli.console import duration
+from vse_ens.cli.formatting import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
+    from rich.live import Live
+
     from vse_ens.run.pool import WorkerTiming
     from vse_ens.train.progress import Progress
 
-_LOG_EVERY_SECONDS = 2.0
+_LOG_INTERVAL_SECONDS = 2.0
 
 
 class TrainingProgress:
-    """Called after every round; speaks on standard error."""
+    """Callback of the trainer, called after every round; prints on standard error."""
 
     def __init__(self, console: Console, metric: str) -> None:
         self._console = console
         self._metric = metric
         self._final: bool | None = None
-        self._live = Live(console=console, transient=True, refresh_per_second=8) if console.is_terminal else None
-        self._figures = ""
-        self._logged = float("-inf")
+        self._live: Live | None = None
+        self._validation = ""
+        self._last_logged = float("-inf")
 
     def __enter__(self) -> TrainingProgress:
-        self._began, self._first = time.monotonic(), 0.0
-        if self._live:
+        self._started, self._start_epochs = time.monotonic(), 0.0
+        if self._console.is_terminal:
+            # Imported here to keep `vse --help` quick.
+            from rich.live import Live
+
+            self._live = Live(console=self._console, transient=True, refresh_per_second=8)
             self._live.start()
-            self._live.update(Text("compiling kernels (a few seconds, once) ..."))
+            self._live.update(Text("compiling kernels (once, a few seconds) ..."))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live:
             self._live.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Show where training stands."""
-        done = progress.epoch - 1 + progress.rounds_done / progress.rounds
+        """Show the state after a round."""
+        epochs_done = progress.epoch - 1 + progress.rounds_done / progress.rounds
         now = time.monotonic()
         if self._final != progress.final:
-            # The first round compiled its kernels, and a resumed run starts in the middle: neither tells the pace.
-            self._first, self._began = done, now
-            self._final, self._figures = progress.final, ""
+            # Measure the speed from here: the first round includes compile time, and a resumed run starts in the
+            # middle.
+            self._start_epochs, self._started = epochs_done, now
+            self._final, self._validation = progress.final, ""
         report = progress.report
         if report is not None and report.validation:
-            self._figures = f"  {self._metric} {report.validation[self._metric]:.4f}"
-        elsewhere = [share for share in progress.timings if share.moving or share.waiting]
+            self._validation = f"  {self._metric} {report.validation[self._metric]:.4f}"
+        remote = [timing for timing in progress.timings if timing.moving or timing.waiting]
+        line = self._line(progress, epochs_done, now)
         if self._live:
-            lines = [self.line(progress, done, now), *(_spent(share.name, [share]) for share in elsewhere)]
-            self._live.update(Text("\n".join(lines)))
-        elif report is not None and (now - self._logged >= _LOG_EVERY_SECONDS or report.epoch == progress.epochs):
-            self._logged = now
-            spent = f"  {_spent(f'{len(elsewhere)} workers', elsewhere)}" if elsewhere else ""
-            self._console.print(Text(self.line(progress, done, now) + spent), soft_wrap=True)
+            self._live.update(Text("\n".join([line, *(_timing_text(timing.name, [timing]) for timing in remote)])))
+        elif report is not None and (
+            now - self._last_logged >= _LOG_INTERVAL_SECONDS or report.epoch == progress.epochs
+        ):
+            self._last_logged = now
+            workers = f"  {_timing_text(f'{len(remote)} workers', remote)}" if remote else ""
+            self._console.print(Text(line + workers), soft_wrap=True)
 
-    def line(self, progress: Progress, done: float, now: float) -> str:
-        """Epoch, loss, violations, draws a second, validation metric, time left."""
+    def _line(self, progress: Progress, epochs_done: float, now: float) -> str:
+        """Return epoch, loss, violations, draws per second, validation metric and time left."""
         from vse_ens.train.progress import EpochReport
 
         report = EpochReport.of(progress.epoch, progress.work, 0.0)
-        pace = (done - self._first) / (now - self._began) if now > self._began else 0.0
-        left = f"{duration((progress.epochs - done) / pace)} left" if pace else "? left"
         if progress.final:
-            where = f"epoch {progress.epoch}/{progress.epochs}"
+            speed = (epochs_done - self._start_epochs) / (now - self._started) if now > self._started else 0.0
+            epoch = f"epoch {progress.epoch}/{progress.epochs}"
+            left = f"{duration((progress.epochs - epochs_done) / speed)} left" if speed else "? left"
         else:
-            # How long it takes to see that no epoch is better any more is not known.
-            where, left = f"trial epoch {progress.epoch} of at most {progress.epochs}", "then the final training"
+            # Early stopping decides how many epochs there are, so the time left is unknown.
+            epoch, left = f"validation epoch {progress.epoch} of at most {progress.epochs}", "then final training"
         return (
-            f"{where}  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
-            f"{report.draws_per_second / 1e6:.2f} M draws/s{self._figures}  {left}"
+            f"{epoch}  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
+            f"{report.draws_per_second / 1e6:.2f} M draws/s{self._validation}  {left}"
         )
 
 
-def _spent(who: str, shares: Sequence[WorkerTiming]) -> str:
-    """How workers of a cluster spent a round."""
-    seconds = {kind: sum(getattr(share, kind) for share in shares) for kind in ("computing", "moving", "waiting")}
-    speed = sum(share.amount / share.seconds for share in shares if share.seconds)
-    every = sum(seconds.values()) or 1.0
-    spent = ", ".join(f"{one / every:.0%} {kind}" for kind, one in seconds.items())
-    return f"{who}: {speed / 1e6:.2f} M draws/s, {spent}"
+def _timing_text(name: str, timings: Sequence[WorkerTiming]) -> str:
+    """Return the speed of cluster workers and the shares of their time in a round."""
+    seconds = {
+        "computing": sum(timing.computing for timing in timings),
+        "moving": sum(timing.moving for timing in timings),
+        "waiting": sum(timing.waiting for timing in timings),
+    }
+    speed = sum(timing.total_amount / timing.seconds for timing in timings if timing.seconds)
+    total = sum(seconds.values()) or 1.0
+    shares = ", ".join(f"{spent / total:.0%} {kind}" for kind, spent in seconds.items())
+    return f"{name}: {speed / 1e6:.2f} M draws/s, {shares}"

@@ -1,1 +1,5 @@
-"""Read a model, measure it, change nothing."""
+"""Evaluation of scorers on held-out labels: rankings, metrics with intervals, and calibrated confidences.
+
+rankings = evaluate(scorer, known, held_out)
+report = summarise(rankings)
+"""

@@ -1,4 +1,4 @@
-"""How far a mean over images could be off: 95 % bootstrap intervals."""
+"""95 % bootstrap confidence intervals of means over images."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from vse_ens.streams import Streams
 
 RESAMPLES = 1000
 _LEVEL = 0.95
-_LOTS = 1 << 16
-# Weights held at a time; a resample of many images may need more.
-_MOST_WEIGHTS = 1 << 23
+# Size of the table that maps 16 random bits to a Poisson number.
+_TABLE_SIZE = 1 << 16
+# Maximum number of weights in RAM, except where a single resample has more.
+_MAX_WEIGHTS = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Values of some of the images, a column a metric."""
+    """Metric values of some of the images."""
 
     rows: NDArray[np.int64]
-    """Which of the images."""
+    """Image numbers."""
     values: NDArray[np.float64]
+    """One row per image, one column per metric."""
 
 
 def intervals(
     images: int, samples: Sequence[Sample], streams: Streams, workers: int | None = None
 ) -> list[NDArray[np.float64]]:
-    """For every sample and column the two ends between which 95 % of the resampled means lie.
+    """Return, per sample and column, the lower and upper end of the interval that holds 95 % of resampled means.
 
-    Poisson bootstrap: in each resample every image counts a Poisson(1) number of times, which for more than a few
-    images is the same as drawing as many images as there are, with replacement, and needs no scattered access. All
-    samples are resampled together.
+    Uses the Poisson bootstrap: each resample weights every image by a Poisson(1) number. For more than a few images
+    this equals drawing with replacement, and needs no random access. All samples share the resamples.
     """
     centres = [sample.values.mean(axis=0) for sample in samples]
-    # float32 is exact enough for what is left when the mean is taken off.
+    # float32 is precise enough for deviations from the mean.
     table = np.zeros((images, sum(1 + sample.values.shape[1] for sample in samples)), np.float32)
     columns: list[slice] = []
     for sample, centre in zip(samples, centres, strict=True):
@@ -49,30 +50,30 @@ def intervals(
         table[sample.rows, columns[-1]] = sample.values - centre
 
     sums = np.empty((RESAMPLES, table.shape[1]), np.float32)
-    weights = np.empty((max(1, min(RESAMPLES, _MOST_WEIGHTS // images)), images), np.float32)
-    with Workers(workers) as team:
+    weights = np.empty((max(1, min(RESAMPLES, _MAX_WEIGHTS // images)), images), np.float32)
+    with Workers(workers) as pool:
         for first in range(0, RESAMPLES, len(weights)):
-            some = weights[: RESAMPLES - first]
-            team.run([partial(_draw, streams.child(first + row), weight) for row, weight in enumerate(some)])
-            np.matmul(some, table, out=sums[first : first + len(some)])
+            batch = weights[: RESAMPLES - first]
+            pool.run([partial(_draw, streams.child(first + row), weight) for row, weight in enumerate(batch)])
+            np.matmul(batch, table, out=sums[first : first + len(batch)])
 
     tail = (1.0 - _LEVEL) / 2.0
     result = []
-    for centre, of_sample in zip(centres, columns, strict=True):
-        # A resample without any image, as of one or two they may happen, is the sample itself: no deviation.
-        size = np.maximum(sums[:, of_sample.start - 1, None].astype(np.float64), 1.0)
-        result.append((centre + np.quantile(sums[:, of_sample] / size, (tail, 1.0 - tail), axis=0)).T)
+    for centre, own_columns in zip(centres, columns, strict=True):
+        # A resample of one or two images may be empty; its deviation counts as 0.
+        size = np.maximum(sums[:, own_columns.start - 1, None].astype(np.float64), 1.0)
+        result.append((centre + np.quantile(sums[:, own_columns] / size, (tail, 1.0 - tail), axis=0)).T)
     return result
 
 
 def _draw(streams: Streams, weights: NDArray[np.float32], _worker: int) -> None:
-    """Fill in the weights of one resample: sixteen bits of the stream are a lot."""
+    """Fill in the weights of one resample, from 16 random bits each."""
     words = streams.words(-(-len(weights) // 4)).astype("<u8", copy=False)
     np.take(_poisson_table(), words.view("<u2")[: len(weights)], out=weights, mode="clip")
 
 
 @cache
 def _poisson_table() -> NDArray[np.float32]:
-    """The Poisson(1) number of each of 65,536 equally likely lots."""
-    shares = np.cumsum([math.exp(-1.0) / math.factorial(number) for number in range(12)])
-    return np.searchsorted(shares, (np.arange(_LOTS) + 0.5) / _LOTS).astype(np.float32)
+    """Return the Poisson(1) number of each of 65,536 equally likely values."""
+    cumulated = np.cumsum([math.exp(-1.0) / math.factorial(number) for number in range(12)])
+    return np.searchsorted(cumulated, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Ranking as tasks that any worker of a pool can do: a bench has a model, and a task is a block of images."""
+"""Ranking by the workers of a pool: each opens the model, and a task is a block of images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.evaluate.rank import Block, Ranker, rank_block
+from vse_ens.evaluate.rank import RankBlock, Ranker, rank_block
 from vse_ens.evaluate.scorer import ModelScores
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.ranks import RankResults
@@ -19,35 +19,35 @@ FACTORY = f"{__name__}.RankTask"
 
 
 class RankTask:
-    """Ranks blocks of images by a model directory that it opens."""
+    """Opens a model directory and ranks blocks of images."""
 
     def __init__(self, settings: Payload, workers: Workers) -> None:
-        self._model, self._known, _ = opened(ModelRef(*settings["place"]))
+        self._model, self._known, _ = opened(ModelRef(*settings["model"]))
         self._top = settings["top"]
         self._workers = workers
 
     def __call__(self, task: Payload) -> Payload:
-        """Where the held-out labels of a block stand."""
-        # Kernels are compiled for arrays that may be written to; those of a cluster may not.
+        """Return the `RankResults` of a block."""
+        # Kernels are compiled for writable arrays; those of a cluster are read-only.
         own = {name: np.require(array, requirements="W") for name, array in task.items()}
-        block = Block(own["images"], Csr(own["indptr"], own["labels"]))
+        block = RankBlock(own["images"], Csr(own["indptr"], own["labels"]))
         if "known_indptr" in own:
             known = Csr(own["known_indptr"], own["known_labels"])
             scores = ModelScores.of_labels(self._model, known, self._workers.run)
         else:
             known = Csr(self._known.indptr, self._known.indices)
             scores = ModelScores.of_known(self._model, self._known, self._workers.run)
-        return rank_block(scores, len(self._known.labels), Csr(*known), block, self._top, self._workers)._asdict()
+        return rank_block(scores, len(self._known.labels), known, block, self._top, self._workers)._asdict()
 
 
-def remote_ranker(pool: Pool, place: ModelRef, top: int, known: Annotations | None = None) -> Ranker:
-    """A ranker whose blocks are ranked by the workers of a pool.
+def remote_ranker(pool: Pool, model: ModelRef, top: int, known: Annotations | None = None) -> Ranker:
+    """Return a ranker that sends blocks to the workers of a pool.
 
-    With ``known``, in the label numbers of the model, images are numbered as there and known by these labels alone: the
-    workers get those of each block with it.
+    With ``known``, which uses the label numbers of the model, image numbers refer to ``known`` and images are scored by
+    these labels alone; the labels of each block are sent with it.
     """
 
-    def task(block: Block) -> Payload:
+    def task(block: RankBlock) -> Payload:
         images, (indptr, labels) = block
         if known is None:
             return {"images": images, "indptr": indptr, "labels": labels}
@@ -60,8 +60,8 @@ def remote_ranker(pool: Pool, place: ModelRef, top: int, known: Annotations | No
             "known_labels": rows.indices,
         }
 
-    def rank(blocks: Iterable[Block]) -> Iterator[RankResults]:
-        settings = {"place": list(place), "top": top}
-        return (RankResults(**found) for found in pool.map(FACTORY, settings, [task(block) for block in blocks]))
+    def rank(blocks: Iterable[RankBlock]) -> Iterator[RankResults]:
+        settings = {"model": list(model), "top": top}
+        return (RankResults(**results) for results in pool.map(FACTORY, settings, [task(block) for block in blocks]))
 
     return rank

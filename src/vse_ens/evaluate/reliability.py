@@ -1,4 +1,4 @@
-"""Whether confidences are what they say: of suggestions with a confidence of 0.3, three in ten should be right."""
+"""Reliability of confidences: of suggestions with a confidence of 0.3, three in ten should be right."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 from vse_ens.errors import ConfigError
 
 BINS = 15
-"""How many bins an expected calibration error has, unless said otherwise."""
+"""Default number of bins."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Suggestions of about the same confidence."""
+    """A bin of suggestions with similar confidence."""
 
     confidence: float
-    """Their mean confidence."""
+    """Mean confidence."""
     right: float
-    """The part of them that was right."""
+    """Fraction of suggestions that were right."""
     count: int
+    """Number of suggestions."""
 
 
 def reliability(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> list[Reliability]:
-    """Suggestions in bins of about equal size by confidence; those of equal confidence are never parted, so that there
-    may be fewer bins than asked for.
+    """Group suggestions by confidence into bins of about equal size.
+
+    Suggestions of equal confidence stay in one bin, so there may be fewer than ``bins``.
     """
     confidence, hit = np.ravel(np.asarray(confidences, np.float64)), np.ravel(np.asarray(hits, np.float64))
     if bins < 1:
@@ -35,24 +37,24 @@ def reliability(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> li
     if len(confidence) != len(hit) or not len(hit):
         raise ConfigError(f"calibration needs a hit or miss for each confidence, got {len(hit)} for {len(confidence)}")
     order = np.argsort(confidence, kind="stable")
-    ranked = confidence[order]
-    starts = bin_starts(ranked, np.arange(1, bins) * len(ranked) // bins)
-    counts = np.diff(starts, append=len(ranked))
-    means, rights = (np.add.reduceat(values, starts) / counts for values in (ranked, hit[order]))
+    ordered = confidence[order]
+    starts = bin_starts(ordered, np.arange(1, bins) * len(ordered) // bins)
+    counts = np.diff(starts, append=len(ordered))
+    means, rights = (np.add.reduceat(values, starts) / counts for values in (ordered, hit[order]))
     return [Reliability(*row) for row in zip(means.tolist(), rights.tolist(), counts.tolist(), strict=True)]
 
 
 def expected_calibration_error(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> float:
-    """How far confidences are from the truth: `mean_distance` of the bins of `reliability`."""
+    """Return the mean absolute difference between the confidence of a bin and its fraction of hits."""
     return binned_calibration_error(reliability(confidences, hits, bins))
 
 
-def binned_calibration_error(found: Sequence[Reliability]) -> float:
-    """The mean distance of confidence and part of hits, over all suggestions."""
-    return sum(abs(one.confidence - one.right) * one.count for one in found) / sum(one.count for one in found)
+def binned_calibration_error(points: Sequence[Reliability]) -> float:
+    """Return the expected calibration error of bins: differences weighted by the number of suggestions."""
+    return sum(abs(one.confidence - one.right) * one.count for one in points) / sum(one.count for one in points)
 
 
-def bin_starts(ranked: NDArray[np.floating], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where piles of rising numbers begin that are cut at ``cuts``, or a little before, where equal ones begin."""
-    inside = cuts[cuts < len(ranked)]
-    return np.unique(np.concatenate([[0], np.searchsorted(ranked, ranked[inside])]))
+def bin_starts(ordered: NDArray[np.floating], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where bins of sorted numbers start: at ``cuts``, moved back to the first of equal numbers."""
+    inside = cuts[cuts < len(ordered)]
+    return np.unique(np.concatenate([[0], np.searchsorted(ordered, ordered[inside])]))

@@ -1,4 +1,4 @@
-"""What an evaluation found."""
+"""The results of an evaluation: metrics with intervals, overall and by label frequency."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Group:
-    """The held-out pairs whose labels are about equally common in training."""
+    """Results for the held-out pairs of one group of labels: head, middle or tail."""
 
     labels: int
-    """How many labels these are."""
+    """Number of different labels."""
     pairs: int
     images: int
     metrics: dict[str, float]
@@ -37,18 +37,18 @@ class Group:
 class Report(Mapping[str, float]):
     """Metrics by name, as in ``report["recall@10"]``; prints as a table.
 
-    All are means over images. ``intervals`` holds the ends of 95 % bootstrap intervals over images, and ``groups`` the
-    same by how common the held-out label is in training: head, middle and tail, those that have a pair.
+    All are means over images. ``intervals`` are 95 % bootstrap intervals over images. ``groups`` are the same results
+    by frequency of the held-out label in training: head, middle and tail; groups without pairs are left out.
     """
 
     images: int
     pairs: int
     labels: int
-    """How many labels the model ranks."""
+    """Number of labels of the model."""
     unknown_images: int
-    """Images the model does not know; they count as misses."""
+    """Number of images that the model does not have; they count as misses."""
     unknown_labels: int
-    """Held-out pairs of other images whose label the model does not know; they count as misses."""
+    """Number of held-out pairs of the other images with a label that the model does not have; they count as misses."""
     metrics: dict[str, float]
     intervals: dict[str, Interval]
     groups: dict[str, Group]
@@ -63,7 +63,7 @@ class Report(Mapping[str, float]):
         return len(self.metrics)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
+        """Return the report as plain dictionaries, for JSON."""
         return {
             "images": self.images,
             "pairs": self.pairs,
@@ -85,17 +85,20 @@ class Report(Mapping[str, float]):
         }
 
     def notes(self) -> list[str]:
-        """What counts as a miss because the model does not know it."""
-        found = [
-            (self.unknown_images, f"of {self.images:,} images are not known to the model"),
-            (self.unknown_labels, f"of {self.pairs:,} held-out labels are not known to the model"),
+        """Return one sentence each for unknown images and unknown labels, if there are any."""
+        unknown = [(self.unknown_images, self.images, "images"), (self.unknown_labels, self.pairs, "held-out labels")]
+        return [
+            f"{count:,} of {total:,} {name} are unknown to the model and count as misses"
+            for count, total, name in unknown
+            if count
         ]
-        return [f"{count:,} {text}: they count as misses" for count, text in found if count]
 
     def __str__(self) -> str:
-        rows = [(name, f"{value:.4f}", _between(self.intervals.get(name))) for name, value in self.metrics.items()]
-        blocks = [
-            f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,}",
+        rows = [
+            (name, f"{value:.4f}", _interval_text(self.intervals.get(name))) for name, value in self.metrics.items()
+        ]
+        lines = [
+            f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,} labels",
             *self.notes(),
             "",
             *_aligned([("metric", "value", "95 % interval"), *rows]),
@@ -104,12 +107,12 @@ class Report(Mapping[str, float]):
             (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in GROUP_METRICS))
             for name, group in self.groups.items()
         ]
-        blocks += ["", *_aligned([("common labels", "labels", "pairs", *GROUP_METRICS), *groups])]
-        return "\n".join(blocks)
+        lines += ["", *_aligned([("group", "labels", "pairs", *GROUP_METRICS), *groups])]
+        return "\n".join(lines)
 
 
 def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, workers: int | None = None) -> Report:
-    """Compute all metrics from rankings; ``seed`` is that of the bootstrap intervals."""
+    """Compute all metrics from rankings; ``seed`` is the seed of the bootstrap."""
     images = len(rankings.images)
     values = metrics.per_image(rankings, tops)
     parts = _parts(rankings)
@@ -132,7 +135,7 @@ def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, 
 
 
 class _Part(NamedTuple):
-    """A group before its intervals are known."""
+    """A group of labels, with metric values per image."""
 
     name: str
     labels: int
@@ -160,24 +163,24 @@ def _table(values: Mapping[str, Numbers]) -> Numbers:
 
 
 def _means(values: Mapping[str, Numbers]) -> dict[str, float]:
-    return {name: float(of_images.mean()) for name, of_images in values.items()}
+    return {name: float(per_image.mean()) for name, per_image in values.items()}
 
 
 def _named(values: Mapping[str, Numbers], ends: Numbers) -> dict[str, Interval]:
     return {name: (float(low), float(high)) for name, (low, high) in zip(values, ends, strict=True)}
 
 
-def _between(ends: Interval | None) -> str:
+def _interval_text(ends: Interval | None) -> str:
     return f"{ends[0]:.4f} to {ends[1]:.4f}" if ends else ""
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of text: the first flush left, the others flush right."""
+    """Align columns of text: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
-            text.rjust(width) if place else text.ljust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            text.rjust(width) if column else text.ljust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]

@@ -1,7 +1,4 @@
-"""The one contract of everything that can be evaluated: models and baselines alike.
-
-The scores of a model for blocks of images: the same bits on any number of threads and in any process.
-"""
+"""The interface that evaluation requires of models and baselines, and its implementation for models."""
 
 from __future__ import annotations
 
@@ -23,28 +20,28 @@ from vse_ens.model.topk import Run
 
 
 class Scorer(Protocol):
-    """Scores every label it knows for images it knows; a higher score is a better label.
+    """Scores all its labels for its images; higher is better.
 
-    It need not care which labels an image is known to have: the evaluator leaves those out. A label with the score -inf
-    is ranked last and never suggested; a score that is not a number is an error.
+    The scores of labels that an image is known to have do not matter: evaluation leaves them out. A label with the
+    score -inf is ranked last and never suggested. NaN is an error.
     """
 
     @property
     def images(self) -> Vocabulary:
-        """The images it can score."""
+        """The images that it scores."""
 
     @property
     def labels(self) -> Vocabulary:
-        """The labels it ranks."""
+        """The labels that it scores."""
 
     @property
     def scores(self) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
-        """From image numbers to scores, a row for each of them and a column for each label; a method, usually."""
+        """A function, usually a method, from image numbers to scores: one row per image, one column per label."""
 
 
 @dataclass(frozen=True)
 class FunctionScorer:
-    """A function of image numbers as a `Scorer`."""
+    """A `Scorer` made of a function of image numbers."""
 
     images: Vocabulary
     labels: Vocabulary
@@ -52,17 +49,17 @@ class FunctionScorer:
 
 
 Vectors = Callable[[NDArray[np.int64]], Floats]
-"""From image numbers to v_i, a row each."""
+"""From image numbers to v_i, one row per image."""
 
-# Rows of one product, at most. More are hardly faster, and fewer would keep no more threads busy in a block.
-_PIECE = 128
+# Maximum number of rows per matrix product. More are hardly faster and leave threads without work.
+_PRODUCT_ROWS = 128
 
 
 class ModelScores:
-    """From image numbers to scores of all labels, a row each; ``known`` are the labels of all images.
+    """Scores of all labels by a model, as a function of image numbers; ``known`` are the labels of all images.
 
-    A block is cut into pieces by its length alone and each is one product by one thread of the matrix library: how many
-    threads share the pieces cannot be seen in the scores.
+    A block is split by its length alone, and each part is one matrix product by one BLAS thread. The scores have the
+    same bits for any number of threads and in any process.
     """
 
     def __init__(self, model: Model, vectors: Vectors, known: Csr, run: Run) -> None:
@@ -73,7 +70,7 @@ class ModelScores:
 
     @classmethod
     def of_known(cls, model: Model, known: Annotations, run: Run) -> ModelScores:
-        """Of the images that the model was trained on."""
+        """Score the images that the model was trained on."""
         return cls(
             model,
             lambda images: model.embeddings.vectors(images, known=known),
@@ -83,20 +80,20 @@ class ModelScores:
 
     @classmethod
     def of_labels(cls, model: Model, known: Csr, run: Run) -> ModelScores:
-        """Of images known by their labels alone, by a model that builds an image's vector from its labels."""
+        """Score new images by their labels; the model must have a context tower."""
         return cls(model, lambda images: model.embeddings.context(*take_rows(*known, images)), known, run)
 
     def __call__(self, images: NDArray[np.int64]) -> Floats:
-        """The scores of a block."""
+        """Return the scores of a block of images, one row per image."""
         scores = np.empty((len(images), len(self._model.embeddings.label_vectors)), np.float32)
-        count = max(1, -(-len(images) // _PIECE))
-        ends = [len(images) * piece // count for piece in range(count + 1)]
+        count = max(1, -(-len(images) // _PRODUCT_ROWS))
+        ends = [len(images) * part // count for part in range(count + 1)]
 
-        def piece(rows: slice) -> Callable[[int], None]:
+        def task(rows: slice) -> Callable[[int], None]:
             return lambda _worker: self._fill(images[rows], scores[rows])
 
         with one_thread():
-            self._run([piece(slice(*ends[number : number + 2])) for number in range(count)])
+            self._run([task(slice(*ends[part : part + 2])) for part in range(count)])
         return scores
 
     def _fill(self, images: NDArray[np.int64], scores: Floats) -> None:

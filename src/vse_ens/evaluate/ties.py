@@ -1,4 +1,4 @@
-"""Held-out pairs in the order of their ranking, with all that a tie means."""
+"""Ranks of held-out pairs, with ties, as float64 arrays for the metrics."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TieRanks:
-    """For every held-out pair, image by image and best first; float64, for arithmetic.
+    """Ranks of all held-out pairs, grouped by image, best first.
 
-    Candidates with equal scores form a tie. Its labels take the places ``above + 1`` to ``above + tied``, in every
-    order with the same chance: a metric is its mean over all these orders.
+    Candidates with equal scores form a tie, which occupies the ranks ``above + 1`` to ``above + tied``. All orders
+    within a tie are equally likely: a metric is its mean over these orders.
     """
 
     above: Numbers
-    """a: candidates before the tie."""
+    """a: number of candidates before the tie."""
     tied: Numbers
-    """t: candidates in the tie; 0 where the label is not ranked."""
+    """t: number of candidates in the tie; 0 if the label is not ranked."""
     own_above: Numbers
-    """h: held-out labels of the image before the tie."""
+    """h: number of held-out labels of the image before the tie."""
     own_tied: Numbers
-    """m: held-out labels of the image in the tie, this one included."""
+    """m: number of held-out labels of the image in the tie, including this one."""
     others: Numbers
-    """o: candidates of the image that are not held out."""
+    """o: number of candidates of the image that are not held out."""
     starts: NDArray[np.int64]
-    """The first pair of every image."""
+    """Index of the first pair of each image."""
     held_out: Numbers
-    """For every image: its held-out labels, ranked or not."""
+    """Number of held-out labels per image, ranked or not."""
 
     @classmethod
-    def of(cls, rankings: Rankings) -> TieRanks:
-        """Sort the pairs of every image by place."""
+    def from_rankings(cls, rankings: Rankings) -> TieRanks:
+        """Sort the pairs of each image by rank."""
         held_out, starts = rankings.held_out, rankings.indptr[:-1]
         image = np.repeat(np.arange(len(held_out)), held_out)
-        # A label that is not ranked stands behind all candidates: no tie with a ranked one.
+        # A label that is not ranked comes after all candidates, so it is never tied with a ranked one.
         order = np.lexsort((rankings.above, image))
         above, tied = rankings.above[order], rankings.tied[order]
         first = np.flatnonzero(np.diff(image, prepend=-1) | np.diff(above, prepend=-1))
@@ -57,17 +57,17 @@ class TieRanks:
         )
 
     def total(self, values: Numbers) -> Numbers:
-        """Sums over the pairs of every image."""
+        """Return the sum over the pairs of each image."""
         return np.add.reduceat(values, self.starts)
 
     def mean(self, values: Numbers) -> Numbers:
-        """Means over the pairs of every image, those not ranked included."""
+        """Return the mean over the pairs of each image, including those that are not ranked."""
         return self.total(values) / self.held_out
 
-    def per_place(self, values: Numbers) -> Numbers:
-        """Values of a whole tie divided by its places; 0 where the label is not ranked."""
+    def per_rank(self, values: Numbers) -> Numbers:
+        """Divide the values of whole ties by their sizes; 0 if the label is not ranked."""
         return np.divide(values, self.tied, out=np.zeros_like(values), where=self.tied > 0)
 
     def within(self, top: int) -> Numbers:
-        """n: places of the tie among the first ``top``."""
+        """n: number of ranks of the tie that are within the first ``top``."""
         return np.clip(top - self.above, 0.0, self.tied)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vse_ens import __version__
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-from vse_ens.storage.atomic import replace_files
+from vse_ens.storage.atomic import replace_file
 
 Format = Literal["parquet", "csv", "jsonl", "exiftool", "label-studio"]
 
@@ -126,7 +126,7 @@ def write_suggestions(
     if form not in get_args(Format):
         raise ConfigError(f"unknown format {form!r} of suggestions; choose one of {', '.join(get_args(Format))}")
     written = Written()
-    with replace_files(Path(path)) as (partial,), _OPENERS[form](partial, prefix) as write:
+    with replace_file(Path(path)) as partial, _OPENERS[form](partial, prefix) as write:
         for block in blocks:
             write(block)
             written = written.with_block(block)

@@ -13,7 +13,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.storage.atomic import replace_files
+from vse_ens.storage.atomic import replace_file, replace_files
 
 # Vectors written at a time.
 _BLOCK = 65_536
@@ -49,7 +49,7 @@ def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: It
 
 def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
     schema = pa.schema([("id", pa.large_string()), ("vector", pa.list_(pa.float32(), dimensions))])
-    with replace_files(path) as (partial,), pq.ParquetWriter(partial, schema) as writer:
+    with replace_file(path) as partial, pq.ParquetWriter(partial, schema) as writer:
         for first, block in _placed(blocks):
             values = pa.array(np.ascontiguousarray(block, np.float32).reshape(-1))
             vectors = pa.FixedSizeListArray.from_arrays(values, dimensions)
@@ -78,7 +78,7 @@ def _write_word2vec(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterab
             if word in seen:
                 raise DataError(f"{seen[word]!r} and {one!r} are one word {word!r}; write a .parquet file instead")
             seen[word] = one
-    with replace_files(path) as (partial,), partial.open("w", encoding="utf-8", newline="\n") as file:
+    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"{len(ids)} {dimensions}\n")
         for first, block in _placed(blocks):
             for word, vector in zip(words[first:], block, strict=False):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from vse_ens import __version__
-from vse_ens.errors import DataError
+from vse_ens.storage.atomic import write_text
 
 # What the page itself forbids a browser: to fetch or run anything.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -161,17 +161,8 @@ class Page:
 
     def write(self, path: str | Path) -> None:
         """Write the document, whole or not at all."""
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.partial")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # An id may hold half of a surrogate pair, which UTF-8 cannot: it is shown by its number.
-            partial.write_text(self.html(), encoding="utf-8", errors="xmlcharrefreplace")
-            partial.replace(path)
-        except OSError as error:
-            raise DataError(f"{path} could not be written: {error.strerror or error}") from error
-        finally:
-            partial.unlink(missing_ok=True)
+        # An id may contain half of a surrogate pair, which UTF-8 cannot encode: its number is shown instead.
+        write_text(Path(path), self.html(), errors="xmlcharrefreplace")
 
 
 # Lines and bars, after Okabe and Ito (2008), told apart with any colour vision; shapes and dashes differ as well.

@@ -74,7 +74,7 @@ def test_what_was_interrupted_is_not_taken_and_made_again(
     data: Annotations, pairs: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(turning, "turn_pairs", _interrupt)
+        patch.setattr(turning, "transpose_pairs", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             pairs.turn()
     assert not any((pairs.folder / name).exists() for name in NAMES)
@@ -102,5 +102,5 @@ def test_what_is_cut_off_is_refused_and_made_again(name: str, data: Annotations,
 
 def test_a_folder_that_cannot_be_written_to_is_told(pairs: Partition) -> None:
     (pairs.folder / ".by_label.indices.partial").mkdir()
-    with pytest.raises(DataError, match=r"sorted could not be written: Is a directory"):
+    with pytest.raises(DataError, match=r"by_label\.indptr could not be written: Is a directory"):
         pairs.turn()

@@ -1,1 +1,1 @@
-"""One module per command."""
+"""The commands of ``vse``, one per module."""

@@ -1,4 +1,4 @@
-"""``vse annotate``: suggestions for one image, some, or all."""
+"""``vse annotate``: suggest labels for images."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vse_ens.cli.console import Console, columns, facts
+from vse_ens.cli.formatting import confidence_text, reasons_json, reasons_text
 from vse_ens.cli.options import (
     ClusterOptions,
-    Labels,
-    ModelFolder,
-    as_documents,
-    in_words,
-    listed,
-    listed_or_read,
-    load,
-    probability,
+    LabelsOption,
+    ModelDir,
+    load_model,
+    parse_labels,
+    parse_or_read_labels,
 )
 
 if TYPE_CHECKING:
@@ -32,26 +30,25 @@ _COLUMNS = ("suggestion", "confidence", "score", "because of")
 
 
 def annotate(
-    model: ModelFolder,
+    model: ModelDir,
     images: Annotated[
-        list[str] | None, typer.Argument(metavar="IMAGE", show_default=False, help="Images of the model.")
+        list[str] | None, typer.Argument(metavar="IMAGE", show_default=False, help="IDs of images of the model.")
     ] = None,
     *,
-    labels: Labels = None,
-    every: Annotated[bool, typer.Option("--all", help="All images of the model; needs --out.")] = False,
+    labels: LabelsOption = None,
+    all_images: Annotated[bool, typer.Option("--all", help="All images of the model; needs --out.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="Where --all writes as it goes: a .parquet, .csv or .jsonl file."
-        ),
+        typer.Option(metavar="FILE", show_default=False, help="Output of --all: a .parquet, .csv or .jsonl file."),
     ] = None,
-    form: Annotated[
+    file_format: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="F",
             show_default=False,
-            help="Of FILE, if its name does not tell: parquet, csv, jsonl, exiftool (XMP keywords), label-studio.",
+            help="Format of FILE if not given by its suffix: parquet, csv, jsonl, exiftool (XMP keywords) or "
+            "label-studio.",
         ),
     ] = None,
     prefix: Annotated[
@@ -59,110 +56,129 @@ def annotate(
         typer.Option(
             metavar="TEXT",
             show_default=False,
-            help="With exiftool and label-studio: what stands before an image id to make it a path or an address.",
+            help="Prefix that turns an image ID into a path or URL (exiftool, label-studio).",
         ),
     ] = "",
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many labels an image.")] = 5,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of suggestions per image.")] = 5,
     allow: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", show_default=False, help="Suggest only these labels; or a file with one label a line."
+            metavar="A,B", show_default=False, help="Suggest only these labels; or a file with one label per line."
         ),
     ] = None,
     deny: Annotated[
-        str | None, typer.Option(metavar="A,B", show_default=False, help="Never suggest these; or such a file.")
+        str | None,
+        typer.Option(
+            metavar="A,B", show_default=False, help="Never suggest these labels; or a file with one label per line."
+        ),
     ] = None,
     min_confidence: Annotated[
-        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Suggest nothing that is less likely right.")
+        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Drop suggestions with lower confidence.")
     ] = 0.0,
-    explain: Annotated[bool, typer.Option("--explain", help="Name the reasons of every suggestion.")] = False,
-    place: ClusterOptions,
-    screen: Console,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the reasons of every suggestion.")] = False,
+    cluster: ClusterOptions,
+    console: Console,
 ) -> None:
-    """Suggest labels that images lack.
+    """Suggest missing labels for images.
 
-    The best come first, and labels an image is known to have are left out. The confidence is the probability that a
-    suggestion is right, as learnt on labels held out in training.
+    Suggestions are sorted, best first, and exclude labels the image is known to have. The confidence is the probability
+    that a suggestion is correct, calibrated on labels held out in training.
     """
-    if sum((bool(images), labels is not None, every)) != 1:
-        raise typer.BadParameter("give images, --labels or --all, one of the three", param_hint="'IMAGE'")
-    if every != (out is not None):
-        raise typer.BadParameter("--all and --out FILE go together", param_hint="'--all'")
-    if (form or prefix) and not every:
-        raise typer.BadParameter("--format and --prefix go with --all", param_hint="'--format'")
-    if (place.cluster or place.address) and not every:
-        raise typer.BadParameter("--cluster and --address go with --all", param_hint="'--cluster'")
-    if every and explain:
-        raise typer.BadParameter("a file of --all has no room for reasons", param_hint="'--explain'")
-    wanted: SuggestOptions = {
+    if sum((bool(images), labels is not None, all_images)) != 1:
+        raise typer.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
+    if all_images != (out is not None):
+        raise typer.BadParameter("--all and --out FILE must be given together", param_hint="'--all'")
+    if (file_format or prefix) and not all_images:
+        raise typer.BadParameter("--format and --prefix need --all", param_hint="'--format'")
+    if (cluster.cluster or cluster.address) and not all_images:
+        raise typer.BadParameter("--cluster and --address need --all", param_hint="'--cluster'")
+    if all_images and explain:
+        raise typer.BadParameter("cannot be combined with --all", param_hint="'--explain'")
+    options: SuggestOptions = {
         "top": top,
-        "allow": listed_or_read(allow),
-        "deny": listed_or_read(deny),
+        "allow": parse_or_read_labels(allow),
+        "deny": parse_or_read_labels(deny),
         "min_confidence": min_confidence,
         "explain": explain,
     }
     if out is not None:
-        _write_all(model, out, form, prefix, wanted, place, screen)
+        _annotate_all(model, out, file_format, prefix, options, cluster, console)
     elif labels is not None:
-        _show_one(model, listed(labels), wanted, screen)
+        _annotate_labels(model, parse_labels(labels), options, console)
     else:
-        _show(model, images or [], wanted, screen)
+        _annotate_images(model, images or [], options, console)
 
 
-def _show(model: Path, images: list[str], wanted: SuggestOptions, screen: Console) -> None:
-    found = load(model, screen).annotate(images, **wanted)
+def _annotate_images(model: Path, images: list[str], options: SuggestOptions, console: Console) -> None:
+    suggestion_lists = load_model(model, console).annotate(images, **options)
     document, rows = [], []
-    for image, suggestions in zip(images, found, strict=True):
-        document.append({"image": image, "suggestions": _plain(suggestions, wanted["explain"])})
-        names = [image, *[""] * len(suggestions)]  # named once
+    for image, suggestions in zip(images, suggestion_lists, strict=True):
+        document.append({"image": image, "suggestions": _suggestions_json(suggestions, options["explain"])})
+        names = [image, *[""] * len(suggestions)]  # the first row names the image
         rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
-    screen.result(document, _table(("image", *_COLUMNS), rows, wanted["explain"]))
+    console.result(document, _table(("image", *_COLUMNS), rows, options["explain"]))
 
 
-def _show_one(model: Path, labels: list[str], wanted: SuggestOptions, screen: Console) -> None:
-    suggestions = load(model, screen).annotate(labels=labels, **wanted)
-    document = [{"image": None, "labels": labels, "suggestions": _plain(suggestions, wanted["explain"])}]
-    screen.result(document, _table(_COLUMNS, _rows(suggestions), wanted["explain"]))
+def _annotate_labels(model: Path, labels: list[str], options: SuggestOptions, console: Console) -> None:
+    suggestions = load_model(model, console).annotate(labels=labels, **options)
+    document = [{"image": None, "labels": labels, "suggestions": _suggestions_json(suggestions, options["explain"])}]
+    console.result(document, _table(_COLUMNS, _rows(suggestions), options["explain"]))
 
 
-def _plain(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, Any]]:
-    plain = []
-    for one in suggestions:
-        row: dict[str, Any] = {"label": one.label, "score": one.score, "confidence": one.confidence}
+def _annotate_all(
+    model: Path,
+    out: Path,
+    file_format: str | None,
+    prefix: str,
+    options: SuggestOptions,
+    cluster: ClusterOptions,
+    console: Console,
+) -> None:
+    from vse_ens.export.suggestions import format_of
+
+    file_format = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
+    annotator = load_model(model, console)
+    with console.progress("annotating", len(annotator.known_.images), "images") as progress:
+        written = annotator.annotate_all(
+            out,
+            file_format,
+            prefix=prefix,
+            progress=progress,
+            cluster=cluster.cluster,
+            address=cluster.address,
+            **options,
+        )
+    counts = asdict(written)
+    rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
+    console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
+
+
+def _suggestions_json(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, Any]]:
+    rows = []
+    for suggestion in suggestions:
+        row: dict[str, Any] = {
+            "label": suggestion.label,
+            "score": suggestion.score,
+            "confidence": suggestion.confidence,
+        }
         if explain:
-            row["because"] = as_documents(one.because)
-        plain.append(row)
-    return plain
+            row["because"] = reasons_json(suggestion.because)
+        rows.append(row)
+    return rows
 
 
 def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
     return [
-        (one.label, probability(one.confidence), f"{one.score:.2f}", in_words(one.because)) for one in suggestions
+        (
+            suggestion.label,
+            confidence_text(suggestion.confidence),
+            f"{suggestion.score:.2f}",
+            reasons_text(suggestion.because),
+        )
+        for suggestion in suggestions
     ] or [("(none)", "", "", "")]
 
 
 def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: bool) -> Table:
-    shown = len(names) if explain else len(names) - 1
-    return columns(names[:shown], [row[:shown] for row in rows], numbers=("confidence", "score"))
-
-
-def _write_all(
-    model: Path,
-    out: Path,
-    form: str | None,
-    prefix: str,
-    wanted: SuggestOptions,
-    place: ClusterOptions,
-    screen: Console,
-) -> None:
-    from vse_ens.export.suggestions import format_of
-
-    form = form or format_of(out)  # told before the model is loaded
-    annotator = load(model, screen)
-    with screen.progress("annotating", len(annotator.known_.images), "images") as progress:
-        written = annotator.annotate_all(
-            out, form, prefix=prefix, progress=progress, cluster=place.cluster, address=place.address, **wanted
-        )
-    counts = asdict(written)
-    shown = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
-    screen.result({"file": str(out), **counts}, facts([("file", str(out)), *shown]))
+    width = len(names) if explain else len(names) - 1
+    return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "score"))

@@ -1,4 +1,4 @@
-"""``vse audit``: what a curator should look at."""
+"""``vse audit``: find labels that are likely wrong, missing or duplicate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.options import ModelFolder, load, probability
+from vse_ens.cli.formatting import confidence_text
+from vse_ens.cli.options import ModelDir, load_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,90 +20,94 @@ if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.curate.audit.audit import Audit
 
-_SHOWN = 5  # of each kind on the screen; a curator works through the file
+_ROWS_SHOWN = 5  # per kind in the terminal; the files have all
 
 
 def audit(
-    model: ModelFolder,
+    model: ModelDir,
     *,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Find so many of each kind.")] = 50,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of findings per kind.")] = 50,
     wrong_share: Annotated[
         float,
-        typer.Option(metavar="X", help="How many of all labels to expect wrong: sets that confidence, not the order."),
+        typer.Option(
+            metavar="X", help="Expected share of wrong labels; scales their confidence, does not change the order."
+        ),
     ] = 0.02,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", show_default=False, help="Write all findings, with a column for decisions."),
+        typer.Option(
+            metavar="FILE.csv", show_default=False, help="Write all findings, with an empty column for decisions."
+        ),
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", show_default=False, help="Write all findings as a page.")
+        Path | None, typer.Option(metavar="FILE.html", show_default=False, help="Write all findings as an HTML page.")
     ] = None,
-    screen: Console,
+    console: Console,
 ) -> None:
-    """Find labels likely wrong, likely missing, or double.
+    """Find labels that are likely wrong, missing or duplicate.
 
-    Looks at the pairs the model was trained on. Nothing is changed: what is right, a person decides.
+    Examines the pairs the model was trained on and changes nothing: the decisions are yours.
     """
     for path, suffix, option in ((out, ".csv", "--out"), (page, ".html", "--page")):
         if path is not None and path.suffix != suffix:
             raise typer.BadParameter(f"{path} must end in {suffix}", param_hint=f"'{option}'")
-    found = _find(load(model, screen), top, wrong_share, screen)
+    findings = _audit(load_model(model, console), top, wrong_share, console)
     if out is not None:
-        found.write_csv(out)
+        findings.write_csv(out)
     if page is not None:
         from vse_ens.curate.audit.page import audit_page
 
-        audit_page(found).write(page)
+        audit_page(findings).write(page)
     written = {"out": out, "page": page}
-    places = [f"all findings: {path}" for path in written.values() if path is not None]
-    screen.result(
-        {**found.to_dict(), **{name: None if path is None else str(path) for name, path in written.items()}},
-        *_tables(found),
-        *map(Text, places or ["all findings: with --out FILE.csv, --page FILE.html or --json"]),
+    files = [f"all findings: {path}" for path in written.values() if path is not None]
+    console.result(
+        {**findings.to_dict(), **{name: None if path is None else str(path) for name, path in written.items()}},
+        *_tables(findings),
+        *map(Text, files or ["use --out FILE.csv, --page FILE.html or --json for all findings"]),
     )
 
 
-def _find(annotator: Annotator, top: int, wrong_share: float, screen: Console) -> Audit:
+def _audit(annotator: Annotator, top: int, wrong_share: float, console: Console) -> Audit:
     from vse_ens.curate.audit.audit import audit_rows
 
     done = 0
-    with screen.progress("auditing", audit_rows(annotator.known_), "rows") as progress:
+    with console.progress("auditing", audit_rows(annotator.known_), "rows") as progress:
 
-        def tell(rows: int) -> None:
+        def advance(rows: int) -> None:
             nonlocal done
             done += rows
             progress(done)
 
-        return annotator.audit(top, wrong_share=wrong_share, progress=tell)
+        return annotator.audit(top, wrong_share=wrong_share, progress=advance)
 
 
-def _tables(found: Audit) -> list[RenderableType]:
+def _tables(findings: Audit) -> list[RenderableType]:
     kinds = (
         (
             "Labels likely wrong",
             ("image", "label", "confidence", "reason"),
-            [(one.image, one.label, probability(one.confidence), one.reason) for one in found.wrong],
+            [(row.image, row.label, confidence_text(row.confidence), row.reason) for row in findings.wrong],
         ),
         (
             "Labels likely missing",
             ("image", "label", "confidence", "reason"),
-            [(one.image, one.label, probability(one.confidence), one.reason) for one in found.missing],
+            [(row.image, row.label, confidence_text(row.confidence), row.reason) for row in findings.missing],
         ),
         (
-            "Labels that could be one",
+            "Labels likely duplicate",
             ("label", "other label", "confidence", "reason"),
-            [(one.label, one.other, probability(one.confidence), one.reason) for one in found.duplicates],
+            [(row.label, row.other, confidence_text(row.confidence), row.reason) for row in findings.duplicates],
         ),
     )
-    shown: list[RenderableType] = []
+    parts: list[RenderableType] = []
     for title, names, rows in kinds:
-        shown += [Text(f"{title}: {_count(len(rows))}"), *_table(names, rows), Text()]
-    return shown
+        parts += [Text(f"{title}: {_count(len(rows))}"), *_table(names, rows), Text()]
+    return parts
 
 
 def _count(rows: int) -> str:
-    return f"{rows:,}" if rows <= _SHOWN else f"the first {_SHOWN} of {rows:,}"
+    return f"{rows:,}" if rows <= _ROWS_SHOWN else f"the first {_ROWS_SHOWN} of {rows:,}"
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[RenderableType]:
-    return [columns(names, rows[:_SHOWN], numbers=("confidence",))] if rows else []
+    return [columns(names, rows[:_ROWS_SHOWN], numbers=("confidence",))] if rows else []

@@ -1,4 +1,4 @@
-"""``vse compare``: models and baselines on one split."""
+"""``vse compare``: train and evaluate models and baselines on one split."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from vse_ens.cli.argv import given, typed_command
+from vse_ens.cli.argv import command_line, given_parameters
 from vse_ens.cli.console import Console
-from vse_ens.cli.options import Reading
+from vse_ens.cli.errors import FAILED, INTERRUPTED
+from vse_ens.cli.options import PAIRS_HELP, ReadOptions, Workers
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -23,38 +24,29 @@ if TYPE_CHECKING:
     from vse_ens.experiments.compare.results import Comparison, Result
     from vse_ens.experiments.compare.store import Run
 
-_INTERRUPTED = 130
-
 
 def compare(
     context: typer.Context,
-    pairs: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="PAIRS",
-            show_default=False,
-            help="A file of (image, label) pairs: csv, tsv, txt, jsonl or parquet, also gzipped.",
-        ),
-    ] = None,
+    pairs: Annotated[Path | None, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)] = None,
     *,
     models: Annotated[
         str,
         typer.Option(
             metavar="NAMES",
-            help="Presets and baselines (popularity, cooccurrence, ease, als), with commas; settings after a colon: "
-            "vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
+            help="Comma-separated presets and baselines (popularity, cooccurrence, ease, als), with settings after a "
+            "colon: vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
         ),
     ] = "context,vse-ens,warp,opt-auc,popularity,cooccurrence,ease",
     budget: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.0, show_default=False, help="Stop the training of each model then."),
+        typer.Option(metavar="SECONDS", min=0.0, show_default=False, help="Time limit for the training of each model."),
     ] = None,
     dimensions: Annotated[
         int | None,
-        typer.Option(metavar="K", min=1, show_default="each model's own", help="The length of a vector in all models."),
+        typer.Option(metavar="K", min=1, show_default="each model's own", help="Length of a vector in all models."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the split, and of every model.")] = 0,
-    workers: Annotated[int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Threads.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the split and of every model.")] = 0,
+    workers: Workers = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="REPORT.html", show_default=False, help="Write an HTML report with curves and settings."),
@@ -64,100 +56,102 @@ def compare(
         typer.Option(
             metavar="DIR",
             show_default="REPORT.rankings",
-            help="Where to keep what every model ranked: all metrics are computed from it.",
+            help="Folder for the rankings of every model, from which all metrics are computed.",
         ),
     ] = None,
     from_rankings: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", show_default=False, help="Compute table and report anew from such a folder; train nothing."
+            metavar="DIR",
+            show_default=False,
+            help="Recompute table and report from such a folder, without training.",
         ),
     ] = None,
-    reading: Reading,
-    screen: Console,
+    reading: ReadOptions,
+    console: Console,
 ) -> None:
     """Compare models and baselines on one split.
 
-    One label of every image is held out; all learn from the same other pairs and are ranked by the same evaluator.
+    One label per image is held out. All models train on the same remaining pairs and are evaluated in the same way.
     """
     if pairs is None and from_rankings is None:
         raise typer.BadParameter("give a file of pairs, or a folder with --from-rankings", param_hint="'PAIRS'")
     if out is not None and (out.is_dir() or out == rankings):
-        raise typer.BadParameter(f"{out} is a folder; name a file such as report.html", param_hint="'--out'")
+        raise typer.BadParameter(f"{out} is a folder; give a file such as report.html", param_hint="'--out'")
     if from_rankings is not None:
-        idle = [name for name in given(context) if name not in ("from_rankings", "out", "json", "debug")]
-        if idle:
-            hint = "PAIRS" if idle[0] == "pairs" else f"--{idle[0].replace('_', '-')}"
-            raise typer.BadParameter("it means nothing with --from-rankings", param_hint=f"'{hint}'")
-        _show(_load(from_rankings, screen), out, from_rankings, screen)
+        unused = [name for name in given_parameters(context) if name not in ("from_rankings", "out", "json", "debug")]
+        if unused:
+            hint = "PAIRS" if unused[0] == "pairs" else f"--{unused[0].replace('_', '-')}"
+            raise typer.BadParameter("cannot be combined with --from-rankings", param_hint=f"'{hint}'")
+        _show(_load(from_rankings, console), out, from_rankings, console)
         return
 
     from vse_ens.experiments.compare.entries import parse_entries
     from vse_ens.experiments.compare.run import compare as run_comparison
 
-    entries = parse_entries(models, seed=seed, dimensions=dimensions)  # a wrong name is told before any file is read
+    entries = parse_entries(models, seed=seed, dimensions=dimensions)  # fails on a wrong name before reading any file
     kept = rankings or (out and out.with_name(f"{out.stem}.rankings"))
     with ExitStack() as stack:
         folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vse-compare-")))
-        data = reading.read(Path(str(pairs)), screen)
+        data = reading.read(Path(str(pairs)), console)
         for note in data.notes:
-            screen.say(f"note: {note}")
+            console.note(note)
         comparison = run_comparison(
             data,
             entries,
             folder,
-            _Watcher(screen, len(entries)),
+            _CompareProgress(console, len(entries)),
             pairs=str(pairs),
-            command=typed_command(context),
+            command=command_line(context),
             seed=seed,
             budget=budget,
             workers=workers,
         )
-    _show(comparison, out, kept, screen)
+    _show(comparison, out, kept, console)
 
 
-def _load(folder: Path, screen: Console) -> Comparison:
-    with screen.busy(f"reading {folder}"):
+def _load(folder: Path, console: Console) -> Comparison:
+    with console.status(f"reading {folder}"):
         from vse_ens.experiments.compare.results import Comparison
 
         return Comparison.load(folder)
 
 
-class _Watcher:
-    """Tells on standard error how it goes."""
+class _CompareProgress:
+    """Print progress on standard error."""
 
-    def __init__(self, screen: Console, total: int) -> None:
-        self._screen = screen
+    def __init__(self, console: Console, total: int) -> None:
+        self._console = console
         self._total = total
         self._number = 0
 
     @contextmanager
     def during(self, entry: Entry) -> Iterator[Callable[[Any], None]]:
-        """A line that says who is at work, and how far it is."""
+        """Announce a model and show its training progress."""
         from vse_ens.config import Config
 
         self._number += 1
-        self._screen.say(f"{self._number} of {self._total}: {entry.name}")
+        self._console.log(f"{self._number} of {self._total}: {entry.name}")
         if isinstance(entry.method, Config):
-            with TrainingProgress(self._screen.err, entry.method.metric) as progress:
+            with TrainingProgress(self._console.err, entry.method.metric) as progress:
                 yield progress
         else:
-            with self._screen.busy(f"fitting {entry.name}"):
+            with self._console.status(f"fitting {entry.name}"):
                 yield lambda _: None
 
     def after(self, run: Run, error: Exception | None) -> None:
-        """What came of it."""
+        """Print the result of a model."""
         from vse_ens.experiments.compare.store import seconds_text
 
         if error is None:
-            self._screen.say(f"   recall@10 {run.curve[-1][1]:.4f} after {seconds_text(run.seconds)} s")
+            self._console.log(f"   recall@10 {run.curve[-1][1]:.4f} after {seconds_text(run.seconds)} s")
             return
-        if self._screen.debug:
-            self._screen.say("".join(traceback.format_exception(error)).rstrip())
-        self._screen.say(f"   failed: {run.error}")
+        if self._console.debug:
+            self._console.log("".join(traceback.format_exception(error)).rstrip())
+        self._console.log(f"   failed: {run.error}")
 
 
-def _show(comparison: Comparison, out: Path | None, rankings: Path | None, screen: Console) -> None:
+def _show(comparison: Comparison, out: Path | None, rankings: Path | None, console: Console) -> None:
     from vse_ens.experiments.compare.store import remarks
 
     if out is not None:
@@ -175,9 +169,9 @@ def _show(comparison: Comparison, out: Path | None, rankings: Path | None, scree
         for result in comparison.results
         for remark in remarks(result.run, comparison.record.budget)
     ]
-    places = [("report", out), ("rankings", rankings)]
-    below += [f"{name}: {path}" for name, path in places if path is not None]
-    screen.result(
+    files = [("report", out), ("rankings", rankings)]
+    below += [f"{name}: {path}" for name, path in files if path is not None]
+    console.result(
         document,
         Text(
             f"{split['test']:,} images with one held-out label each, ranked among {split['labels']:,}; "
@@ -188,9 +182,9 @@ def _show(comparison: Comparison, out: Path | None, rankings: Path | None, scree
         *([Text(), *map(Text, below)] if below else []),
     )
     if comparison.interrupted:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
     if comparison.failed:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _table(comparison: Comparison) -> Table:

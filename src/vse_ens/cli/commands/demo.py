@@ -1,4 +1,4 @@
-"""``vse demo``: the main job, on the built-in data set, in words a person can judge."""
+"""``vse demo``: train on the built-in data set and show suggestions."""
 
 from __future__ import annotations
 
@@ -12,93 +12,103 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from vse_ens.cli.commands.info import as_document
-from vse_ens.cli.console import Console, columns, duration, facts
+from vse_ens.cli.commands.info import summary_json
+from vse_ens.cli.console import Console, columns
+from vse_ens.cli.formatting import duration
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
+    from vse_ens.data.annotations import Annotations
 
-_LEAST_KNOWN = 3  # fewer labels say little about a picture
+_MIN_KNOWN_LABELS = 3  # images with fewer make poor examples
 
 
 def demo(
     *,
-    images: Annotated[int, typer.Option(min=100, metavar="N", help="How many images.")] = 5000,
-    shown: Annotated[int, typer.Option(min=1, metavar="N", help="How many images to show.")] = 6,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed gives other images.")] = 0,
+    images: Annotated[int, typer.Option(min=100, metavar="N", help="Number of images.")] = 5000,
+    shown: Annotated[int, typer.Option(min=1, metavar="N", help="Number of example images to show.")] = 6,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed; another seed gives other images.")] = 0,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Then open a page to try it on, at a free port of this machine.")
+        bool, typer.Option("--serve", help="Then serve the model and open its web page, on a free port.")
     ] = False,
-    screen: Console,
+    console: Console,
 ) -> None:
-    """Run the main job on the built-in data set.
+    """Train on the built-in data set and show suggestions.
 
-    Make everyday scenes, hold one label of each image out, learn from the rest, and suggest labels.
+    Generates everyday scenes, holds out one label per image, trains on the other pairs, and suggests labels.
     """
     from vse_ens.annotator import Annotator
     from vse_ens.data.datasets.scenes import scenes
 
-    with screen.busy("making scenes"):
+    with console.status("generating scenes"):
         data = scenes(images=images, seed=seed)
     train, test = data.leave_one_out(seed)
-    model = Annotator(seed=seed)
-    began = time.perf_counter()
-    config = model.config()
-    with TrainingProgress(screen.err, config.metric) as progress:
-        model.fit(train, progress=progress)
-    seconds = time.perf_counter() - began
-    figures = model.evaluate(test)
     summary = data.summary()
-
-    chosen = (train.labels_per_image >= _LEAST_KNOWN).nonzero()[0][:shown]
-    suggestions = model.annotate(data.images.ids(chosen), top=5)
-    examples: list[dict[str, Any]] = [
-        {
-            "image": data.images.id(image),
-            "known": data.labels.ids(train.label_numbers(image)),
-            "held_out": data.labels.ids(test.label_numbers(image))[0],
-            "suggestions": [asdict(one) for one in suggested],
-        }
-        for image, suggested in zip(map(int, chosen), suggestions, strict=True)
-    ]
+    console.text(
+        Text(
+            f"Built-in data set: {images:,} everyday scenes, known only by their labels\n"
+            f"({summary.labels:,} labels, {summary.pairs:,} pairs). One label per image is held out.\n"
+        )
+    )
+    model = Annotator(seed=seed)
+    started = time.perf_counter()
+    with TrainingProgress(console.err, model.config().metric) as progress:
+        model.fit(train, progress=progress)
+    seconds = time.perf_counter() - started
+    report = model.evaluate(test)
+    examples = _examples(model, train, test, shown)
     document = {
-        "data": as_document(summary),
+        "data": summary_json(summary),
         "train": train.pairs,
         "test": test.pairs,
         "seconds": round(seconds, 3),
-        "metrics": figures.metrics,
+        "metrics": report.metrics,
         "examples": examples,
     }
     rows = [
         (
-            ", ".join(row["known"]),
+            ", ".join(example["known"]),
             ", ".join(
-                one["label"] + (" (held out)" if one["label"] == row["held_out"] else "") for one in row["suggestions"]
+                suggestion["label"] + (" (held out)" if suggestion["label"] == example["held_out"] else "")
+                for suggestion in example["suggestions"]
             ),
         )
-        for row in examples
+        for example in examples
     ]
-    screen.result(
+    console.result(
         document,
-        Text(f"The built-in data set: {images:,} everyday scenes, known only by their labels.\n"),
-        Padding(facts(summary.rows()), (0, 0, 1, 2)),
         Text(
-            f"One label of each image was held out; the other {train.pairs:,} pairs were learnt from\n"
-            f"in {duration(seconds)} (preset {model.preset}). For {figures['recall@10']:.0%} of the images the "
-            f"held-out label is\namong the ten best of {summary.labels:,}.\n"
+            f"Trained on the other {train.pairs:,} pairs in {duration(seconds)} (preset {model.preset}).\n"
+            f"For {report['recall@10']:.0%} of the images, the held-out label is among the top 10 "
+            f"of {summary.labels:,}.\n"
         ),
-        Padding(columns(("what is known of an image", "what is suggested"), rows), (0, 0, 0, 2)),
+        Padding(columns(("known labels", "suggested labels"), rows), (0, 0, 0, 2)),
     )
     if serve:
-        _serve(model, screen)
+        _serve(model, console)
 
 
-def _serve(model: Annotator, screen: Console) -> None:
+def _examples(model: Annotator, train: Annotations, test: Annotations, count: int) -> list[dict[str, Any]]:
+    """Return the known, held-out and suggested labels of the first images with enough known labels."""
+    chosen = (train.labels_per_image >= _MIN_KNOWN_LABELS).nonzero()[0][:count]
+    suggestion_lists = model.annotate(train.images.ids(chosen), top=5)
+    return [
+        {
+            "image": train.images.id(image),
+            "known": train.labels.ids(train.label_numbers(image)),
+            "held_out": test.labels.ids(test.label_numbers(image))[0],
+            "suggestions": [asdict(suggestion) for suggestion in suggestions],
+        }
+        for image, suggestions in zip(map(int, chosen), suggestion_lists, strict=True)
+    ]
+
+
+def _serve(model: Annotator, console: Console) -> None:
     from vse_ens.cli.commands.serve import serve
 
     with TemporaryDirectory(prefix="vse-demo-") as folder:
         path = Path(folder) / "scenes"
         model.save(path)
-        screen.say(f"\nThe model, and what you judge, are in {folder} until you stop.")
-        serve(path, port=0, open_page=True, screen=screen)
+        console.log(f"\nThe model and your feedback are in {folder} until you stop the server.")
+        serve(path, port=0, open_page=True, console=console)

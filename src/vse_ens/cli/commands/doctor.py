@@ -1,4 +1,4 @@
-"""``vse doctor``: is everything here that vse needs?"""
+"""``vse doctor``: check the installation and this machine."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "green", "absent": "dim", "warning": "yellow", "broken": "bold red"}
 
 
-def doctor(screen: Console) -> None:
-    """Check that this machine has what vse needs.
+def doctor(console: Console) -> None:
+    """Check the installation and this machine.
 
-    Versions, cores, threads, caches, room, and optional parts or how to get them. Fails only where something is
-    broken that vse cannot work without.
+    Checks versions, cores, thread limits, the kernel cache, memory, disk and optional packages. The exit code is 1 only
+    if something that vse needs is broken.
     """
-    with screen.busy("looking around"):
-        from vse_ens.cli.doctor_checks import examine
+    with console.status("checking"):
+        from vse_ens.cli.doctor_checks import run_checks
 
-        findings = examine()
+        findings = run_checks()
     broken = [finding for finding in findings if finding.state == "broken"]
-    verdict = f"broken: {', '.join(finding.topic for finding in broken)}" if broken else "all that vse needs is here"
+    verdict = f"broken: {', '.join(finding.topic for finding in broken)}" if broken else "vse is ready to use"
     document = {"healthy": not broken, "checks": [finding._asdict() for finding in findings]}
-    screen.result(document, _table(findings), Text(f"\n{verdict}"))
+    console.result(document, _table(findings), Text(f"\n{verdict}"))
     if broken:
         raise typer.Exit(FAILED)
 

@@ -1,4 +1,4 @@
-"""``vse explain``: why a label."""
+"""``vse explain``: explain the score of a label for an image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.options import Labels, ModelFolder, as_documents, listed, load, named, probability
+from vse_ens.cli.formatting import confidence_text, reason_name, reasons_json
+from vse_ens.cli.options import LabelsOption, ModelDir, load_model, parse_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,62 +19,64 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: ModelFolder,
-    asked: Annotated[
+    model: ModelDir,
+    ids: Annotated[
         list[str],
-        typer.Argument(metavar="[IMAGE] LABEL", show_default=False, help="An image of the model, and a label for it."),
+        typer.Argument(metavar="[IMAGE] LABEL", show_default=False, help="An image of the model and a label it lacks."),
     ],
     *,
-    labels: Labels = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Name so many reasons; the others are summed.")] = 10,
-    screen: Console,
+    labels: LabelsOption = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of reasons to list; the others are summed.")
+    ] = 10,
+    console: Console,
 ) -> None:
-    """Show why a label is suggested: shares that add up to its score.
+    """Explain the score of a label for an image.
 
-    Each known label of the image, and each combination of two, adds its share to the score.
+    Lists what each known label of the image, and each pair of known labels, adds to the score.
     """
-    if len(asked) != (1 if labels is not None else 2):
-        wanted = "one LABEL beside --labels" if labels is not None else "an IMAGE and a LABEL, or --labels and a LABEL"
-        raise typer.BadParameter(f"give {wanted}; an id with spaces stands in quotes", param_hint="'[IMAGE] LABEL'")
-    annotator = load(model, screen)
+    if len(ids) != (1 if labels is not None else 2):
+        needed = "one LABEL with --labels" if labels is not None else "an IMAGE and a LABEL, or --labels and a LABEL"
+        raise typer.BadParameter(f"give {needed}; put IDs with spaces in quotes", param_hint="'[IMAGE] LABEL'")
+    annotator = load_model(model, console)
     if labels is None:
-        image, label = asked
+        image, label = ids
         known = annotator.known_.labels_of(image)
-        found = annotator.explain(image, label)
+        explanation = annotator.explain(image, label)
     else:
-        image, [label] = None, asked
-        known = listed(labels)
-        found = annotator.explain(labels=known, label=label)
+        image, [label] = None, ids
+        known = parse_labels(labels)
+        explanation = annotator.explain(labels=known, label=label)
     document = {
         "image": image,
         "labels": known,
         "label": label,
-        "score": found.score,
-        "confidence": found.confidence,
-        "reasons": as_documents(found.reasons),
+        "score": explanation.score,
+        "confidence": explanation.confidence,
+        "reasons": reasons_json(explanation.reasons),
     }
-    sure = "" if found.confidence is None else f", with confidence {probability(found.confidence)}"
-    screen.result(
+    confidence = "" if explanation.confidence is None else f" (confidence {confidence_text(explanation.confidence)})"
+    console.result(
         document,
-        Text(f"{label} for {'these labels' if image is None else image}{sure}: what adds up to its score\n"),
-        columns(("because of", "share"), _rows(found, top), numbers=("share",)),
+        Text(f"Score of {label} for {'these labels' if image is None else image}{confidence}, by source\n"),
+        columns(("because of", "share"), _rows(explanation, top), numbers=("share",)),
     )
 
 
-def _rows(found: Explanation, top: int) -> list[tuple[str, str]]:
-    by_labels = [one for one in found.reasons if one.labels]
-    rest = [one for one in found.reasons if not one.labels]
-    parts = [(named(one), one.share) for one in by_labels[:top]]
-    if others := by_labels[top:]:
-        parts.append((f"{len(others)} others", sum(one.share for one in others)))
-    parts += [(named(one), one.share) for one in rest]
+def _rows(explanation: Explanation, top: int) -> list[tuple[str, str]]:
+    from_labels = [reason for reason in explanation.reasons if reason.labels]
+    others = [reason for reason in explanation.reasons if not reason.labels]
+    parts = [(reason_name(reason), reason.share) for reason in from_labels[:top]]
+    if unlisted := from_labels[top:]:
+        parts.append((f"{len(unlisted)} others", sum(reason.share for reason in unlisted)))
+    parts += [(reason_name(reason), reason.share) for reason in others]
     shares = _rounded([share for _, share in parts])
     rows = [(name, f"{share / 100:+.2f}") for (name, _), share in zip(parts, shares, strict=True)]
     return [*rows, ("score", f"{sum(shares) / 100:+.2f}")]
 
 
 def _rounded(shares: Sequence[float]) -> list[int]:
-    """Shares in hundredths that add up to the rounded sum, since what is rounded is the sum so far."""
+    """Return shares in hundredths that add up to the rounded sum: the running sum is rounded, not each share."""
     return [
         after - before for before, after in pairwise(round(100 * total) for total in accumulate(shares, initial=0.0))
     ]

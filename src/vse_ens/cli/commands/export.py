@@ -1,4 +1,4 @@
-"""``vse export``: vectors for other programs."""
+"""``vse export``: export label or image vectors."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Annotated
 import typer
 
 from vse_ens.cli.console import Console, facts
-from vse_ens.cli.options import ModelFolder, load
+from vse_ens.cli.options import ModelDir, load_model
 
 
-class What(StrEnum):
-    """What has vectors."""
+class VectorKind(StrEnum):
+    """The vectors to export."""
 
     labels = "labels"
     images = "images"
 
 
 def export(
-    model: ModelFolder,
+    model: ModelDir,
     *,
     out: Annotated[
         Path,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="A .parquet file, .npy with the ids beside it, or .txt or .vec as word2vec writes it.",
+            help="A .parquet file, a .npy file with the IDs beside it, or a .txt or .vec file in word2vec format.",
         ),
     ],
-    what: Annotated[What, typer.Option(help="The vectors of labels or of images.")] = What.labels,
-    screen: Console,
+    what: Annotated[VectorKind, typer.Option(help="The vectors to export.")] = VectorKind.labels,
+    console: Console,
 ) -> None:
-    """Write the vectors of labels or images for other programs."""
-    annotator = load(model, screen)
-    with screen.busy(f"writing {out}"):
+    """Export label or image vectors for other programs."""
+    annotator = load_model(model, console)
+    with console.status(f"writing {out}"):
         annotator.export_vectors(out, what.value)
-    vectors = len(annotator.known_.labels if what is What.labels else annotator.known_.images)
+    vectors = len(annotator.known_.labels if what is VectorKind.labels else annotator.known_.images)
     counts = {"vectors": vectors, "dimensions": annotator.embeddings_.dimensions}
-    shown = [("file", str(out)), *((name, f"{count:,}") for name, count in counts.items())]
-    screen.result({"file": str(out), "what": what.value, **counts}, facts(shown))
+    rows = [("file", str(out)), *((name, f"{count:,}") for name, count in counts.items())]
+    console.result({"file": str(out), "what": what.value, **counts}, facts(rows))

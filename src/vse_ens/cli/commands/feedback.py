@@ -1,4 +1,4 @@
-"""``vse feedback``: what people judged, as counts and as pairs."""
+"""``vse feedback``: show feedback counts and export accepted pairs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
     from vse_ens.data.feedback.pairs import Counted
 
-# Of people, and of the latest days; --json has all of them.
-_SHOWN = 10
+_ROWS_SHOWN = 10  # people, and latest days; --json has all
 
 
 def feedback(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", show_default=False, help="A feedback file that vse serve wrote: .sqlite."),
+        typer.Argument(metavar="FILE", show_default=False, help="A feedback file of vse serve (.sqlite)."),
     ],
     *,
     out: Annotated[
@@ -32,21 +31,21 @@ def feedback(
         typer.Option(
             metavar="PAIRS",
             show_default=False,
-            help="Write the accepted pairs, with who, when and which model: a .csv, .parquet or .jsonl file.",
+            help="Write the accepted pairs with person, time and model: a .csv, .parquet or .jsonl file.",
         ),
     ] = None,
-    screen: Console,
+    console: Console,
 ) -> None:
-    """Show what people judged, and write the accepted pairs.
+    """Show feedback counts and export accepted pairs.
 
-    What counts is the last verdict on a pair that was not undone. The service may be running.
+    The last verdict on a pair counts, unless it was undone. The service may be running.
     """
     from vse_ens.data.feedback.export import check_name, export_accepted
     from vse_ens.data.feedback.pairs import count_feedback
 
     if out is not None:
         check_name(out)
-    with screen.busy(f"reading {file}"):
+    with console.status(f"reading {file}"):
         counts = count_feedback(file)
         written = None if out is None else export_accepted(file, out)
     document = {
@@ -60,14 +59,14 @@ def feedback(
         ("accepted", f"{counts.in_force.accepted:,}"),
         ("rejected", f"{counts.in_force.rejected:,}"),
         ("undone", f"{counts.undone:,}"),
-        ("events", f"{counts.events:,} in all"),
+        ("events", f"{counts.events:,} in total"),
     ]
     if out is not None:
-        rows.append(("written", f"{written:,} accepted to {out}"))
-    people = dict(islice(counts.by_person.items(), _SHOWN))
-    days = dict(islice(reversed(counts.by_day.items()), _SHOWN))
+        rows.append(("written", f"{written:,} accepted pairs to {out}"))
+    people = dict(islice(counts.by_person.items(), _ROWS_SHOWN))
+    days = dict(islice(reversed(counts.by_day.items()), _ROWS_SHOWN))
     tables = [table for table in (_table("person", people), _table("day", days)) if table.row_count]
-    screen.result(document, facts(rows), *(part for table in tables for part in ("", table)))
+    console.result(document, facts(rows), *(part for table in tables for part in ("", table)))
 
 
 def _table(name: str, rows: Mapping[str, Counted]) -> Table:

@@ -1,4 +1,4 @@
-"""``vse info``: what a file of pairs holds."""
+"""``vse info``: show a summary of a file of pairs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from vse_ens.cli.console import Console, facts
-from vse_ens.cli.options import PairsFile, Reading
+from vse_ens.cli.options import PairsFile, ReadOptions
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Summary
 
 
-def info(file: PairsFile, *, reading: Reading, screen: Console) -> None:
-    """Show what a file of pairs holds."""
-    summary = reading.read(file, screen).summary()
-    screen.result({"file": str(file), **as_document(summary)}, facts(summary.rows()))
+def info(file: PairsFile, *, reading: ReadOptions, console: Console) -> None:
+    """Show a summary of a file of pairs."""
+    summary = reading.read(file, console).summary()
+    console.result({"file": str(file), **summary_json(summary)}, facts(summary.rows()))
 
 
-def as_document(summary: Summary) -> dict[str, Any]:
-    """A summary as JSON shows it."""
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """Return a summary for ``--json``."""
     return asdict(summary) | {"most_used": dict(summary.most_used), "least_used": dict(summary.least_used)}

@@ -1,4 +1,4 @@
-"""``vse reproduce``: the paper's experiments again."""
+"""``vse reproduce``: rerun the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -8,45 +8,50 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from vse_ens.cli.console import Console, Progress, duration
+from vse_ens.cli.console import Console, Progress
+from vse_ens.cli.formatting import duration
+from vse_ens.cli.options import Workers
 from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
     from vse_ens.train.progress import EpochReport
 
 
-def _file(name: str) -> Any:
+def _data_option(name: str) -> Any:
     return typer.Option(
-        metavar="PAIRS", show_default=False, help=f"{name}: a file of (image, label) pairs; generated if not given."
+        metavar="PAIRS", show_default=False, help=f"{name} as a file of pairs; without it, synthetic data is used."
     )
 
 
 def reproduce(
     *,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where report.html and report.json go; finished parts in it are kept.")
+        Path,
+        typer.Option(metavar="DIR", help="Folder for report.html and report.json; finished parts in it are reused."),
     ] = Path("reproduction"),
-    iaprtc12: Annotated[Path | None, _file("IAPR-TC12")] = None,
-    nuswide: Annotated[Path | None, _file("NUS-WIDE")] = None,
-    openimages: Annotated[Path | None, _file("Open Images")] = None,
+    iaprtc12: Annotated[Path | None, _data_option("IAPR-TC12")] = None,
+    nuswide: Annotated[Path | None, _data_option("NUS-WIDE")] = None,
+    openimages: Annotated[Path | None, _data_option("Open Images")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few minutes: smaller stand-ins and shorter training.")
+        bool, typer.Option("--quick", help="Use smaller synthetic data and shorter training: a few minutes.")
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do finished parts again.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run finished parts again.")] = False,
     paper: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", show_default=False, help="A JSON file with more of the paper's figures (docs/reproduce.md)."
+            metavar="FILE",
+            show_default=False,
+            help="A JSON file with more figures of the paper; see docs/reproduce.md.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other splits, stand-ins and models.")] = 0,
-    workers: Annotated[int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Threads.")] = None,
-    screen: Console,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of splits, synthetic data and models.")] = 0,
+    workers: Workers = None,
+    console: Console,
 ) -> None:
-    """Run the experiments of the paper's section 4 again.
+    """Rerun the experiments of section 4 of the paper.
 
-    Tables 1 to 4 and figures 1 and 2, with the paper's figure beside ours where it is known, as one HTML page. Where a
-    result contradicts the paper the page says so.
+    Writes tables 1 to 4 and figures 1 and 2 as one HTML page, with the paper's numbers beside the new ones where they
+    are known. The page says where a result contradicts the paper.
     """
     from vse_ens.experiments.paper.numbers import KNOWN
     from vse_ens.experiments.paper.run import FULL, QUICK
@@ -54,54 +59,54 @@ def reproduce(
 
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder with --out")
-    given = {"iaprtc12": iaprtc12, "nuswide": nuswide, "openimages": openimages}
-    known = KNOWN.with_file(paper) if paper is not None else KNOWN
-    with _Watcher(screen) as watcher:
+    files = {"iaprtc12": iaprtc12, "nuswide": nuswide, "openimages": openimages}
+    paper_numbers = KNOWN.with_file(paper) if paper is not None else KNOWN
+    with _ReproduceProgress(console) as progress:
         document = run(
             out,
-            watcher,
+            progress,
             effort=QUICK if quick else FULL,
-            paths={name: path for name, path in given.items() if path is not None},
-            paper=known,
+            paths={name: path for name, path in files.items() if path is not None},
+            paper=paper_numbers,
             seed=seed,
             workers=workers,
             fresh=fresh,
         )
     lines = [f"{finding['verdict']}: {finding['text']}" for finding in document["findings"]]
-    screen.result(
+    console.result(
         document,
         *(Text(line + "\n") for line in lines),
-        Text(f"{out / 'report.html'}, {out / 'report.json'}: done in {duration(document['seconds'])}"),
+        Text(f"{out / 'report.html'}, {out / 'report.json'}: written after {duration(document['seconds'])}"),
     )
 
 
-class _Watcher:
-    """A line for every part, and a bar for the epochs of the model under way."""
+class _ReproduceProgress:
+    """Print one line per part, and a progress bar for the epochs of the current model."""
 
-    def __init__(self, screen: Console) -> None:
-        self._screen = screen
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._bar: Progress | None = None
 
-    def __enter__(self) -> _Watcher:
+    def __enter__(self) -> _ReproduceProgress:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._end_bar()
 
     def part(self, name: str, number: int, of: int) -> None:
-        """A part of the work begins."""
+        """Announce the next part."""
         self._end_bar()
-        self._screen.say(f"{number} of {of}: {name}")
+        self._console.log(f"{number} of {of}: {name}")
 
     def epoch(self, report: EpochReport, epochs: int) -> None:
-        """A model has trained an epoch."""
+        """Update the bar after an epoch."""
         if self._bar is None:
-            self._bar = self._screen.progress("  training", epochs, "epochs").__enter__()
+            self._bar = self._console.progress("  training", epochs, "epochs").__enter__()
         self._bar(report.epoch)
 
     def step(self, text: str) -> None:
-        """A part is at this step."""
-        self._screen.say(f"  {text}")
+        """Announce a step of the current part."""
+        self._console.log(f"  {text}")
 
     def _end_bar(self) -> None:
         if self._bar is not None:

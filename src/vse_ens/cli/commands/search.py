@@ -1,4 +1,4 @@
-"""``vse search``: images for labels."""
+"""``vse search``: find images for labels."""
 
 from __future__ import annotations
 
@@ -9,47 +9,50 @@ from typing import Annotated
 import typer
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.options import ModelFolder, listed, load, probability, some
+from vse_ens.cli.formatting import confidence_text, label_list
+from vse_ens.cli.options import ModelDir, load_model, parse_labels
 
 
 def search(
-    model: ModelFolder,
+    model: ModelDir,
     labels: Annotated[
-        list[str], typer.Argument(metavar="LABEL", show_default=False, help="Labels that the images should have.")
+        list[str], typer.Argument(metavar="LABEL", show_default=False, help="Labels the images should have.")
     ],
     *,
     without: Annotated[
-        str, typer.Option(metavar="A,B", show_default=False, help="Labels that they should not have.")
+        str, typer.Option(metavar="A,B", show_default=False, help="Labels the images should not have.")
     ] = "",
     tagged: Annotated[
-        bool, typer.Option("--tagged", help="Also images that are known to have the labels already.")
+        bool, typer.Option("--tagged", help="Include images that are known to have all the labels.")
     ] = False,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many images.")] = 20,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of images.")] = 20,
     index: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Look through this index, made at first use, past a million images; may miss some.",
+            help="Use an approximate index, built at first use: for more than a million images; may miss some.",
         ),
     ] = None,
-    screen: Console,
+    console: Console,
 ) -> None:
-    """Find images for labels, also those nobody has tagged.
+    """Find images for labels, including images not tagged with them.
 
-    The best come first. Images that have all the labels already are left out unless --tagged is given.
+    Results are sorted, best first. Images that already have all the labels are excluded unless --tagged is given.
     """
-    annotator = load(model, screen)
-    terms = [*labels, *(f"-{label}" for label in listed(without))]
-    with screen.busy("searching"):
-        found = annotator.search(terms, top, tagged=tagged, index=index)
-    known = [annotator.known_labels(one.image) for one in found]
+    annotator = load_model(model, console)
+    excluded = parse_labels(without)
+    terms = [*labels, *(f"-{label}" for label in excluded)]
+    with console.status("searching"):
+        hits = annotator.search(terms, top, tagged=tagged, index=index)
+    known_labels = [annotator.known_labels(hit.image) for hit in hits]
     document = {
         "labels": labels,
-        "without": listed(without),
-        "images": [{**asdict(one), "labels": own} for one, own in zip(found, known, strict=True)],
+        "without": excluded,
+        "images": [{**asdict(hit), "labels": known} for hit, known in zip(hits, known_labels, strict=True)],
     }
     rows = [
-        (one.image, probability(one.confidence), some(own, first=labels)) for one, own in zip(found, known, strict=True)
+        (hit.image, confidence_text(hit.confidence), label_list(known, first=labels))
+        for hit, known in zip(hits, known_labels, strict=True)
     ]
-    screen.result(document, columns(("image", "confidence", "labels it has"), rows, numbers=("confidence",)))
+    console.result(document, columns(("image", "confidence", "known labels"), rows, numbers=("confidence",)))

@@ -1,4 +1,4 @@
-"""``vse serve``: a trained model over HTTP, with a page for people."""
+"""``vse serve``: serve a model over HTTP, with a web page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from vse_ens.cli.console import Console
-from vse_ens.cli.options import ModelFolder
+from vse_ens.cli.options import ModelDir
 from vse_ens.errors import ConfigError, MissingPartError
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ _KEY_VARIABLE = "VSE_API_KEY"
 
 
 def serve(
-    model: ModelFolder,
+    model: ModelDir,
     *,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; past this machine only with a key.")
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; other machines need an API key.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65_535, help="Where to listen; 0: any free port.")
+        int, typer.Option(metavar="N", min=0, max=65_535, help="Port to listen on; 0 for any free port.")
     ] = 8765,
     feedback: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             show_default="MODEL.feedback.sqlite",
-            help="Where accepted and rejected suggestions are kept.",
+            help="File for accepted and rejected suggestions.",
         ),
     ] = None,
     image_url: Annotated[
@@ -43,7 +43,7 @@ def serve(
         typer.Option(
             metavar="URL",
             show_default=False,
-            help='Where pictures are, with {image} for the id: "https://example.org/{image}.jpg".',
+            help='URL of the pictures, with {image} for the ID: "https://example.org/{image}.jpg".',
         ),
     ] = None,
     api_key_file: Annotated[
@@ -51,20 +51,20 @@ def serve(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help=f"A file that holds the key every call must bring; or set {_KEY_VARIABLE}.",
+            help=f"File with the API key that every request must send; or set {_KEY_VARIABLE}.",
         ),
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    screen: Console,
+    console: Console,
 ) -> None:
-    """Serve a model over HTTP, with a page for people.
+    """Serve a model over HTTP, with a web page.
 
-    SIGHUP, or POST /api/reload, swaps in the model directory anew; SIGTERM answers what is under way and stops.
+    SIGHUP or POST /api/reload loads the model directory again. SIGTERM finishes open requests and stops.
     """
     try:
         from vse_ens.service.server import run
     except ImportError as error:
-        raise MissingPartError(f"vse serve needs the library {error.name}: pip install 'vse-ens[service]'") from error
+        raise MissingPartError(f"vse serve needs the package {error.name}: pip install 'vse-ens[service]'") from error
     from vse_ens.service.settings import Settings
 
     settings = Settings(
@@ -73,30 +73,32 @@ def serve(
         port=port,
         feedback=feedback or model.with_name(f"{model.resolve().name}.feedback.sqlite"),
         image_url=image_url,
-        api_key=_key(api_key_file),
+        api_key=_api_key(api_key_file),
     )
 
     def announce(served: Settings) -> None:
-        told = f"{model} is served at {served.address} until Ctrl-C"
-        screen.result({"model": str(model), "address": served.address}, Text(told))
+        console.result(
+            {"model": str(model), "address": served.address},
+            Text(f"serving {model} at {served.address} (stop with Ctrl-C)"),
+        )
         sys.stdout.flush()
         if open_page:
             import webbrowser
 
-            # A browser of the terminal would hold up the service that it is to show.
+            # In a thread: a text browser would block the service it is to show.
             threading.Thread(target=webbrowser.open, args=(served.address,), daemon=True).start()
 
     run(settings, announce)
 
 
-def _key(file: Path | None) -> str | None:
-    """The key in a file, or in the environment."""
+def _api_key(file: Path | None) -> str | None:
+    """Return the API key from a file or the environment."""
     if file is None:
         return os.environ.get(_KEY_VARIABLE) or None
     try:
         key = file.read_text(encoding="utf-8").strip()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not a text file with a key") from error
+        raise ConfigError(f"{file} is not a text file with an API key") from error
     if not key:
-        raise ConfigError(f"{file} is empty; it should hold the API key")
+        raise ConfigError(f"{file} is empty; it must contain the API key")
     return key

@@ -1,4 +1,4 @@
-"""``vse similar``: labels like a label, images like an image."""
+"""``vse similar``: find similar labels or images."""
 
 from __future__ import annotations
 
@@ -7,35 +7,40 @@ from typing import Annotated
 import typer
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.options import ModelFolder, load, some
+from vse_ens.cli.formatting import label_list
+from vse_ens.cli.options import ModelDir, load_model
 
 
 def similar(
-    model: ModelFolder,
+    model: ModelDir,
     label: Annotated[
         str | None, typer.Argument(metavar="LABEL", show_default=False, help="A label of the model.")
     ] = None,
     *,
     image: Annotated[
-        str | None, typer.Option(metavar="IMAGE", show_default=False, help="In its place: an image of the model.")
+        str | None, typer.Option(metavar="IMAGE", show_default=False, help="An image of the model, instead of LABEL.")
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 10,
-    screen: Console,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Number of results.")] = 10,
+    console: Console,
 ) -> None:
-    """Show labels like a label, or images like an image.
+    """Find labels similar to a label, or images similar to an image.
 
-    Labels are alike if the same images fit them and they say the same of an image. 1 is the same direction.
+    Labels are similar if they fit the same images and predict the same other labels. The similarity is at most 1.
     """
     if (label is None) == (image is None):
-        raise typer.BadParameter("give a LABEL or --image IMAGE, one of the two", param_hint="'LABEL'")
-    annotator = load(model, screen)
+        raise typer.BadParameter("give either LABEL or --image IMAGE", param_hint="'LABEL'")
+    annotator = load_model(model, console)
     if label is not None:
-        kind, asked, found = "label", label, annotator.similar_labels(label, top)
+        kind, query, neighbours = "label", label, annotator.similar_labels(label, top)
     else:
-        kind, asked, found = "image", image or "", annotator.similar_images(image or "", top)
-    document = {kind: asked, "similar": [{kind: one.id, "similarity": one.similarity} for one in found]}
-    names, rows = [kind, "similarity"], [[one.id, f"{one.similarity:.3f}"] for one in found]
+        kind, query, neighbours = "image", image or "", annotator.similar_images(image or "", top)
+    document = {
+        kind: query,
+        "similar": [{kind: neighbour.id, "similarity": neighbour.similarity} for neighbour in neighbours],
+    }
+    names = [kind, "similarity"]
+    rows = [[neighbour.id, f"{neighbour.similarity:.3f}"] for neighbour in neighbours]
     if kind == "image":
-        names.append("labels it has")
-        rows = [[*row, some(annotator.known_labels(row[0]))] for row in rows]
-    screen.result(document, columns(names, rows, numbers=("similarity",)))
+        names.append("known labels")
+        rows = [[*row, label_list(annotator.known_labels(row[0]))] for row in rows]
+    console.result(document, columns(names, rows, numbers=("similarity",)))

@@ -1,4 +1,4 @@
-"""``vse split``: pairs to learn from and pairs to test on."""
+"""``vse split``: split pairs into training and test files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.options import PairsFile, Reading
+from vse_ens.cli.options import PairsFile, ReadOptions
 from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Protocol = Literal["leave-one-out", "new-images", "random"]
 
-_OPTIONS: dict[Protocol, tuple[str, ...]] = {
+_PROTOCOL_OPTIONS: dict[Protocol, tuple[str, ...]] = {
     "leave-one-out": (),
     "new-images": ("share", "reveal"),
     "random": ("share",),
@@ -25,52 +25,54 @@ _OPTIONS: dict[Protocol, tuple[str, ...]] = {
 
 def split(
     pairs: PairsFile,
-    out: Annotated[Path, typer.Option(metavar="DIR", show_default=False, help="The folder to write to.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", show_default=False, help="Folder for the files.")],
     *,
     protocol: Annotated[
         Protocol,
         typer.Option(
             metavar="NAME",
-            help="leave-one-out: one label of every image that has several. new-images: whole images, with part of "
-            "their labels revealed. random: any pairs.",
+            help="leave-one-out: hold out one label of every image with several. new-images: hold out whole images and "
+            "reveal part of their labels. random: hold out random pairs.",
         ),
     ] = "leave-one-out",
     share: Annotated[
         float | None,
         typer.Option(
             metavar="X",
-            show_default="0.1 of new-images, 0.2 of random",
-            help="How much of the images or pairs to hold out.",
+            show_default="0.1 for new-images, 0.2 for random",
+            help="Share of the images or pairs to hold out.",
         ),
     ] = None,
     reveal: Annotated[
         float | None,
-        typer.Option(metavar="X", show_default="0.5 of new-images", help="How much of a held-out image to reveal."),
+        typer.Option(
+            metavar="X", show_default="0.5 for new-images", help="Share of the labels of a held-out image to reveal."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed gives another split.")] = 0,
-    reading: Reading,
-    screen: Console,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the split.")] = 0,
+    reading: ReadOptions,
+    console: Console,
 ) -> None:
     """Split pairs into train.parquet and test.parquet.
 
-    The split depends on the pairs, the protocol and the seed, not on the order of the rows.
+    The split depends on the pairs, the protocol and the seed, not on the order of rows.
     """
     given = {name: value for name, value in (("share", share), ("reveal", reveal)) if value is not None}
     for name in given:
-        if name not in _OPTIONS[protocol]:
-            raise typer.BadParameter(f"it means nothing with --protocol {protocol}", param_hint=f"'--{name}'")
+        if name not in _PROTOCOL_OPTIONS[protocol]:
+            raise typer.BadParameter(f"cannot be combined with --protocol {protocol}", param_hint=f"'--{name}'")
 
-    data = reading.read(pairs, screen)
+    data = reading.read(pairs, console)
     parts = _parts(data, protocol, seed, given)
     files = {name: out / f"{name}.parquet" for name in parts}
-    _refuse_leftovers(out, protocol)
-    with screen.busy(f"writing to {out}"):
+    _check_leftovers(out, protocol)
+    with console.status(f"writing to {out}"):
         from vse_ens.data.io.write import write_parquet
 
         write_parquet({files[name]: part for name, part in parts.items()})
 
     for note in data.notes:
-        screen.say(f"note: {note}")
+        console.note(note)
     document = {
         "images": len(data.images),
         "labels": len(data.labels),
@@ -83,7 +85,9 @@ def split(
         "notes": list(data.notes),
     }
     rows = [_row(str(pairs), data), *(_row(str(files[name]), part) for name, part in parts.items())]
-    screen.result(document, columns(("file", "pairs", "images", "labels"), rows, numbers=("pairs", "images", "labels")))
+    console.result(
+        document, columns(("file", "pairs", "images", "labels"), rows, numbers=("pairs", "images", "labels"))
+    )
 
 
 def _parts(data: Annotations, protocol: Protocol, seed: int, given: dict[str, float]) -> dict[str, Annotations]:
@@ -94,15 +98,15 @@ def _parts(data: Annotations, protocol: Protocol, seed: int, given: dict[str, fl
     return data.random(seed=seed, **given)._asdict()
 
 
-def _refuse_leftovers(out: Path, protocol: Protocol) -> None:
-    """A file of an earlier split beside the two of this one would be taken for part of it."""
+def _check_leftovers(out: Path, protocol: Protocol) -> None:
+    """Fail if an earlier split left a file that would look like part of this one."""
     leftover = out / "revealed.parquet"
     if protocol != "new-images" and leftover.exists():
         raise DataError(f"{leftover} is left from a new-images split; remove it or choose another --out")
 
 
 def _row(name: str, data: Annotations) -> tuple[str, str, str, str]:
-    """A line of the table: images and labels count where they have a pair."""
+    """Return a row of the table; images and labels without pairs do not count."""
     summary = data.summary()
     images = summary.images - summary.images_without_labels
     labels = summary.labels - summary.labels_without_images

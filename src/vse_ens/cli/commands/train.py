@@ -1,4 +1,4 @@
-"""``vse train``: a model from pairs."""
+"""``vse train``: train a model on pairs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vse_ens.cli.console import Console, duration, facts
+from vse_ens.cli.console import Console, facts
 from vse_ens.cli.errors import INTERRUPTED
-from vse_ens.cli.options import ClusterOptions, PairsFile, Reading, Training, is_folder
+from vse_ens.cli.formatting import duration, plural
+from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions, is_folder
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -24,14 +25,14 @@ def train(
     out: Annotated[Path, typer.Option(metavar="MODEL", show_default=False, help="The model directory to write.")],
     *,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from where an earlier run was stopped or killed, to the same bytes.")
+        bool, typer.Option("--resume", help="Continue a stopped or killed run; the model is the same.")
     ] = False,
     features: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Image features for the towers that use them: parquet or csv, the image id first, then numbers.",
+            help="Image features for towers that use them: parquet or csv, the image ID first, then numbers.",
         ),
     ] = None,
     feedback: Annotated[
@@ -39,25 +40,25 @@ def train(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="What people judged in vse serve: accepted pairs are added, rejected ones taken out.",
+            help="Feedback file of vse serve: accepted pairs are added, rejected pairs removed.",
         ),
     ] = None,
-    place: ClusterOptions,
-    training: Training,
-    reading: Reading,
-    screen: Console,
+    cluster: ClusterOptions,
+    training: TrainOptions,
+    reading: ReadOptions,
+    console: Console,
 ) -> None:
     """Train a model on pairs.
 
-    What is not given is the preset's: docs/training.md lists what that is. A folder of Parquet parts is sorted out into
-    MODEL.checkpoint.shards and trained shard by shard: no step holds all pairs.
-    While it runs, MODEL.checkpoint beside the model holds its state; Ctrl-C stops after the round and keeps the model.
+    Settings that are not given come from the preset; see docs/training.md. A folder of Parquet files is partitioned
+    into MODEL.checkpoint.shards and trained shard by shard, without loading all pairs. MODEL.checkpoint has the state
+    of the run. Ctrl-C stops after the current round and saves the model.
     """
     from vse_ens.annotator import Annotator
     from vse_ens.model.store import check_target
 
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
-    config = model.config()  # a wrong setting or place is told before the work
+    config = model.config()  # fails on a wrong setting before the data is read
     check_target(out)
     checkpoint = out.with_name(out.name + ".checkpoint")
     data: Annotations | Partition
@@ -65,59 +66,60 @@ def train(
         if features is not None or feedback is not None:
             raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
         parts = reading.parts(pairs)
-        with screen.progress("sorting out", parts.rows, "pairs") as progress:
+        with console.progress("partitioning", parts.rows, "pairs") as progress:
             data = model.sort_out(parts, checkpoint, progress=progress)
     else:
-        data = _read(pairs, features, feedback, reading, screen)
+        data = _read(pairs, features, feedback, reading, console)
     if checkpoint.exists() and not resume:
-        screen.say(f"note: {checkpoint} of an earlier run is replaced; --resume would have gone on from it")
-    began = time.perf_counter()
-    with TrainingProgress(screen.err, config.metric) as training_progress:
+        console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
+    started = time.perf_counter()
+    with TrainingProgress(console.err, config.metric) as training_progress:
         model.fit(
             data,
             progress=training_progress,
             checkpoint=checkpoint,
             resume=resume,
-            cluster=place.cluster,
-            address=place.address,
+            cluster=cluster.cluster,
+            address=cluster.address,
         )
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     if resume and not model.resumed_:
-        screen.say(f"note: there was nothing to resume at {checkpoint}; trained from the start")
+        console.note(f"{checkpoint} has nothing to resume; trained from the start")
     model.save(out)
     if model.interrupted_:
-        screen.say(f"stopped; the model is kept as it is, and --resume goes on from {checkpoint}")
+        console.log(f"stopped; the model is saved as it is, and --resume continues from {checkpoint}")
     else:
         model.forget(checkpoint)
-    _show(model, out, seconds, screen)
+    _show(model, out, seconds, console)
     if model.interrupted_:
         raise typer.Exit(INTERRUPTED)
 
 
-def _read(pairs: Path, features: Path | None, feedback: Path | None, reading: Reading, screen: Console) -> Annotations:
-    """The pairs of a file, with what else is known of its images."""
-    data = reading.read(pairs, screen)
+def _read(
+    pairs: Path, features: Path | None, feedback: Path | None, reading: ReadOptions, console: Console
+) -> Annotations:
+    """Read pairs, apply feedback and attach image features."""
+    data = reading.read(pairs, console)
     if feedback is not None:
         from vse_ens.data.feedback.pairs import apply_feedback
 
         data = apply_feedback(data, feedback)
     for note in data.notes:
-        screen.say(f"note: {note}")
+        console.note(note)
     if features is not None:
         from vse_ens.data.features.attach import read_features
 
         table = read_features(features, data.images)
         data = data.with_features(table.matrix)
         if table.ignored:
-            ignored = f"{table.ignored:,} image{'s' if table.ignored > 1 else ''}"
-            screen.say(f"note: passed over {ignored} of {features} that no pair has")
+            console.note(f"ignored {plural(table.ignored, 'image')} of {features} without pairs")
     return data
 
 
-def _show(model: Annotator, out: Path, seconds: float, screen: Console) -> None:
+def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None:
     draws = sum(report.draws for report in model.history_)
-    working = sum(report.seconds for report in model.history_)
-    speed = draws / working if working else 0.0
+    training_seconds = sum(report.seconds for report in model.history_)
+    speed = draws / training_seconds if training_seconds else 0.0
     document: dict[str, Any] = {
         "model": str(out),
         "preset": model.preset,
@@ -137,23 +139,23 @@ def _show(model: Annotator, out: Path, seconds: float, screen: Console) -> None:
         ("model", str(out)),
         ("data", repr(model.known_).removeprefix("Annotations(").removesuffix(")")),
         ("epochs", _epochs(model)),
-        ("time", f"{duration(seconds)}, {speed / 1e6:.2f} M draws a second"),
+        ("time", f"{duration(seconds)}, {speed / 1e6:.2f} M draws/s"),
     ]
     if model.validation_:
         rows.append(("validation", ", ".join(f"{name} {value:.4f}" for name, value in model.validation_.items())))
     if model.training_["memory_weight"]:
-        rows.append(("label memory", f"weight {model.training_['memory_weight']:g}, found on the held-out labels"))
+        rows.append(("label weights", f"factor {model.training_['memory_weight']:g}, chosen on held-out labels"))
     given_up = sum(report.given_up for report in model.history_)
     if given_up:
-        rows.append(("given up", f"{given_up:,} of {draws:,} draws found no negative"))
-    screen.result(document, facts(rows))
+        rows.append(("skipped", f"{given_up:,} of {draws:,} draws found no negative"))
+    console.result(document, facts(rows))
 
 
 def _epochs(model: Annotator) -> str:
     epochs, best = model.training_["epochs"], model.training_["best_epoch"]
     if not model.validation_:
         return f"{epochs}"
-    tried = sum(report.validation is not None for report in model.history_)
-    if tried == epochs:
-        return f"{epochs}, the best was {best}"
-    return f"{epochs - tried} on all pairs, after {tried} with labels held out, of which {best} was best"
+    validated = sum(report.validation is not None for report in model.history_)
+    if validated == epochs:
+        return f"{epochs} (best: {best})"
+    return f"{epochs - validated} on all pairs, after {validated} validation epochs (best: {best})"

@@ -1,4 +1,4 @@
-"""``vse update``: new pairs join a trained model."""
+"""``vse update``: add new pairs to a trained model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from vse_ens.cli.console import Console, duration, facts
-from vse_ens.cli.options import ModelFolder, Reading, load
+from vse_ens.cli.console import Console, facts
+from vse_ens.cli.formatting import duration, plural
+from vse_ens.cli.options import ModelDir, ReadOptions, Workers, load_model
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -18,39 +19,39 @@ if TYPE_CHECKING:
 
 
 def update(
-    model: ModelFolder,
+    model: ModelDir,
     more: Annotated[
         list[Path],
         typer.Argument(
             metavar="MORE",
             show_default=False,
-            help="Files of new pairs, as vse train reads them, or feedback files of vse serve.",
+            help="Files of new pairs, in any format that vse train reads, or feedback files of vse serve.",
         ),
     ],
     *,
     out: Annotated[Path, typer.Option(metavar="NEW_MODEL", show_default=False, help="The model directory to write.")],
-    workers: Annotated[int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Threads.")] = None,
-    reading: Reading,
-    screen: Console,
+    workers: Workers = None,
+    reading: ReadOptions,
+    console: Console,
 ) -> None:
-    """Let new pairs, images and labels join a trained model.
+    """Add new pairs, images and labels to a trained model.
 
-    This takes a fraction of training, and what the model suggested before stays close. It can only add: pairs that were
-    rejected are taken out by vse train --feedback.
+    This takes a fraction of the training time and changes existing suggestions little. Rejected pairs are ignored:
+    vse train --feedback removes them.
     """
     from vse_ens.model.store import check_target
 
     check_target(out)
-    found = [_read(path, reading, screen) for path in more]
-    joined = reduce(lambda one, other: one.joined(other), (one.pairs for one in found))
-    rejected = sum(one.rejected for one in found)
-    annotator = load(model, screen)
+    inputs = [_read(path, reading, console) for path in more]
+    joined = reduce(lambda left, right: left.joined(right), (item.pairs for item in inputs))
+    rejected = sum(item.rejected for item in inputs)
+    annotator = load_model(model, console)
     annotator.workers = workers
     before = annotator.known_
-    began = time.perf_counter()
-    with TrainingProgress(screen.err, annotator.config_.metric) as progress:
+    started = time.perf_counter()
+    with TrainingProgress(console.err, annotator.config_.metric) as progress:
         annotator.partial_fit(joined, progress=progress)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     annotator.save(out)
     after = annotator.known_
     new = {
@@ -59,12 +60,9 @@ def update(
         "label": len(after.labels) - len(before.labels),
     }
     if not new["pair"]:
-        screen.say(f"note: the model knew the {_counted(joined.pairs, 'pair')} given already; {out} is the same model")
+        console.note(f"the model already has the given {plural(joined.pairs, 'pair')}; {out} is the same model")
     if rejected:
-        screen.say(
-            f"note: an update can only add, so that {_counted(rejected, 'rejected pair')} had no effect; "
-            "vse train --feedback takes such pairs out"
-        )
+        console.note(f"ignored {plural(rejected, 'rejected pair')}; vse train --feedback removes rejected pairs")
     document = {
         "model": str(out),
         "from": str(model),
@@ -75,32 +73,28 @@ def update(
     }
     rows = [
         ("model", str(out)),
-        ("new", ", ".join(_counted(count, name) for name, count in new.items())),
+        ("new", ", ".join(plural(count, name) for name, count in new.items())),
         ("data", repr(after).removeprefix("Annotations(").removesuffix(")")),
         ("time", duration(seconds)),
     ]
-    screen.result(document, facts(rows))
+    console.result(document, facts(rows))
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-class _More(NamedTuple):
+class _Input(NamedTuple):
     pairs: Annotations
     rejected: int
 
 
-def _read(path: Path, reading: Reading, screen: Console) -> _More:
-    """The pairs of a file of either kind, and how many it says are wrong."""
+def _read(path: Path, reading: ReadOptions, console: Console) -> _Input:
+    """Read a file of pairs or of feedback, and count the rejected pairs of the latter."""
     from vse_ens.data.feedback.pairs import read_feedback
     from vse_ens.data.feedback.store import is_feedback_file
 
     if is_feedback_file(path):
-        with screen.busy(f"reading {path}"):
+        with console.status(f"reading {path}"):
             feedback = read_feedback(path)
-        return _More(feedback.accepted, feedback.rejected.pairs)
-    pairs = reading.read(path, screen)
+        return _Input(feedback.accepted, feedback.rejected.pairs)
+    pairs = reading.read(path, console)
     for note in pairs.notes:
-        screen.say(f"note: {path}: {note}")
-    return _More(pairs, 0)
+        console.note(f"{path}: {note}")
+    return _Input(pairs, 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,12 @@ from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label, wrong_confidences
 from vse_ens.curate.explain import Reason, own_parts, shares
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
+from vse_ens.storage.atomic import replace_file
 
 # Reasons kept with a finding: what a person reads at a glance. Smaller shares than the second say nothing.
 _REASONS = 3
@@ -59,27 +59,17 @@ class Audit:
 
     def write_csv(self, path: str | Path) -> None:
         """One line a finding, whole or not at all; the column ``decision`` is left for the curator."""
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.partial")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("w", encoding="utf-8", newline="") as file:
-                lines = csv.writer(file)
-                lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
-                for kind, findings in (("wrong", self.wrong), ("missing", self.missing)):
-                    lines.writerows(
-                        (kind, one.image, one.label, "", f"{one.confidence:.4f}", one.reason, "") for one in findings
-                    )
+        with replace_file(Path(path)) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
+            for kind, findings in (("wrong", self.wrong), ("missing", self.missing)):
                 lines.writerows(
-                    ("duplicate", "", one.label, one.other, f"{one.confidence:.4f}", one.reason, "")
-                    for one in self.duplicates
+                    (kind, one.image, one.label, "", f"{one.confidence:.4f}", one.reason, "") for one in findings
                 )
-            partial.replace(path)
-        except OSError as error:
-            raise DataError(f"{path} could not be written: {error.strerror or error}") from error
-        finally:
-            with suppress(OSError):
-                partial.unlink()
+            lines.writerows(
+                ("duplicate", "", one.label, one.other, f"{one.confidence:.4f}", one.reason, "")
+                for one in self.duplicates
+            )
 
 
 def audit_rows(known: Annotations) -> int:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from vse_ens.data.feedback.store import Event, check_whole, in_force, reading
 from vse_ens.errors import ConfigError
-from vse_ens.storage.atomic import replace_files
+from vse_ens.storage.atomic import replace_file
 
 _COLUMNS = ("image", "label", "by", "at", "model")
 _SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
@@ -35,7 +35,7 @@ def export_accepted(feedback: str | Path, out: str | Path) -> int:
     source, target = Path(feedback), Path(out)
     check_name(target)
     written = 0
-    with reading(source) as file, replace_files(target) as (partial,), _OPENERS[target.suffix](partial) as write:
+    with reading(source) as file, replace_file(target) as partial, _OPENERS[target.suffix](partial) as write:
         check_whole(file, source, "integrity_check")
         events = in_force(file, "accept")
         while block := list(islice(events, _BLOCK)):

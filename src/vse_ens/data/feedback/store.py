@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from vse_ens.errors import DataError, VseError
+from vse_ens.storage.atomic import sync_dir
 
 Verdict = Literal["accept", "reject"]
 
@@ -99,7 +100,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
             check_whole(connection, path, "quick_check")
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")  # a commit returns when its bytes are on the disk
-            _flush_folder(path.parent)
+            sync_dir(path.parent)  # a new file survives a power failure only with its name
         except BaseException:
             connection.close()
             raise
@@ -251,12 +252,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(waiting):
             yield waiting
             waiting = ""
-
-
-def _flush_folder(folder: Path) -> None:
-    """A file is kept through a power cut only when its name in the folder is."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -14,24 +14,15 @@ import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.io.buffers import as_arrow
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.errors import ConfigError
+from vse_ens.storage.atomic import replace_file, replace_files
 
 
 def write_parquet(files: Mapping[Path, Annotations]) -> None:
     """Write pairs as sorted ``image``, ``label`` columns: all files or none, and the same pairs as the same bytes."""
-    waiting: dict[Path, Path] = {}
-    try:
-        for path, data in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            waiting[path] = path.with_name(f".{path.name}.partial")
-            data.to_frame().write_parquet(waiting[path])
-        for path, partial in waiting.items():
-            partial.replace(path)
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error.strerror or error}") from error
-    finally:
-        for partial in waiting.values():
-            partial.unlink(missing_ok=True)
+    with replace_files(*files) as partials:
+        for partial, data in zip(partials, files.values(), strict=True):
+            data.to_frame().write_parquet(partial)
 
 
 _GROUP_PAIRS = 1 << 20
@@ -49,22 +40,14 @@ def write_pairs(path: Path, data: Annotations, progress: Callable[[int], None] |
     ``progress`` is called with the number of pairs done.
     """
     check_name(path)
-    partial = path.with_name(f".{path.name}.partial")
+    schema = pa.schema({"image": pa.large_string(), "label": pa.large_string()})
     written = 0
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with pq.ParquetWriter(partial, pa.schema({"image": pa.large_string(), "label": pa.large_string()})) as file:
-                for group in _groups(data):
-                    file.write_table(group)
-                    written += group.num_rows
-                    if progress:
-                        progress(written)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error.strerror or error}") from error
+    with replace_file(path) as partial, pq.ParquetWriter(partial, schema) as file:
+        for group in _groups(data):
+            file.write_table(group)
+            written += group.num_rows
+            if progress:
+                progress(written)
 
 
 def _groups(data: Annotations) -> Iterator[pa.Table]:

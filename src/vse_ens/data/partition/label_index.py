@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import transpose_pairs
+from vse_ens.storage.atomic import replace_files
 
 _STARTS, _IMAGES = "by_label.indptr", "by_label.indices"
 # Images or pairs that are looked at in one go: what is made on the way stays small, and Ctrl-C is heard in between.
@@ -31,22 +31,15 @@ def write_label_index(folder: Path, by_image: Csr, labels: int) -> None:
     """
     if _is_whole(folder, labels, len(by_image.indices)):
         return
-    try:
-        starts = label_starts(by_image, labels)
-        with _draft(folder, _IMAGES).open("w+b") as file:
+    starts = label_starts(by_image, labels)
+    with replace_files(folder / _IMAGES, folder / _STARTS) as (images_file, starts_file):
+        with images_file.open("w+b") as file:
             file.truncate(4 * len(by_image.indices))
             images = np.memmap(file, "<i4", "r+")
-            # A plain array over the map: one that knows of its file slows down every use.
+            # A plain array over the map: np.memmap slows down every access.
             _turn(by_image, starts, np.asarray(images))
             images.flush()
-        with _draft(folder, _STARTS).open("wb") as file:
-            starts.tofile(file)
-            file.flush()
-            os.fsync(file.fileno())
-        for name in (_IMAGES, _STARTS):
-            _draft(folder, name).replace(folder / name)
-    except OSError as error:
-        raise DataError(f"{folder} could not be written: {error.strerror or error}") from error
+        starts.tofile(starts_file)
 
 
 def open_label_index(folder: Path, labels: int, pairs: int) -> Csr:
@@ -72,10 +65,6 @@ def _turn(by_image: Csr, starts: NDArray[np.int64], images: NDArray[np.int32]) -
     for first in range(0, len(by_image.indptr) - 1, _BLOCK):
         block = Csr(by_image.indptr[first : first + _BLOCK + 1], by_image.indices)
         transpose_pairs(block, places, images, first)
-
-
-def _draft(folder: Path, name: str) -> Path:
-    return folder / f".{name}.partial"
 
 
 def _is_whole(folder: Path, labels: int, pairs: int) -> bool:

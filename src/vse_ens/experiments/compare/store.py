@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from vse_ens.errors import DataError
 from vse_ens.evaluate.rankings import Rankings
+from vse_ens.storage.atomic import write_json
 
 _FORMAT = 1
 _DOCUMENT = "comparison.json"
@@ -89,21 +90,8 @@ class Folder:
         return name
 
     def write(self, record: Record) -> None:
-        """Write comparison.json, whole or not at all."""
-        path = self.path / _DOCUMENT
-        partial = path.with_name(f".{_DOCUMENT}.partial")
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            partial.write_text(
-                json.dumps({"format": _FORMAT, **asdict(record)}, ensure_ascii=False, allow_nan=False, indent=2),
-                encoding="utf-8",
-                errors="backslashreplace",
-            )
-            partial.replace(path)
-        except OSError as error:
-            raise DataError(f"{path} could not be written: {error.strerror or error}") from error
-        finally:
-            partial.unlink(missing_ok=True)
+        """Write comparison.json atomically."""
+        write_json(self.path / _DOCUMENT, {"format": _FORMAT, **asdict(record)})
 
     def read(self) -> Record:
         """Read comparison.json."""

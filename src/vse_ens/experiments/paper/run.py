@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from vse_ens import __version__
 from vse_ens.config import preset
-from vse_ens.errors import DataError
 from vse_ens.experiments.machine import machine
 from vse_ens.experiments.paper import draws, example
 from vse_ens.experiments.paper.data_sets import DataSet, load
@@ -23,6 +22,7 @@ from vse_ens.experiments.paper.learning_curve import Limits
 from vse_ens.experiments.paper.numbers import DATA_SETS, KNOWN, Paper
 from vse_ens.experiments.paper.page import page
 from vse_ens.experiments.paper.training import presets, train
+from vse_ens.storage.atomic import write_json
 from vse_ens.train.progress import EpochReport
 
 _FORMAT = 1
@@ -44,7 +44,7 @@ class Parts:
         if kept is not None and kept.get("key") == key:
             return kept["result"]
         result = work()
-        write_json(path, {"key": key, "result": result})
+        write_json(path, {"key": key, "result": result}, indent=1)
         return result
 
 
@@ -55,19 +55,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, ValueError):
         return None
     return kept if isinstance(kept, dict) and "result" in kept else None
-
-
-def write_json(path: Path, document: dict[str, Any]) -> None:
-    """Write a document, whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1), encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error.strerror or error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -142,7 +129,7 @@ def reproduce(
     for _ in work.into(document):
         document["seconds"] = time.perf_counter() - began
         document["findings"] = [asdict(finding) for finding in findings(document)]
-        write_json(out / "report.json", document)
+        write_json(out / "report.json", document, indent=1)
         page(document).write(out / "report.html")
     return document
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.errors import ConfigError
+from vse_ens.storage.atomic import replace_file
 
 _SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 _CHUNKS_A_ROW_GROUP = 32
@@ -47,19 +48,11 @@ def write_scenes(
     if suffix is None:
         raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
     tables = _Tables(stream_scenes(images, labels, seed), progress)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            if suffix == ".parquet":
-                _write_parquet(partial, iter(tables))
-            else:
-                _write_text(partial, suffix, iter(tables))
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error.strerror or error}") from error
+    with replace_file(path) as partial:
+        if suffix == ".parquet":
+            _write_parquet(partial, iter(tables))
+        else:
+            _write_text(partial, suffix, iter(tables))
     return tables.counts()
 
 

@@ -1,0 +1,1 @@
+"""``vse data``: generate the built-in data set or convert published ones."""

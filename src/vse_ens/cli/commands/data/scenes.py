@@ -1,0 +1,34 @@
+"""``vse data scenes``: generate the built-in data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vse_ens.cli.console import Console, facts
+
+
+def scenes(
+    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The file to write.")],
+    *,
+    images: Annotated[int, typer.Option(min=1, metavar="N", help="Number of images.")] = 2000,
+    labels: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", show_default="about 900 plain words", help="Number of labels."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed; another seed gives other images.")] = 0,
+    console: Console,
+) -> None:
+    """Generate the built-in data set: everyday scenes and words for what they show.
+
+    Images are written as they are generated, so RAM does not limit their number.
+    """
+    from vse_ens.data.datasets.scenes import write_scenes
+
+    with console.progress("generating scenes", images, "images") as progress:
+        counts = write_scenes(out, images=images, labels=labels, seed=seed, progress=progress)
+    document = {"file": str(out), **counts._asdict(), "seed": seed}
+    rows = [(name, f"{count:,}") for name, count in counts._asdict().items()]
+    console.result(document, facts([("file", str(out)), *rows]))
