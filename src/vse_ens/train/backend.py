@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.ram_estimate import check_ram
 from vse_ens.train.schedule import EpochPlan
 from vse_ens.train.tables import initial_embeddings, padded
-from vse_ens.train.validation import ValidationSet, choose_held_out, make_validation_set
+from vse_ens.train.validation import ValidationSet, hold_out
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -81,13 +82,20 @@ class Backend(Protocol):
         """Continue from a saved state."""
 
     def close(self) -> None:
-        """End the worker threads; the next round starts new ones."""
+        """Free the engine and end the worker threads; the next epoch starts new ones."""
 
 
 def make_backend(
-    config: Config, data: Annotations | Partition, workers: int | None = None, pool: Pool | None = None
+    config: Config,
+    data: Annotations | Partition,
+    workers: int | None = None,
+    pool: Pool | None = None,
+    folder: Path | None = None,
 ) -> Backend:
-    """Return the backend for pairs in memory or partitioned by shard, on one machine or on a cluster."""
+    """Return the backend for pairs in memory or partitioned by shard, on one machine or on a cluster.
+
+    ``folder`` is the working folder of a partition's training; by default it is beside the partition.
+    """
     known = data if isinstance(data, Annotations) else data.known
     if not known.pairs:
         raise DataError("there is no pair to learn from")
@@ -102,7 +110,7 @@ def make_backend(
             "shards must be at least 2 on a cluster, and at least its number of cores to use them all: shards are part "
             f"of the model; got {config.shards}"
         )
-    return ShardedBackend(config, data, workers, pool)
+    return ShardedBackend(config, data, workers, pool, folder)
 
 
 class LocalBackend:
@@ -123,11 +131,8 @@ class LocalBackend:
 
     def hold_out(self) -> ValidationSet:
         """Withhold one label of some images from training."""
-        chosen = choose_held_out(self.config, self.known)
-        kept = np.ones(self.known.pairs, np.bool_)
-        kept[chosen.places] = False
-        self._train_pairs = self.known.with_pairs(kept)
-        return make_validation_set(self.known, self._train_pairs, chosen)
+        self._train_pairs, validation_set = hold_out(self.config, self.known)
+        return validation_set
 
     def initialize(self, all_pairs: bool = False) -> None:
         """Draw new start vectors; train on the pairs that are not held out, or on all."""
@@ -190,7 +195,8 @@ class LocalBackend:
         self._current, self._best = unpack_embeddings(arrays)
 
     def close(self) -> None:
-        """End the worker threads; the next round starts new ones."""
+        """Free the engine and end the worker threads; the next epoch starts new ones."""
+        self._engine, self._plan = None, None
         self._workers.close()
 
     @property

@@ -69,7 +69,9 @@ class Checkpoints:
             return False
         arrays, state = load_state(self.path)
         if state["data"] != self._data:
-            raise ConfigError(f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with")
+            raise ConfigError(
+                f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with"
+            )
         ours = trainer.config.to_dict()
         for name, theirs in state["config"].items():
             if ours.get(name) != theirs:

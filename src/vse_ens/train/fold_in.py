@@ -110,40 +110,40 @@ class FoldIn:
             states=np.array([stream.child(*row).key()[0] for row in rows], np.uint64),
         )
 
-    def _visit(self, images: _Vectors, visits: int) -> None:
+    def _visit(self, current: _Vectors, visits: int) -> None:
         """Visit every image ``visits`` more times."""
-        most = int(np.diff(images.pairs.indptr).max(initial=0))
-        train = self._train_batch if self._config.loss == "softmax" else self._train_slice
+        most = int(np.diff(current.pairs.indptr).max(initial=0))
+        train = self._run_softmax if self._config.loss == "softmax" else self._run_sgd
 
         def visit(first: int, _worker: int) -> None:
-            images = np.repeat(np.arange(first, min(first + _TASK_IMAGES, len(walk.vectors))), visits)
+            images = np.repeat(np.arange(first, min(first + _TASK_IMAGES, len(current.vectors))), visits)
             scores = len(self._tables.labels) if self._config.sampler == "naive" else 0
-            train(walk, images, SgdScratch.allocate(self._width, most, scores))
+            train(current, images, SgdScratch.allocate(self._width, most, scores))
 
-        self._workers.run([partial(visit, first) for first in range(0, len(walk.vectors), _TASK_IMAGES)])
+        self._workers.run([partial(visit, first) for first in range(0, len(current.vectors), _TASK_IMAGES)])
 
-    def _train_slice(self, walk: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
+    def _run_sgd(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler, loss = samplers.CODES[self._config.sampler], losses.CODES[self._config.loss]
         sgd_kernel(self._width, sampler, loss, has_ids=True, has_features=False, frozen=True)(
-            walk.vectors,
+            current.vectors,
             self._tables,
             self._features,
-            walk.pairs,
+            current.pairs,
             images,
             self._sampling,
             self._step,
             scratch,
-            walk.states,
+            current.states,
             np.zeros(COUNTS, np.int64),
         )
 
-    def _train_batch(self, walk: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
+    def _run_softmax(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler = samplers.CODES[self._config.sampler]
         softmax_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
-            walk.vectors,
+            current.vectors,
             self._tables,
             self._features,
-            walk.pairs,
+            current.pairs,
             images,
             0,
             BatchGradients.allocate(1, self._config.negatives, self._width),
@@ -151,6 +151,6 @@ class FoldIn:
             self._sampling,
             self._step,
             scratch,
-            walk.states,
+            current.states,
             np.zeros(COUNTS, np.int64),
         )

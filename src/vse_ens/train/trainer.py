@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ class Trainer:
         data: Annotations | Partition,
         workers: int | None = None,
         pool: Pool | None = None,
+        folder: Path | None = None,
     ) -> None:
-        self._backend = make_backend(config, data, workers, pool)
+        self._backend = make_backend(config, data, workers, pool, folder)
         self.config = self._backend.config
         self.history: list[EpochReport] = []
         self._validator: Validator | None = None

@@ -93,6 +93,15 @@ def make_validation_set(known: Annotations, train: Annotations, chosen: HeldOut)
     return ValidationSet(chosen.images, Split(rest, held_out), features)
 
 
+def hold_out(config: Config, data: Annotations) -> tuple[Annotations, ValidationSet]:
+    """Split pairs in memory into those to train on and a validation set."""
+    chosen = choose_held_out(config, data)
+    kept = np.ones(data.pairs, np.bool_)
+    kept[chosen.places] = False
+    train = data.with_pairs(kept)
+    return train, make_validation_set(data, train, chosen)
+
+
 @dataclass(frozen=True)
 class ValidationResult:
     """The metrics of an epoch, with the scale of the label weights that suits it best."""
@@ -142,9 +151,7 @@ class Validator:
         self.scale = hill_climb(_SCALES, self.scale, values)
         return ValidationResult(_means(measured[self.scale]), self.scale)
 
-    def calibration(
-        self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None
-    ) -> Calibration:
+    def calibration(self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None) -> Calibration:
         """Learn how often suggestions are right, by score, from a model that has not seen the held-out labels."""
         label_weights = self._label_weights if label_weights_scale else None
         model = Model(embeddings, label_weights, label_weights_scale)

@@ -60,15 +60,13 @@ class Engine:
         self._width = embeddings.dimensions  # k, or more where rows are padded
         self._sampling = make_sampling(config, data, self._width)
         self._rank_weights = (
-            rank_weights(labels, config.rank_weight, config.top_n)
-            if config.loss == "warp"
-            else np.zeros(1, np.float32)
+            rank_weights(labels, config.rank_weight, config.top_n) if config.loss == "warp" else np.zeros(1, np.float32)
         )
         ranked_labels = labels if config.sampler == "vse-ens" else 1
-        self._rank_scratch = [RankScratch.sized(ranked_labels) for _ in range(workers.count)]
+        self._rank_scratch = [RankScratch.allocate(ranked_labels) for _ in range(workers.count)]
         longest = int(data.labels_per_image.max(initial=0))
         scores = labels if config.sampler == "naive" else 0
-        self._scratch = [SgdScratch.sized(self._width, longest, scores) for _ in range(workers.count)]
+        self._scratch = [SgdScratch.allocate(self._width, longest, scores) for _ in range(workers.count)]
 
     def run_round(self, plan: EpochPlan, number: int, learning_rate: float) -> RoundStats:
         """Refresh the rankings, then train one round of an epoch."""

@@ -47,11 +47,11 @@ class ContextEngine(TwoPhaseEngine):
         longest = int(counts.max(initial=0))
         if has_label_pairs:
             # The most inputs of an image: its labels, and as many of their label pairs as are used.
-            pairs = np.minimum(counts * (counts - 1) // 2, self._context.label_pairs.share * counts)
+            pairs = np.minimum(counts * (counts - 1) // 2, self._context.label_pairs.pairs_per_label * counts)
             self._inputs_per_image = counts + pairs
         inputs_per_positive = int(np.ceil((self._inputs_per_image / np.maximum(counts, 1)).max(initial=1)))
         negatives = config.negatives if config.loss == "softmax" else 1
-        self._gradients = ContextGradients.sized(
+        self._gradients = ContextGradients.allocate(
             self._max_positives,
             self._max_positives,
             inputs_per_positive * self._max_positives,
@@ -61,7 +61,7 @@ class ContextEngine(TwoPhaseEngine):
         )
         scores = len(data.labels) if config.sampler == "naive" else 0
         self._context_scratch = [
-            ContextScratch.sized(self._width, longest, has_label_pairs, scores) for _ in range(workers.count)
+            ContextScratch.allocate(self._width, longest, has_label_pairs, scores) for _ in range(workers.count)
         ]
 
     def _compute(self, batch: Batch, step: Step, chunk: int, worker: int) -> float:
@@ -87,9 +87,7 @@ class ContextEngine(TwoPhaseEngine):
 
     def _apply_tasks(self, batch: Batch, step: Step) -> list[Task]:
         def apply_to_labels(first: int, last: int, _worker: int) -> None:
-            apply_label_gradients(
-                self._tables, self._context, self._gradients, batch.positives, step, first, last
-            )
+            apply_label_gradients(self._tables, self._context, self._gradients, batch.positives, step, first, last)
 
         def apply_to_inputs(first: int, last: int, _worker: int) -> None:
             apply_input_gradients(self._context, self._gradients, batch.first_inputs[:-1], step, first, last)

@@ -21,7 +21,7 @@ class SoftmaxEngine(TwoPhaseEngine):
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         super().__init__(config, data, embeddings, workers)
         self._kernel = softmax_kernel(self._width, samplers.CODES[config.sampler], config.has_ids, config.has_features)
-        self._gradients = BatchGradients.sized(self._max_positives, config.negatives, self._width)
+        self._gradients = BatchGradients.allocate(self._max_positives, config.negatives, self._width)
 
     def _compute(self, batch: Batch, step: Step, chunk: int, worker: int) -> float:
         return self._kernel(
@@ -44,7 +44,5 @@ class SoftmaxEngine(TwoPhaseEngine):
         def apply(first: int, last: int, _worker: int) -> None:
             apply_label_gradients(self._tables, self._gradients, batch.positives, step, first, last)
 
-        tasks: list[Task] = [
-            partial(apply, *edges) for edges in ranges(len(self._tables.labels), self._workers.count)
-        ]
+        tasks: list[Task] = [partial(apply, *edges) for edges in ranges(len(self._tables.labels), self._workers.count)]
         return tasks + self._feature_tasks(batch)

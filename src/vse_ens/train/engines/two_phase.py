@@ -61,9 +61,7 @@ class TwoPhaseEngine(Engine):
         first_state = 0
         for chunks in batches:
             batch = self._layout(chunks, states[first_state : first_state + len(chunks)])
-            loss = sum(
-                self._workers.run([partial(self._compute, batch, step, chunk) for chunk in range(len(chunks))])
-            )
+            loss = sum(self._workers.run([partial(self._compute, batch, step, chunk) for chunk in range(len(chunks))]))
             self._workers.run(self._apply_tasks(batch, step))
             stats.add(RoundStats(batch.counts.sum(axis=0), float(loss)))
             first_state += len(chunks)
@@ -102,8 +100,6 @@ class TwoPhaseEngine(Engine):
             return []
 
         def apply(first: int, last: int, _worker: int) -> None:
-            apply_feature_gradients(
-                self._tables, self._features, batch.images, self._feature_gradients, first, last
-            )
+            apply_feature_gradients(self._tables, self._features, batch.images, self._feature_gradients, first, last)
 
         return [partial(apply, *edges) for edges in ranges(len(self._tables.feature_map), self._workers.count)]

@@ -71,8 +71,8 @@ class ShardedBackend:
         self.pool = pool
         self.timings: tuple[WorkerTiming, ...] = ()
         self._workers = Workers(workers)
-        self._working_pool = pool or LocalPool(self._workers)
-        self._train_source = self._source
+        self._working_pool: Pool = pool or LocalPool(self._workers)
+        self._train_source: ShardSource = self._source
         self._store = self._source.vector_store(self.config)
         self._best: Embeddings | None = None
         self._all_pairs = False
@@ -121,10 +121,7 @@ class ShardedBackend:
         self.timings = result.timings
         self._unsaved_bytes += sum(table.nbytes for table in tables.values())
         self._unsaved_seconds += time.perf_counter() - started
-        if (
-            self._unsaved_bytes > _MAX_UNSAVED_BYTES
-            or self._unsaved_seconds >= _SAVE_EVERY * self._saving_seconds
-        ):
+        if self._unsaved_bytes > _MAX_UNSAVED_BYTES or self._unsaved_seconds >= _SAVE_EVERY * self._saving_seconds:
             self.save_vectors()
         return _total(result.reports, time.perf_counter() - started)
 
@@ -170,7 +167,10 @@ class ShardedBackend:
         self._store.restore(state["store"])
 
     def close(self) -> None:
-        """Collect the image vectors and end the worker threads; the next round starts new ones."""
+        """Free the shards of this process and end its threads; the next epoch starts new ones."""
+        if self.pool is None:
+            self.save_vectors()
+            self._working_pool, self._is_open = LocalPool(self._workers), False
         self._workers.close()
 
     def save_vectors(self) -> None:

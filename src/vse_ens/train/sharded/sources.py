@@ -64,7 +64,9 @@ class InMemorySource:
     def check(self, config: Config) -> None:
         """Refuse more shards than images."""
         if config.shards > len(self.known.images):
-            raise ConfigError(f"shards must be at most the number of images, {len(self.known.images)}; got {config.shards}")
+            raise ConfigError(
+                f"shards must be at most the number of images, {len(self.known.images)}; got {config.shards}"
+            )
 
     def without(self, chosen: HeldOut) -> InMemorySource:
         """Return the pairs without the held-out ones."""
