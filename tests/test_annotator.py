@@ -103,11 +103,11 @@ def models(data: Annotations, features: np.ndarray) -> dict[str, Annotator]:
         settings = SMALL if "context" not in tower else {**SMALL, "negatives": 4, "label_pairs": 12}
         preset = "context" if "context" in tower else "opt-auc"
         made[tower] = Annotator(preset, **settings, tower=tower, init_scale=1.0).fit(data.with_features(features))
-    made["id with memory"] = Annotator("context", **{**SMALL, "negatives": 4}, tower="id", init_scale=1.0).fit(data)
+    made["id with weights"] = Annotator("context", **{**SMALL, "negatives": 4}, tower="id", init_scale=1.0).fit(data)
     return made
 
 
-each_model = pytest.mark.parametrize("tower", [*TOWERS, "id with memory"])
+each_model = pytest.mark.parametrize("tower", [*TOWERS, "id with weights"])
 ROWS = [["Meer", "sable"], ["007"], [], ["a/b", "海", "été", "x y"], ["x y", "007"], *([word] for word in WORDS)] * 3
 
 

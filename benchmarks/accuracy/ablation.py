@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-
 from benchmarks.accuracy.fitting import fit_and_rank
 from benchmarks.accuracy.label_weights import weights_scorer
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log

@@ -12,7 +12,7 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.missing import likely_missing
-from vse_ens.curate.audit.wrong import Auditor, random_absent, steps_of, wrong_confidences
+from vse_ens.curate.audit.wrong import Auditor, random_negatives, total_step_size, wrong_confidences
 from vse_ens.data.annotations import Annotations
 from vse_ens.streams import Streams
 
@@ -51,7 +51,7 @@ def plant(data: Annotations, share: float, streams: Streams) -> tuple[Annotation
     """Add wrong labels, ``share`` of the pairs, drawn from the labels an image lacks; return also a mask of them."""
     count = round(share * data.pairs)
     images = data.image_numbers()[_sample(data.pairs, count, streams.child("images"))]
-    labels = random_absent(data.rows(images), len(data.labels), streams.child("labels").uniforms(count))
+    labels = random_negatives(data.rows(images), len(data.labels), streams.child("labels").uniforms(count))
     noisy = Annotations.from_numbers(
         data.images,
         data.labels,
@@ -65,8 +65,8 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
     noisy, planted = plant(data, _WRONG, streams)
     model = _fit(noisy, epochs)
     began = time.perf_counter()
-    steps = steps_of(model.config_, model.training_["best_epoch"])
-    confidences = wrong_confidences(Auditor(model.model_, noisy, steps))
+    step_size = total_step_size(model.config_, model.training_["best_epoch"])
+    confidences = wrong_confidences(Auditor(model.model_, noisy, step_size))
     seconds = time.perf_counter() - began
     first = np.argsort(-confidences, kind="stable")[:_FIRST_WRONG]
     return {

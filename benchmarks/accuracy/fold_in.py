@@ -11,7 +11,7 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from benchmarks.core.models import trained_embeddings
 from vse_ens.annotator import Annotator
-from vse_ens.baselines.registry import tune_ease
+from vse_ens.baselines.tuning import tune_ease
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, NewImagesSplit
 from vse_ens.evaluate.rank import evaluate

@@ -44,19 +44,19 @@ class TransferOnly:
     def __init__(self, settings: Payload, workers: Workers) -> None:  # noqa: ARG002
         self._floats = settings["floats"]
 
-    def add_shard(self, part: int, arguments: Payload) -> None:
-        """Do nothing: all parts are alike."""
+    def add_shard(self, shard: int, arguments: Payload) -> None:
+        """Do nothing: all shards are equal."""
 
-    def load_shard(self, part: int, state: Payload) -> None:
+    def load_shard(self, shard: int, state: Payload) -> None:
         """Do nothing: there is no state."""
 
-    def save_shard(self, part: int, arguments: Payload) -> Payload:  # noqa: ARG002
+    def save_shard(self, shard: int, arguments: Payload) -> Payload:  # noqa: ARG002
         """Return an empty state."""
         return {}
 
     def run_shard(
         self,
-        part: int,  # noqa: ARG002
+        shard: int,  # noqa: ARG002
         shared: Sequence[Payload],
         arguments: Payload,  # noqa: ARG002
     ) -> tuple[Sequence[Payload], Payload]:

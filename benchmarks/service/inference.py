@@ -23,7 +23,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.export.suggestions import Block, write_suggestions
+from vse_ens.export.suggestions import write_suggestions
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.ann_index import ImageIndex
 from vse_ens.model.model import Model
@@ -110,8 +110,8 @@ def _annotate_all(model: Model, data: Annotations, turns: int) -> dict[str, Any]
                 pass
 
         def file() -> None:
-            blocks = (Block.of(data.images, data.labels, *found[:3]) for found in suggester.of_images(data))
-            write_suggestions(Path(folder) / "suggestions.parquet", blocks, "parquet")
+            path = Path(folder) / "suggestions.parquet"
+            write_suggestions(path, data.images, data.labels, suggester.of_images(data), "parquet")
 
         for _ in range(turns):
             for name, work in zip(seconds, (products, suggestions, file), strict=True):

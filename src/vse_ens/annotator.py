@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.config import Config, Settings
-from vse_ens.curate.explain import own_parts
-from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions, Trained
+from vse_ens.curate.explain import own_vectors
+from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.loaded import ModelRef
+from vse_ens.model.loaded import LoadedModel, ModelRef
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.weights import LabelWeights
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
     from vse_ens.evaluate.scorer import ModelScores
-    from vse_ens.export.suggestions import Written
+    from vse_ens.export.suggestions import ExportCounts
     from vse_ens.run.pool import Pool
     from vse_ens.train.progress import EpochReport
     from vse_ens.train.ram_estimate import RamEstimate
@@ -238,7 +238,7 @@ class Annotator:
         """Keep what a trainer has learnt."""
         self.config_ = trainer.config
         self.known_ = trainer.known
-        self.model_ = trainer.model.settled(trainer.known.features)
+        self.model_ = trainer.model.with_features(trainer.known.features)
         self.calibration_ = trainer.calibration
         self.history_ = trainer.history
         self.training_ = {
@@ -310,7 +310,7 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
         **how: Unpack[SuggestOptions],
-    ) -> Written:
+    ) -> ExportCounts:
         """Write suggestions for all images to a file, block by block, whole or not at all.
 
         ``form`` is one of `vse_ens.export.suggestions.Format`; the end of the name tells it where it is not given.
@@ -318,7 +318,7 @@ class Annotator:
         as in `fit`, whose workers open the model where it was saved; the file is the same bytes. The other arguments
         are those of `annotate`.
         """
-        from vse_ens.export.suggestions import Block, format_of, write_suggestions
+        from vse_ens.export.suggestions import format_of, write_suggestions
 
         self._check_fitted()
         if how.get("explain"):
@@ -326,8 +326,7 @@ class Annotator:
         form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
         with self._desk_on(cluster, address, **how) as desk:
-            blocks = (Block.of(images, labels, *best) for best in desk.images())
-            return write_suggestions(path, blocks, form, prefix=prefix, progress=progress)
+            return write_suggestions(path, images, labels, desk.images(), form, prefix=prefix, progress=progress)
 
     def known_labels(self, image: str) -> list[str]:
         """The labels that an image had in training."""
@@ -335,11 +334,11 @@ class Annotator:
         return self.known_.labels_of(image)
 
     @property
-    def _trained(self) -> Trained:
-        return Trained(self.model_, self.known_, self.calibration_)
+    def _loaded(self) -> LoadedModel:
+        return LoadedModel(self.model_, self.known_, self.calibration_)
 
     def _desk(self, **how: Unpack[SuggestOptions]) -> Suggester:
-        return Suggester(self._trained, run=self._run, **how)
+        return Suggester(self._loaded, run=self._run, **how)
 
     @contextmanager
     def _desk_on(
@@ -374,7 +373,7 @@ class Annotator:
     def _annotate_images(self, numbers: NDArray[np.int64], desk: Suggester) -> list[list[Suggestion]]:
         found = []
         for best in desk.images(numbers):
-            own = own_parts(self.embeddings_, best.images)
+            own = own_vectors(self.embeddings_, best.images)
             found += desk.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
         return found
 
@@ -416,11 +415,11 @@ class Annotator:
 
     def similar_labels(self, label: str, top: int = 10) -> list[Neighbour]:
         """The labels most like a label, by cosine."""
-        return self._finder().labels_like(label, top)
+        return self._finder().similar_labels(label, top)
 
     def similar_images(self, image: str, top: int = 10) -> list[Neighbour]:
         """The images most like an image, by cosine."""
-        return self._finder().images_like(image, top)
+        return self._finder().similar_images(image, top)
 
     def _finder(self) -> Searcher:
         """Kept, since a search begins with what all images have in common, until there is another model."""
@@ -428,8 +427,8 @@ class Annotator:
 
         self._check_fitted()
         kept: Searcher | None = getattr(self, "_kept_finder", None)
-        if kept is None or kept.trained.model is not self.model_:
-            kept = self._kept_finder = Searcher(self._trained, self._run)
+        if kept is None or kept.loaded.model is not self.model_:
+            kept = self._kept_finder = Searcher(self._loaded, self._run)
         return kept
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
@@ -476,7 +475,7 @@ class Annotator:
         (`vse_ens.curate.audit.audit.audit_rows` in all).
         """
         from vse_ens.curate.audit.audit import audit
-        from vse_ens.curate.audit.wrong import steps_of
+        from vse_ens.curate.audit.wrong import total_step_size
 
         self._check_fitted()
         return audit(
@@ -485,7 +484,7 @@ class Annotator:
             top=top,
             calibration=self.calibration_,
             wrong_share=wrong_share,
-            steps=steps_of(self.config_, self.training_["best_epoch"]),
+            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
             fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
             progress=progress,
         )

@@ -69,7 +69,7 @@ def test_a_new_image_scores_as_a_known_one_with_the_same_labels(baseline: Baseli
 @every_baseline
 def test_other_labels_than_those_fitted_are_refused(baseline: Baseline) -> None:
     fitted = baseline.fit(annotations(np.eye(3, dtype=bool)))
-    with pytest.raises(DataError, match="4 labels that are not the 3 the baseline was fitted to"):
+    with pytest.raises(DataError, match="the 4 labels of the pairs differ from the 3 labels that the baseline was fitted to"):
         fitted.knowing(annotations(np.eye(4, dtype=bool)))
 
 

@@ -21,8 +21,8 @@ def test_every_name_makes_its_baseline() -> None:
     ("name", "settings", "sentence"),
     [
         ("eas", {}, "baseline must be one of popularity, cooccurrence, ease, als; got 'eas'"),
-        ("popularity", {"power": 2}, "unknown setting 'power' of the baseline popularity; it has none"),
-        ("ease", {"reg": 2}, "unknown setting 'reg' of the baseline ease; known are regularization, memory_limit"),
+        ("popularity", {"power": 2}, "unknown setting 'power' of the baseline popularity; it has no settings"),
+        ("ease", {"reg": 2}, "unknown setting 'reg' of the baseline ease; choose one of regularization, memory_limit"),
         ("ease", {"regularization": 0}, "regularization of ease must be a number above 0, got 0"),
         ("ease", {"regularization": float("nan")}, "regularization of ease must be a number above 0, got nan"),
         ("ease", {"regularization": "auto"}, "regularization of ease must be a number above 0, got 'auto'"),

@@ -72,10 +72,10 @@ def test_transferred_results_are_merged() -> None:
 def test_pieces_have_the_size_of_the_whole() -> None:
     with Workers(1) as workers:
         parcels = transfer.TransferOnly({"floats": 6}, workers)
-    pieces = transfer.MERGING.pieces({"tables": np.arange(7)}, 3)
+    pieces = transfer.MERGING.split_shared({"tables": np.arange(7)}, 3)
     np.testing.assert_array_equal(np.concatenate([piece["tables"] for piece in pieces]), np.arange(7))
-    results, _ = parcels.run(0, pieces, {})
-    np.testing.assert_array_equal(transfer.MERGING.joined(results)["changes"], np.ones(6))
+    results, _ = parcels.run_shard(0, pieces, {})
+    np.testing.assert_array_equal(transfer.MERGING.join_results(results)["changes"], np.ones(6))
 
 
 def test_missing_requirement_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

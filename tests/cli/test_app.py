@@ -103,7 +103,7 @@ def test_debug_is_taken_before_and_after_the_command(
     def fail(*_: object, **__: object) -> None:
         raise DataError("pairs.csv is empty")
 
-    monkeypatch.setattr("vse_ens.cli.options.Reading.read", fail)
+    monkeypatch.setattr("vse_ens.cli.options.ReadOptions.read", fail)
     answer = vse(*arguments)
     assert answer.status == 1
     assert answer.err.startswith("Traceback")

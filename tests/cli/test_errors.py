@@ -13,7 +13,7 @@ from vse_ens.cli import errors
 from vse_ens.cli.errors import CliState
 from vse_ens.errors import DataError, UnknownIdError
 
-ADVICE = "run it again with --debug to see where, and please report it"
+ADVICE = "run it again with --debug for the traceback and please report it"
 
 
 class Panic(BaseException):
@@ -44,12 +44,12 @@ def raising(error: BaseException) -> Callable[[], None]:
         (
             ZeroDivisionError("division\nby zero"),
             1,
-            f"error: vse failed in a way it should not (ZeroDivisionError: division by zero); {ADVICE}",
+            f"error: unexpected error in vse (ZeroDivisionError: division by zero); {ADVICE}",
         ),
         (
             Panic("index out of bounds"),
             1,
-            f"error: vse failed in a way it should not (Panic: index out of bounds); {ADVICE}",
+            f"error: unexpected error in vse (Panic: index out of bounds); {ADVICE}",
         ),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from vse_ens.cli.options import add, expand_options
+from vse_ens.cli.options import add_command, expand_options
 
 
 @dataclass
@@ -29,7 +29,7 @@ def test_a_group_becomes_its_options_in_its_place() -> None:
 
 def test_the_command_gets_the_group_filled_in() -> None:
     app = typer.Typer()
-    add(app, draw, example="draw circle")
+    add_command(app, draw, example="draw circle")
     answer = CliRunner().invoke(app, ["circle", "--ink", "red", "--glossy"])
     assert answer.output == "circle 1 Colours(ink='red', glossy=True)\n"
     assert CliRunner().invoke(app, ["circle", "--size", "3"]).output == (

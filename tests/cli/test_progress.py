@@ -41,8 +41,8 @@ def test_a_log_gets_a_line_every_ten_seconds(clock: Clock) -> None:
     console = log()
     work(clock, console, 25)
     assert console.file.getvalue().splitlines() == [  # type: ignore[attr-defined]
-        "making scenes: 10,000 of 25,000 images, 1,000 a second, about 15 s left",
-        "making scenes: 20,000 of 25,000 images, 1,000 a second, about 5 s left",
+        "making scenes: 10,000 of 25,000 images, 1,000/s, about 15 s left",
+        "making scenes: 20,000 of 25,000 images, 1,000/s, about 5 s left",
     ]
 
 
@@ -60,6 +60,6 @@ def test_a_terminal_gets_a_live_line_with_rate_and_time_left(clock: Clock) -> No
     work(clock, console, 25)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "making scenes" in shown
-    assert "25,000 of 25,000 images, 1,000 a second" in shown
+    assert "25,000 of 25,000 images, 1,000/s" in shown
     # And it is gone when the work is done.
     assert shown.rstrip("\n").endswith(("\x1b[2K", "\x1b[?25h"))

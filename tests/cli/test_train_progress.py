@@ -52,11 +52,11 @@ def lines(clock: Clock, *steps: Progress) -> list[str]:
 
 def test_the_trial_says_what_it_is_and_promises_no_end(clock: Clock) -> None:
     first, second = lines(clock, step(1, 40, final=False, value=0.25), step(2, 40, final=False, value=0.5))
-    assert first.startswith("trial epoch 1 of at most 40  loss ")
+    assert first.startswith("validation epoch 1 of at most 40  loss ")
     assert "overall 0.2500" in first
-    assert second.startswith("trial epoch 2 of at most 40  loss ")
+    assert second.startswith("validation epoch 2 of at most 40  loss ")
     assert "overall 0.5000" in second
-    assert second.endswith("  then the final training")
+    assert second.endswith("  then final training")
 
 
 def test_the_final_training_tells_how_long_it_will_take(clock: Clock) -> None:

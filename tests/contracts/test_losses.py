@@ -23,7 +23,8 @@ from vse_ens.config import LOSSES, TOWERS, Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import REJECTED, TRIES
 from vse_ens.kernels.sgd import sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_feature_gradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.two_phase import apply_feature_gradients
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
 L2, BIAS_L2 = 0.3, 0.2
@@ -266,7 +267,9 @@ class TestSoftmax(LossContract):
             seed += 100
         apply_label_gradients(problem.tables, changes, 1, step, 0, LABELS)
         if config.has_features:
-            apply_feature_gradients(problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map))
+            apply_feature_gradients(
+                problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map)
+            )
         return negatives, 0, loss
 
 

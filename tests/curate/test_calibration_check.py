@@ -31,7 +31,7 @@ def test_it_is_what_annotating_and_looking_gives() -> None:
 def test_what_cannot_be_is_a_sentence() -> None:
     data = scenes(images=100, labels=50, seed=0)
     model = Annotator("opt-auc", epochs=1, dimensions=4).fit(data)
-    with pytest.raises(ConfigError, match="this model has no confidence to look at"):
+    with pytest.raises(ConfigError, match="this model has no confidences"):
         model.reliability(data)
     with pytest.raises(ConfigError, match="none of the held-out pairs has an image and a label that the model knows"):
         model.reliability(Annotations.from_pairs([("an unknown one", "sky")]))

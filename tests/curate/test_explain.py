@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.curate_models import KNOWN, LABELS, MODELS
-from vse_ens.curate.explain import explain, own_parts, shares
+from vse_ens.curate.explain import contributions, explain, own_vectors
 
 EVERY = np.arange(len(KNOWN.images))
 
@@ -20,20 +20,22 @@ def test_shares_add_up_to_the_score(name: str) -> None:
     model = MODELS[name]
     scores = model.scores(EVERY, KNOWN)
     images, labels = all_cells()
-    found = shares(model, KNOWN.rows(images), labels, own_parts(model.embeddings, images))
-    sizes = [abs(one.by_label).sum() + abs(one.by_combination).sum() + abs(one.image) + abs(one.bias) for one in found]
+    found = contributions(model, KNOWN.rows(images), labels, own_vectors(model.embeddings, images))
+    sizes = [abs(one.by_label).sum() + abs(one.by_pair).sum() + abs(one.image) + abs(one.bias) for one in found]
     wrong = np.array([one.score for one in found]) - scores[images, labels]
     assert (abs(wrong) <= 1e-5 * np.array(sizes)).all()
 
 
-@pytest.mark.parametrize("name", ["context with memory", "context+id with memory"])
+@pytest.mark.parametrize("name", ["context with weights", "context+id with weights"])
 def test_every_share_is_what_the_definition_says(name: str) -> None:
     model = MODELS[name]
     e, memory = model.embeddings, model.label_weights
     assert memory is not None
     pairs = {tuple(pair): number for number, pair in enumerate(e.label_pairs.tolist())}
     for image, label in ((0, 3), (7, 0), (3, 2), (5, 4)):
-        (found,) = shares(model, KNOWN.rows(np.array([image])), np.array([label]), own_parts(e, np.array([image])))
+        (found,) = contributions(
+            model, KNOWN.rows(np.array([image])), np.array([label]), own_vectors(e, np.array([image]))
+        )
         owned = KNOWN.label_numbers(image).tolist()
         wanted = e.label_vectors[label].astype(float)
         for place, known in enumerate(owned):
@@ -42,14 +44,14 @@ def test_every_share_is_what_the_definition_says(name: str) -> None:
             assert found.by_label[place] == pytest.approx(by_context + by_memory, rel=1e-5, abs=1e-6)
         has = [(a, b) for a in owned for b in owned if (a, b) in pairs]
         assert [tuple(pair) for pair in found.label_pairs.tolist()] == has
-        for pair, share in zip(has, found.by_combination, strict=True):
+        for pair, share in zip(has, found.by_pair, strict=True):
             expected = e.input_vectors[LABELS + pairs[pair]] @ wanted / np.sqrt(len(has))
             assert share == pytest.approx(expected, rel=1e-5, abs=1e-6)
         assert found.bias == e.label_bias[label]
 
 
 def test_many_are_explained_as_one_is() -> None:
-    model = MODELS["context with sparse memory"]
+    model = MODELS["context with sparse weights"]
     images, labels = all_cells()
     together = explain(model, KNOWN.labels, KNOWN.rows(images), labels)
     alone = [
@@ -60,10 +62,10 @@ def test_many_are_explained_as_one_is() -> None:
 
 
 def test_reasons_have_ids_and_the_largest_comes_first() -> None:
-    model = MODELS["context+id with memory"]
+    model = MODELS["context+id with weights"]
     rows = KNOWN.rows(np.array([0]))
     (found,) = explain(
-        model, KNOWN.labels, rows, np.array([2]), own_parts(model.embeddings, np.array([0])), confidences=[0.5]
+        model, KNOWN.labels, rows, np.array([2]), own_vectors(model.embeddings, np.array([0])), confidences=[0.5]
     )
     assert (found.label, found.confidence) == ("label-00002", 0.5)
     *by_labels, image, bias = found.reasons
@@ -77,16 +79,18 @@ def test_reasons_have_ids_and_the_largest_comes_first() -> None:
 
 
 def test_of_an_image_without_labels_the_bias_is_all() -> None:
-    model = MODELS["context with memory"]
+    model = MODELS["context with weights"]
     (found,) = explain(model, KNOWN.labels, KNOWN.rows(np.array([3])), np.array([1]))
     assert [reason.source for reason in found.reasons] == ["bias"]
     assert found.score == model.embeddings.label_bias[1]
 
 
 def test_without_a_context_only_the_memory_speaks_label_by_label() -> None:
-    model = MODELS["id with memory"]
+    model = MODELS["id with weights"]
     assert model.label_weights is not None
-    (found,) = shares(model, KNOWN.rows(np.array([0])), np.array([1]), own_parts(model.embeddings, np.array([0])))
+    (found,) = contributions(
+        model, KNOWN.rows(np.array([0])), np.array([1]), own_vectors(model.embeddings, np.array([0]))
+    )
     expected = model.label_weights_scale * model.label_weights.values[KNOWN.label_numbers(0), 1]
     np.testing.assert_allclose(found.by_label, expected, rtol=1e-6)
     assert not len(found.label_pairs)

@@ -37,7 +37,7 @@ def ray() -> Iterator[None]:
 
 
 def test_a_file_of_all_suggestions_is_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = saved_annotator("id with sparse memory", tmp_path, images=2_000)
+    model = saved_annotator("id with sparse weights", tmp_path, images=2_000)
     model.annotate_all(tmp_path / "here.csv", min_confidence=0.01)
     # Workers, which know nothing of this, have longer blocks: a file of rows does not show it.
     monkeypatch.setattr(suggest_remote, "_IMAGES", 300)
@@ -47,14 +47,14 @@ def test_a_file_of_all_suggestions_is_the_same_bytes(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("by_labels", [False, True])
 def test_rankings_are_the_same_bytes(by_labels: bool, tmp_path: Path) -> None:
-    model = saved_annotator("context with memory", tmp_path, images=2_000)
+    model = saved_annotator("context with weights", tmp_path, images=2_000)
     test, known = held_out(model.known_), model.known_ if by_labels else None
     expected = model.rankings(test, known=known, memory=30_000)
     assert same(model.rankings(test, known=known, memory=30_000, cluster="ray"), expected)
 
 
 def test_a_calibration_is_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, known = random_case("context with sparse memory", images=1_000)
+    case, known = random_case("context with sparse weights", images=1_000)
     split = one_held_out(known)
     monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 50 * 40)
 
@@ -69,6 +69,6 @@ def test_a_model_that_workers_cannot_open_is_a_sentence(tmp_path: Path) -> None:
     model = random_annotator("id")
     model.save(tmp_path / "model")
     (tmp_path / "model").rename(tmp_path / "elsewhere")
-    with pytest.raises(ModelError, match="a worker of the cluster finds no model"):
+    with pytest.raises(ModelError, match="a cluster worker cannot find the model"):
         model.annotate_all(tmp_path / "a.csv", cluster="ray")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere"]

@@ -43,7 +43,7 @@ def written(model: Annotator, path: Path, **how: Any) -> bytes:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_is_the_same_bytes(kind: str, here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vse_ens.model.topk._TASKS", 1)  # blocks of 256 images
+    monkeypatch.setattr("vse_ens.model.topk._TASKS_PER_BLOCK", 1)  # blocks of 256 images
     model = saved_annotator(kind, tmp_path, images=1_100)
     for images, suffix, how in zip((256, 512, 8_192, 256), ("parquet", "csv", "parquet", "jsonl"), ASKED, strict=True):
         monkeypatch.setattr(suggest_remote, "_IMAGES", images)
@@ -63,7 +63,7 @@ def test_row_groups_are_those_of_the_blocks_of_one_process(here: list[Any], tmp_
 def test_with_very_many_labels_a_task_is_many_blocks(
     here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vse_ens.model.topk._MOST_BYTES", 1)  # blocks of 512 images
+    monkeypatch.setattr("vse_ens.model.topk._MAX_TASK_BYTES", 1)  # blocks of 512 images
     model = saved_annotator("context", tmp_path, images=9_000, labels=8)
     expected = written(model, tmp_path / "here.parquet", top=2)
     assert written(model, tmp_path / "there.parquet", top=2, cluster="ray") == expected
@@ -81,7 +81,7 @@ def test_a_model_without_confidences_has_none_on_a_cluster(here: list[Any], tmp_
 def test_rankings_and_reliability_are_the_same(
     here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = saved_annotator("id with memory", tmp_path)
+    model = saved_annotator("id with weights", tmp_path)
     test = held_out(model.known_)
     monkeypatch.setattr(suggest_remote, "_IMAGES", 32)
     assert same(model.rankings(test, cluster="ray", memory=10_000), model.rankings(test, memory=10_000))
@@ -91,7 +91,7 @@ def test_rankings_and_reliability_are_the_same(
 
 
 def test_new_images_are_ranked_by_the_labels_that_are_known(here: list[Any], tmp_path: Path) -> None:
-    model = saved_annotator("context with memory", tmp_path)
+    model = saved_annotator("context with weights", tmp_path)
     known = Annotations.from_pairs([("new", "label-00003"), ("new", "nobody knows it"), ("bare", "nobody knows it")])
     test = Annotations.from_pairs([("new", "label-00001"), ("bare", "label-00001"), ("other", "label-00001")])
     found = model.rankings(test, known=known, cluster="ray")
@@ -129,7 +129,7 @@ def test_a_model_that_was_changed_or_replaced_since_is_refused(here: list[Any], 
     model = Annotator.load(tmp_path / "model")
     model.annotate_all(tmp_path / "a.csv", cluster="ray")
     random_annotator("context").save(tmp_path / "model")
-    with pytest.raises(ModelError, match="holds another model than when it was loaded"):
+    with pytest.raises(ModelError, match="has changed since the model was loaded"):
         model.annotate_all(tmp_path / "b.csv", cluster="ray")
     assert not (tmp_path / "b.csv").exists()
     model.partial_fit(Annotations.from_pairs([("new", "l1"), ("new", "l2")]))
@@ -142,7 +142,7 @@ def test_a_task_is_a_range_or_some_images(tmp_path: Path) -> None:
     assert resolve(FACTORY) is SuggestTask
     place, _ = model._saved
     with Workers(1) as workers:
-        bench = SuggestTask({"place": list(place), "wanted": {"top": 2}}, workers)
-    [some], [ranged] = bench({"images": np.array([7, 5, 6])})["blocks"], bench({"first": 5, "last": 8})["blocks"]
+        suggest = SuggestTask({"model": list(place), "options": {"top": 2}}, workers)
+    [some], [ranged] = suggest({"images": np.array([7, 5, 6])})["blocks"], suggest({"first": 5, "last": 8})["blocks"]
     for name in ("labels", "scores", "confidences"):
         assert np.array_equal(some[name][[1, 2, 0]], ranged[name])

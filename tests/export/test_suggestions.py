@@ -11,7 +11,8 @@ import pytest
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-from vse_ens.export.suggestions import Block, Written, format_of, write_suggestions
+from vse_ens.export.suggestions import ExportCounts, format_of, write_suggestions
+from vse_ens.model.topk import TopLabels
 
 IMAGES = Vocabulary.from_ids(["a.jpg", "b,c.jpg", "海 🏖️.jpg"], "image")
 LABELS = Vocabulary.from_ids(['"quoted"', "sand", "sea, wide", "Ωmega"], "label")
@@ -26,24 +27,24 @@ ROWS = [
 ]
 
 
-def blocks(confidences: np.ndarray | None = SURE) -> list[Block]:
+def block(rows: slice, confidences: np.ndarray | None = SURE) -> TopLabels:
+    totals = np.zeros(3, np.float32)
+    sure = None if confidences is None else confidences[rows]
+    return TopLabels(np.arange(3)[rows], NUMBERS[rows], SCORES[rows], totals[rows], sure)
+
+
+def blocks(confidences: np.ndarray | None = SURE) -> list[TopLabels]:
     """One block of two images and one of the third."""
-    return [
-        Block.of(
-            IMAGES,
-            LABELS,
-            np.arange(3)[part],
-            NUMBERS[part],
-            SCORES[part],
-            None if confidences is None else confidences[part],
-        )
-        for part in (slice(0, 2), slice(2, 3))
-    ]
+    return [block(slice(0, 2), confidences), block(slice(2, 3), confidences)]
+
+
+def write(path: Path, some: list[TopLabels], form: str, **options: str) -> ExportCounts:
+    return write_suggestions(path, IMAGES, LABELS, some, form, **options)
 
 
 def test_tables_have_a_row_a_suggestion_and_read_back_as_pairs(tmp_path: Path) -> None:
     for name in ("x.parquet", "x.csv", "x.jsonl"):
-        assert write_suggestions(tmp_path / name, blocks(), format_of(name)).suggestions == 4
+        assert write(tmp_path / name, blocks(), format_of(name)).suggestions == 4
         read = Annotations.read(tmp_path / name, image="image", label="label")
         assert read.labels_of("海 🏖️.jpg") == ['"quoted"', "sea, wide"]
     assert pl.read_parquet(tmp_path / "x.parquet").to_dicts() == ROWS
@@ -57,15 +58,15 @@ def test_tables_have_a_row_a_suggestion_and_read_back_as_pairs(tmp_path: Path) -
 
 
 def test_blocks_and_all_at_once_are_the_same(tmp_path: Path) -> None:
-    whole = [Block.of(IMAGES, LABELS, np.arange(3), NUMBERS, SCORES, SURE)]
+    whole = [block(slice(0, 3))]
     for form in ("csv", "jsonl", "exiftool", "label-studio"):
-        write_suggestions(tmp_path / "whole", whole, form)
-        write_suggestions(tmp_path / "blocks", blocks(), form)
+        write(tmp_path / "whole", whole, form)
+        write(tmp_path / "blocks", blocks(), form)
         assert (tmp_path / "whole").read_bytes() == (tmp_path / "blocks").read_bytes()
 
 
 def test_exiftool_gets_keywords_for_files_that_have_some(tmp_path: Path) -> None:
-    write_suggestions(tmp_path / "x.json", blocks(), "exiftool", prefix="photos/")
+    write(tmp_path / "x.json", blocks(), "exiftool", prefix="photos/")
     assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8")) == [
         {"SourceFile": "photos/a.jpg", "Subject": ["sand", "Ωmega"]},
         {"SourceFile": "photos/海 🏖️.jpg", "Subject": ["sea, wide", '"quoted"']},
@@ -73,7 +74,7 @@ def test_exiftool_gets_keywords_for_files_that_have_some(tmp_path: Path) -> None
 
 
 def test_label_studio_gets_every_image_as_a_task(tmp_path: Path) -> None:
-    write_suggestions(tmp_path / "x.json", blocks(), "label-studio", prefix="/data/")
+    write(tmp_path / "x.json", blocks(), "label-studio", prefix="/data/")
     first, second, third = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     (prediction,) = first["predictions"]
     assert first["data"] == {"image": "/data/a.jpg"}
@@ -92,20 +93,22 @@ def test_label_studio_gets_every_image_as_a_task(tmp_path: Path) -> None:
 
 
 def test_without_confidence_there_is_none(tmp_path: Path) -> None:
-    write_suggestions(tmp_path / "x.jsonl", blocks(None), "jsonl")
+    write(tmp_path / "x.jsonl", blocks(None), "jsonl")
     assert '"confidence": null' in (tmp_path / "x.jsonl").read_text()
-    write_suggestions(tmp_path / "x.json", blocks(None), "label-studio")
+    write(tmp_path / "x.json", blocks(None), "label-studio")
     assert "score" not in json.loads((tmp_path / "x.json").read_text())[0]["predictions"][0]
 
 
 def test_no_suggestions_are_a_file_too(tmp_path: Path) -> None:
     for form in ("parquet", "csv", "jsonl", "exiftool", "label-studio"):
-        assert write_suggestions(tmp_path / form, [], form) == Written()
+        assert write(tmp_path / form, [], form) == ExportCounts()
     assert json.loads((tmp_path / "exiftool").read_text()) == []
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"x.xml must end in .parquet, .csv, .jsonl, or its format be told: parquet"):
+    with pytest.raises(
+        ConfigError, match=r"x.xml must end in .parquet, .csv, .jsonl, or its format must be given: parquet"
+    ):
         format_of("x.xml")
     with pytest.raises(ConfigError, match="unknown format 'xml' of suggestions"):
-        write_suggestions(tmp_path / "x", [], "xml")
+        write(tmp_path / "x", [], "xml")

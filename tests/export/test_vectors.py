@@ -63,9 +63,9 @@ def test_nothing_to_write_is_written(tmp_path: Path) -> None:
 def test_what_a_format_cannot_hold_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"x.csv must end in .parquet, .npy, .txt, .vec"):
         write_vectors(tmp_path / "x.csv", IDS, 3, [TABLE])
-    with pytest.raises(DataError, match=r"the id 'a\\nb' has a line break"):
+    with pytest.raises(DataError, match=r"the id 'a\\nb' contains a line break"):
         write_vectors(tmp_path / "x.npy", Vocabulary.from_ids(["a\nb"]), 3, [TABLE[:1]])
-    with pytest.raises(DataError, match="'a b' and 'a_b' are one word 'a_b'"):
+    with pytest.raises(DataError, match="'a b' and 'a_b' would both be the word 'a_b'"):
         write_vectors(tmp_path / "x.txt", Vocabulary.from_ids(["a b", "a_b"]), 3, [TABLE[:2]])
     assert list(tmp_path.iterdir()) == []
 

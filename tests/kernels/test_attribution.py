@@ -36,14 +36,14 @@ def test_shares_make_up_the_context(density: float) -> None:
     for row, positives in enumerate(ROWS):
         by_label = shares[indptr[row] : indptr[row + 1]]
         entries = slice(combined.starts[row], combined.starts[row] + combined.counts[row])
-        assert by_label.sum() + combined.shares[entries].sum() == pytest.approx(
+        assert by_label.sum() + combined.values[entries].sum() == pytest.approx(
             float(context[row] @ vectors[wanted[row]]), rel=1e-4, abs=1e-4
         )
         expected = [inputs[label] @ vectors[wanted[row]] / np.sqrt(len(positives)) for label in positives]
         np.testing.assert_allclose(by_label, expected, rtol=1e-4, atol=1e-5)
         # Of an image with many labels no more combinations are used than there is room for.
         assert entries.stop <= combined.starts[row + 1]
-        for (one, other), share in zip(combined.places[entries], combined.shares[entries], strict=True):
+        for (one, other), share in zip(combined.positions[entries], combined.values[entries], strict=True):
             own = inputs[LABELS + listed[positives[one], positives[other]]]
             assert share == pytest.approx(
                 own @ vectors[wanted[row]] / np.sqrt(combined.counts[row]), rel=1e-4, abs=1e-5

@@ -90,12 +90,12 @@ def test_supports_are_the_best_and_shared_sums_the_largest_with_commoner_labels(
         kept = shared.labels[label * room : label * room + size]
         assert sorted(kept) == sorted(np.argsort(-sums)[:size])
         np.testing.assert_allclose(shared.values[label * room : label * room + size], GRAM[label, kept])
-        assert shared.left_out[label] == pytest.approx(np.sort(sums)[::-1][room])
+        assert shared.largest_dropped[label] == pytest.approx(np.sort(sums)[::-1][room])
 
 
 def test_a_range_is_as_the_whole() -> None:
     (supports, shared), (some, sums) = found(LABELS), found(LABELS, 4, 9)
-    for expected, own in zip(supports.of(slice(4, 9)), some, strict=True):
+    for expected, own in zip(supports.part(slice(4, 9)), some, strict=True):
         np.testing.assert_array_equal(own, expected)
     np.testing.assert_array_equal(sums.sizes, shared.sizes[4:9])
     np.testing.assert_array_equal(sums.labels, shared.labels[4 * LABELS : 9 * LABELS])
@@ -111,7 +111,7 @@ def test_equal_gains_are_taken_in_the_order_of_meeting() -> None:
     )
     find_supports(sources, np.full(6, 2.0), np.arange(6, dtype=np.int32), 1.0, supports, shared, 0, 6)
     assert supports.labels.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]]
-    assert shared.left_out.tolist() == [0, 2, 2, 2, 2, 2]  # the most common label has nothing to hold
+    assert shared.largest_dropped.tolist() == [0, 2, 2, 2, 2, 2]  # the most common label has nothing to hold
 
 
 def test_small_regressions_are_solved_and_turned_to_rows() -> None:

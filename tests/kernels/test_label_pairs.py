@@ -71,7 +71,7 @@ def test_long_lists_of_partners_are_searched_and_short_ones_walked_along(size: i
     pairs = some_pairs(labels, 0.8, seed=1)
     positives = [0, *np.sort(np.random.default_rng(size).permutation(np.arange(1, labels))[: size - 1]).tolist()]
     known = label_pair_table(pairs, labels)._replace(pairs_per_label=ALL)
-    assert (known.indptr[1] > kernels._WORTH_SEARCHING * size) == searched
+    assert (known.indptr[1] > kernels._BISECT_RATIO * size) == searched
     expected = slow_combinations(positives, pairs, ALL)
     assert found_in(positives, known) == expected
     assert len(expected) > 1

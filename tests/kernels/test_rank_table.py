@@ -30,7 +30,9 @@ def rank(
         candidates=1,
         max_redraws=1,
     )
-    tables = SharedTables(labels, np.zeros(count, np.float32) if bias is None else bias, np.zeros((0, factors), np.float32))
+    tables = SharedTables(
+        labels, np.zeros(count, np.float32) if bias is None else bias, np.zeros((0, factors), np.float32)
+    )
     rank_factors(tables, sampling, start, factors + 1, RankScratch.allocate(count))
     return sampling
 

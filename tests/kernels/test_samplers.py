@@ -19,7 +19,7 @@ from tests.support.stated_distributions import ensemble, without_owned
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import REJECTED, TRIES, Sampling
-from vse_ens.kernels.jit import kernel, source_version
+from vse_ens.kernels.jit import kernel
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.samplers import accumulate_factors, label_at_rank
 
@@ -124,11 +124,8 @@ def test_vse_ens_where_all_factors_are_constant_still_ends() -> None:
 
 @cache
 def accumulator() -> Any:
-    version = source_version()
-
     @kernel
     def accumulate(vector: Any, sampling: Any, cumulative: Any) -> None:
-        version  # noqa: B018  # part of the cache key
         accumulate_factors(vector, sampling, cumulative)
 
     return accumulate
@@ -184,11 +181,8 @@ def test_the_transformed_score_ranks_as_the_score_does(table: NDArray[np.float32
 
 @cache
 def selector() -> Any:
-    version = source_version()
-
     @kernel
     def select_all(scores: Any, found: Any) -> None:
-        version  # noqa: B018  # part of the cache key
         for rank in range(found.shape[0]):
             found[rank] = label_at_rank(scores, rank)
 

@@ -21,7 +21,8 @@ from tests.support.kernel_twins import SlowModel, SplitMix
 from vse_ens.config import Config
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
-from vse_ens.kernels.softmax import BatchGradients, apply_feature_gradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.two_phase import apply_feature_gradients
 
 IMAGES = 40 if JIT else 10
 NEGATIVES = 5

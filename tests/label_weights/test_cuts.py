@@ -12,8 +12,8 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.partition.store import Partition
 from vse_ens.label_weights import sparse
-from vse_ens.label_weights.gram import PairSource, known_pairs, pair_settings, read_only
 from vse_ens.label_weights.learn import learn_label_weights
+from vse_ens.label_weights.pairs import PairSource, known_pairs, pair_settings, read_only
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, Payload
 from vse_ens.run.threads import Workers
@@ -45,7 +45,9 @@ class CountingPool(LocalPool):
 
 
 def _sent(content: Payload) -> Payload:
-    return {name: read_only(value.copy()) if isinstance(value, np.ndarray) else value for name, value in content.items()}
+    return {
+        name: read_only(value.copy()) if isinstance(value, np.ndarray) else value for name, value in content.items()
+    }
 
 
 def learnt(data: PairSource, form: str, threads: int) -> tuple[LabelWeights, list[int]]:
@@ -78,7 +80,7 @@ def test_lists_that_are_cut_are_cut_alike(data: Annotations, monkeypatch: pytest
     for tasks in CUTS:
         cut_labels(monkeypatch, LABELS, tasks)
         with Workers(1) as workers:
-            memory = sparse.partner_memory(data, 4.0, 12, LocalPool(workers), row_power=0.5, most_sums=500)
+            memory = sparse.sparse_label_weights(data, 4.0, 12, LocalPool(workers), row_power=0.5, max_sums=500)
         found.append(bytes_of(memory))
     assert found[0] == found[1] == found[2]
     assert found[0] != bytes_of(learnt(data, "sparse", 1)[0])

@@ -18,9 +18,9 @@ from vse_ens.label_weights.learn import (
     DENSE_LABELS,
     ROW_POWER,
     SUPPORT,
-    held_bytes,
     learn_label_weights,
-    learning_bytes,
+    peak_bytes,
+    stored_bytes,
 )
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
@@ -46,7 +46,10 @@ def test_more_labels_get_the_sparse_form() -> None:
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
 def test_a_regularization_that_cannot_work_is_refused(value: float) -> None:
-    with Workers(1) as worker, pytest.raises(ConfigError, match="regularization of the memory must be a number above"):
+    with (
+        Workers(1) as worker,
+        pytest.raises(ConfigError, match="regularization of the label weights must be a number above"),
+    ):
         learn_label_weights(DATA, value, LocalPool(worker))
 
 
@@ -59,12 +62,11 @@ def test_pairs_of_lonely_labels_say_nothing(images: int) -> None:
 
 
 def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
-    assert learning_bytes(DENSE_LABELS, 1_000_000, 10**8) > 8 * DENSE_LABELS**2
-    assert learning_bytes(20_000, 60_000_000, 10**9) < 2e9
-    assert learning_bytes(20_000, 60_000_000, 10**6) < learning_bytes(20_000, 60_000_000, 10**8)
+    assert peak_bytes(DENSE_LABELS, 1_000_000, 10**8) > 8 * DENSE_LABELS**2
+    assert peak_bytes(20_000, 60_000_000, 10**9) < 2e9
+    assert peak_bytes(20_000, 60_000_000, 10**6) < peak_bytes(20_000, 60_000_000, 10**8)
     few, more, most = (
-        learning_bytes(labels, pairs, 10**9)
-        for labels, pairs in [(20_000, 10**6), (100_000, 10**6), (100_000, 6 * 10**7)]
+        peak_bytes(labels, pairs, 10**9) for labels, pairs in [(20_000, 10**6), (100_000, 10**6), (100_000, 6 * 10**7)]
     )
     assert few < more < most < 3e9
 
@@ -72,7 +74,7 @@ def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
 def test_what_is_held_is_known_before() -> None:
     with Workers(1) as worker:
         dense, sparse = (learn_label_weights(DATA, 4.0, LocalPool(worker), dense_labels=labels) for labels in (30, 0))
-    assert held_bytes(30, 10**6) == dense.nbytes
+    assert stored_bytes(30, 10**6) == dense.nbytes
     assert sparse.nbytes <= 8 + 8 * (30 + 30 * SUPPORT)
 
 

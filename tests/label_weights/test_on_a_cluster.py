@@ -12,8 +12,8 @@ import pytest
 from tests.support.label_ranges import cut_labels, in_folder
 from tests.support.ray_environment import ray_environment
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.label_weights.gram import PairSource
 from vse_ens.label_weights.learn import learn_label_weights
+from vse_ens.label_weights.pairs import PairSource
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
 from vse_ens.train.pair_selection import frequent_label_pairs

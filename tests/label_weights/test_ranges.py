@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from vse_ens.label_weights import gram
-from vse_ens.label_weights.gram import label_tasks, map_ranges
+from vse_ens.label_weights import pairs
+from vse_ens.label_weights.pairs import label_tasks, map_ranges
 from vse_ens.run.threads import Workers
 
 
@@ -24,8 +24,8 @@ def test_tasks_are_all_labels_once(labels: int) -> None:
 
 
 def test_labels_with_many_images_are_in_tasks_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gram, "_TASK_PAIRS", 10)
-    monkeypatch.setattr(gram, "_TASK_LABELS", 4)
+    monkeypatch.setattr(pairs, "_TASK_PAIRS", 10)
+    monkeypatch.setattr(pairs, "_TASK_LABELS", 4)
     found = [(task["first"], task["last"]) for task in label_tasks(starts(5, 5, 1, 99, 0, 0, 0, 0, 0, 10, 1))]
     assert found == [(0, 2), (2, 3), (3, 4), (4, 8), (8, 10), (10, 11)]
 

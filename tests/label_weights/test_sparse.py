@@ -9,7 +9,7 @@ from tests.support.baseline_cases import Matrix, annotations, matrices
 from tests.support.ridge_twin import gram_by_products, ridge_by_columns, supports_by_sorting
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
-from vse_ens.label_weights.sparse import MOST_SUMS, sparse_label_weights
+from vse_ens.label_weights.sparse import MAX_SUMS, sparse_label_weights
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
@@ -22,11 +22,11 @@ def random_pairs(images: int, labels: int, share: float) -> Annotations:
 
 
 def learn(
-    data: Annotations, regularization: float, support: int, *, row_power: float = 0.0, most_sums: int = MOST_SUMS
+    data: Annotations, regularization: float, support: int, *, row_power: float = 0.0, max_sums: int = MAX_SUMS
 ) -> LabelWeights:
     with Workers(1) as worker:
         pool = LocalPool(worker)
-        return sparse_label_weights(data, regularization, support, pool, row_power=row_power, most_sums=most_sums)
+        return sparse_label_weights(data, regularization, support, pool, row_power=row_power, max_sums=max_sums)
 
 
 def written_out(memory: LabelWeights) -> np.ndarray:
@@ -74,17 +74,17 @@ def test_any_number_of_workers_gives_the_same_bytes() -> None:
 
 def test_sums_that_do_not_fit_cost_little_by_little() -> None:
     data = random_pairs(600, 40, 0.3)
-    exact, near, far = (written_out(learn(data, 5.0, 39, most_sums=most)) for most in (780, 700, 300))
+    exact, near, far = (written_out(learn(data, 5.0, 39, max_sums=most)) for most in (780, 700, 300))
     np.testing.assert_allclose(exact, ridge_by_columns(gram_by_products(data), 5.0), rtol=1e-4, atol=1e-6)
     assert 0 < np.abs(near - exact).mean() < np.abs(far - exact).mean() < np.abs(exact).mean()
 
 
-@pytest.mark.parametrize("most_sums", [0, 40, 60])
-def test_left_out_sums_cannot_make_weights_run_away(most_sums: int) -> None:
+@pytest.mark.parametrize("max_sums", [0, 40, 60])
+def test_left_out_sums_cannot_make_weights_run_away(max_sums: int) -> None:
     # All labels are nearly one: taking some sums for 0 and no more would give a matrix with negative eigenvalues.
     matrix = np.ones((50, 12), dtype=bool)
     matrix[np.arange(12), np.arange(12)] = False
-    weights = written_out(learn(annotations(matrix), 0.01, 11, most_sums=most_sums))
+    weights = written_out(learn(annotations(matrix), 0.01, 11, max_sums=max_sums))
     assert np.abs(weights).max() < 1.0
 
 

@@ -19,12 +19,12 @@ def query(wanted: list[int], unwanted: list[int]) -> Query:
     return Query(np.array(wanted, np.int64), np.array(unwanted, np.int64))
 
 
-@pytest.mark.parametrize("kind", ["id", "context", "context with memory"])
+@pytest.mark.parametrize("kind", ["id", "context", "context with weights"])
 def test_most_of_the_exact_answer_is_found_with_the_same_scores(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("usearch")
-    monkeypatch.setattr(ann_index, "_FEWEST_CANDIDATES", 100)
+    monkeypatch.setattr(ann_index, "_MIN_CANDIDATES", 100)
     monkeypatch.setattr(ann_index, "_CANDIDATES", 10)
     case = random_case(kind, images=2_000)
     exact = ImageSearch(case.model, case.known, temperature=warm)
@@ -49,7 +49,7 @@ def test_where_candidates_do_not_do_all_images_are_scored(monkeypatch: pytest.Mo
     for asked in (query([3], []), query([], [3])):
         np.testing.assert_array_equal(made.find(asked, 5).images, search.find(asked, 5).images)
     # Few candidates are known to lack the label, so that there must be more and more of them.
-    monkeypatch.setattr(ann_index, "_FEWEST_CANDIDATES", 2)
+    monkeypatch.setattr(ann_index, "_MIN_CANDIDATES", 2)
     monkeypatch.setattr(ann_index, "_CANDIDATES", 0)
     assert len(made.find(query([3], []), 20).images) == 20
 
@@ -61,10 +61,10 @@ def test_another_models_index_and_no_index_are_refused(tmp_path: Path) -> None:
     search = ImageSearch(other.model, other.known)
     with pytest.raises(ModelError, match="is the index of another model"):
         ImageIndex.load(tmp_path / "index", search)
-    with pytest.raises(ModelError, match="there is no index of images at"):
+    with pytest.raises(ModelError, match="there is no image index"):
         ImageIndex.load(tmp_path / "nothing", search)
     (tmp_path / "text").write_text("no index at all, and long enough to be looked at as one" * 10)
-    with pytest.raises(ModelError, match="is no index of images"):
+    with pytest.raises(ModelError, match="is not an image index"):
         ImageIndex.load(tmp_path / "text", search)
 
 

@@ -77,7 +77,7 @@ def check_vectors_and_scores(embeddings: Embeddings, features: object, expected:
 @pytest.mark.parametrize("tower", TOWERS)
 def test_settled_vectors_need_no_features(tower: str) -> None:
     embeddings, expected = TOWERS[tower]
-    settled = embeddings.settled(FEATURES)
+    settled = embeddings.with_features(FEATURES)
     assert_allclose(settled.image_vectors, expected, rtol=1e-5, atol=1e-6)
     assert (settled.feature_map == embeddings.feature_map).all()
 
@@ -85,7 +85,7 @@ def test_settled_vectors_need_no_features(tower: str) -> None:
 @pytest.mark.parametrize("tower", CONTEXT_TOWERS)
 def test_settled_vectors_of_a_context_tower_are_the_images_own_parts(tower: str) -> None:
     embeddings, own = CONTEXT_TOWERS[tower]
-    settled = embeddings.settled(FEATURES)
+    settled = embeddings.with_features(FEATURES)
     if tower == "context":
         assert settled is embeddings
         return

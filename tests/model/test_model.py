@@ -1,4 +1,4 @@
-"""Scores are those of the vectors plus those of the memory."""
+"""Scores are those of the vectors plus those of the label weights."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ CONTEXT = replace(
     label_squares=normal(LABELS),
     input_squares=normal(LABELS),
 )
-MEMORY = LabelWeights(normal(LABELS, LABELS))
+WEIGHTS = LabelWeights(normal(LABELS, LABELS))
 MODELS = {
     "id": Model(IDS),
     "context": Model(CONTEXT),
-    "id with memory": Model(IDS, MEMORY, 2.5),
-    "context with memory": Model(CONTEXT, MEMORY, 20.0),
-    "memory of no weight": Model(IDS, MEMORY, 0.0),
+    "id with weights": Model(IDS, WEIGHTS, 2.5),
+    "context with weights": Model(CONTEXT, WEIGHTS, 20.0),
+    "weights with a scale of 0": Model(IDS, WEIGHTS, 0.0),
 }
 
 
@@ -50,27 +50,27 @@ def test_scores_are_what_the_definition_says(name: str) -> None:
     vectors = model.embeddings.vectors(images, known=KNOWN)
     expected = vectors @ model.embeddings.label_vectors.T + model.embeddings.label_bias
     for row, image in enumerate(images):
-        expected[row] += model.label_weights_scale * MEMORY.values[KNOWN.label_numbers(image)].sum(axis=0)
+        expected[row] += model.label_weights_scale * WEIGHTS.values[KNOWN.label_numbers(image)].sum(axis=0)
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(model.scores_of(vectors, *KNOWN.rows(images)), scores)
 
 
 def test_an_image_of_which_nothing_is_known_is_told_by_its_vector_alone() -> None:
-    with_memory, without = (MODELS[name].scores(np.array([1]), KNOWN) for name in ("id with memory", "id"))
-    np.testing.assert_array_equal(with_memory, without)
-    np.testing.assert_array_equal(MODELS["context with memory"].scores(np.array([1]), KNOWN)[0], CONTEXT.label_bias)
+    with_weights, without = (MODELS[name].scores(np.array([1]), KNOWN) for name in ("id with weights", "id"))
+    np.testing.assert_array_equal(with_weights, without)
+    np.testing.assert_array_equal(MODELS["context with weights"].scores(np.array([1]), KNOWN)[0], CONTEXT.label_bias)
 
 
-def test_features_are_settled_once() -> None:
+def test_a_model_with_features_included_scores_without_them() -> None:
     features = normal(4, 3)
     embeddings = replace(CONTEXT, feature_map=normal(3, DIMENSIONS))
-    model = Model(embeddings, MEMORY, 3.0)
+    model = Model(embeddings, WEIGHTS, 3.0)
     images = np.arange(4)
     expected = model.scores(images, KNOWN, features)
-    settled = model.settled(features)
-    np.testing.assert_allclose(settled.scores(images, KNOWN), expected, rtol=1e-5, atol=1e-5)
-    assert (settled.label_weights, settled.label_weights_scale) == (MEMORY, 3.0)
+    included = model.with_features(features)
+    np.testing.assert_allclose(included.scores(images, KNOWN), expected, rtol=1e-5, atol=1e-5)
+    assert (included.label_weights, included.label_weights_scale) == (WEIGHTS, 3.0)
 
 
 @pytest.mark.parametrize("name", MODELS)

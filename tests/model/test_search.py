@@ -28,13 +28,13 @@ def brute_force(case: Case, asked: Query, top: int, tagged: bool) -> list[int]:
     ranked = []
     for image, row in enumerate(scores):
         has = set(case.known.label_numbers(image).tolist())
-        if has & set(asked.unwanted.tolist()):
+        if has & set(asked.exclude.tolist()):
             continue
-        if not tagged and len(asked.wanted) and set(asked.wanted.tolist()) <= has:
+        if not tagged and len(asked.include) and set(asked.include.tolist()) <= has:
             continue
         shares = np.exp(row) / np.exp(row).sum() if np.isfinite(row).any() else row
-        total = sum(np.log(1 - np.exp(-mean * shares[label])) for label in asked.wanted if label not in has)
-        total += sum(-mean * shares[label] for label in asked.unwanted)
+        total = sum(np.log(1 - np.exp(-mean * shares[label])) for label in asked.include if label not in has)
+        total += sum(-mean * shares[label] for label in asked.exclude)
         ranked.append((-total, image))
     return [image for _, image in sorted(ranked)[:top]]
 
@@ -88,7 +88,7 @@ def test_a_label_the_image_is_known_to_have_is_certain() -> None:
 
 
 def test_among_some_images_the_order_is_that_among_all() -> None:
-    case = random_case("context with memory")
+    case = random_case("context with weights")
     some = np.arange(5, 60, 3)
     every = ImageSearch(case.model, case.known).find(query([3], [8]), 60)
     found = ImageSearch(case.model, case.known).find(query([3], [8]), 60, among=some)
@@ -99,11 +99,11 @@ def test_among_some_images_the_order_is_that_among_all() -> None:
 def test_a_query_is_read_from_text() -> None:
     labels = Vocabulary.from_ids(["beach", "people", "-odd", "Ωmega"], "label")
     asked = Query.parse(["Ωmega", "-people", "beach", "-odd", "beach"], labels)
-    assert labels.ids(asked.wanted) == ["-odd", "beach", "Ωmega"]
-    assert labels.ids(asked.unwanted) == ["people"]
+    assert labels.ids(asked.include) == ["-odd", "beach", "Ωmega"]
+    assert labels.ids(asked.exclude) == ["people"]
     with pytest.raises(UnknownIdError, match="no label 'peple' is known; the nearest known: 'people'"):
         Query.parse(["-peple"], labels)
-    with pytest.raises(ConfigError, match="'beach' is both wanted and unwanted"):
+    with pytest.raises(ConfigError, match="'beach' is both included and excluded"):
         Query.parse(["beach", "-beach"], labels)
     with pytest.raises(ConfigError, match="at least one label"):
         Query.parse([], labels)

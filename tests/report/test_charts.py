@@ -67,7 +67,7 @@ def test_a_chart_without_points_is_an_empty_frame() -> None:
 def test_unequal_lengths_are_refused() -> None:
     with pytest.raises(ConfigError, match="the series 'a' needs as many x as y"):
         Series("a", [1, 2], [1])
-    with pytest.raises(ConfigError, match="the bars 'a' need a value for each of 2 groups"):
+    with pytest.raises(ConfigError, match="the bars 'a' need a value for each of the 2 groups"):
         BarChart("t", "v", ["g", "h"], [Bars("a", [1.0])])
 
 

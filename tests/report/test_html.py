@@ -8,7 +8,7 @@ import pytest
 from tests.support.html_reading import Reader
 from vse_ens.errors import DataError
 from vse_ens.report.charts import BarChart, Bars, LineChart, Series
-from vse_ens.report.html import Bullets, Code, Facts, Fold, Note, Page, Paragraph, Section
+from vse_ens.report.html import Bullets, Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Table
 
 NASTY = """<script>alert("1")</script>' & \u202eid"""
@@ -23,7 +23,7 @@ def nasty_page() -> Page:
             Bullets([NASTY]),
             Code(NASTY),
             Facts([(NASTY, NASTY)]),
-            Fold(NASTY, Paragraph(NASTY)),
+            Details(NASTY, Paragraph(NASTY)),
             Table(NASTY, [NASTY], [[Cell(NASTY, paper=NASTY, note=NASTY)]]),
             LineChart(NASTY, NASTY, NASTY, [Series(NASTY, [1, 2], [1, 2], band=[(0, 1), (1, 2)], level=True)]),
             BarChart(NASTY, NASTY, [NASTY], [Bars(NASTY, [1.0]), Bars(NASTY, [None])]),

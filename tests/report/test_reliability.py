@@ -15,7 +15,7 @@ def test_the_plot_shows_what_was_said_and_what_was_true() -> None:
     assert exact.xs == exact.ys
     assert exact.xs[-1] == 0.5
     read = Reader(chart.html())
-    for words in ("first 5 (500 suggestions)", "right as often as said", "part that was right", "0.125"):
+    for words in ("first 5 (500 suggestions)", "perfect calibration", "fraction right", "0.125"):
         assert words in read.text
 
 

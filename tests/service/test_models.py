@@ -8,10 +8,10 @@ import pytest
 
 from vse_ens.annotator import Annotator
 from vse_ens.errors import ModelError
-from vse_ens.service import models as holding
+from vse_ens.service import models as models_module
 from vse_ens.service.errors import ApiError
-from vse_ens.service.metrics import Metrics
 from vse_ens.service.models import ModelManager, ServedModel
+from vse_ens.service.telemetry import ServiceMetrics
 
 
 def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,11 +25,11 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(ServedModel, "load", slowly)
 
     async def ask() -> None:
-        holder = ModelManager(model, Metrics(), patience=300)
-        loading = asyncio.create_task(holder.load())
-        waiting = [asyncio.create_task(holder.current()) for _ in range(3)]
+        models = ModelManager(model, ServiceMetrics(), timeout=300)
+        loading = asyncio.create_task(models.load())
+        waiting = [asyncio.create_task(models.current()) for _ in range(3)]
         await asyncio.sleep(0.05)
-        assert holder.ready is None
+        assert models.ready is None
         assert not any(one.done() for one in waiting)
         gate.set()
         assert await asyncio.gather(*waiting) == [await loading] * 3
@@ -39,13 +39,13 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
 
 def test_nobody_waits_longer_than_the_patience_or_for_a_model_that_is_broken(tmp_path: Path) -> None:
     async def ask() -> None:
-        holder = ModelManager(tmp_path / "nowhere", Metrics(), patience=0.05)
+        models = ModelManager(tmp_path / "nowhere", ServiceMetrics(), timeout=0.05)
         with pytest.raises(ApiError, match="still being loaded"):
-            await holder.current()
+            await models.current()
         with pytest.raises(ModelError, match="there is no model"):
-            await holder.load()
+            await models.load()
         with pytest.raises(ApiError, match="there is no model"):
-            await holder.current()
+            await models.current()
 
     asyncio.run(ask())
 
@@ -65,9 +65,9 @@ def test_two_who_ask_at_once_load_one_after_the_other(model: Path, monkeypatch: 
     monkeypatch.setattr(ServedModel, "load", counted)
 
     async def ask() -> None:
-        holder = ModelManager(model, Metrics(), patience=300)
-        served = await asyncio.gather(*(holder.load() for _ in range(3)))
-        assert holder.ready is served[-1]
+        models = ModelManager(model, ServiceMetrics(), timeout=300)
+        served = await asyncio.gather(*(models.load() for _ in range(3)))
+        assert models.ready is served[-1]
 
     asyncio.run(ask())
     assert most == 1
@@ -91,23 +91,23 @@ def test_a_fingerprint_is_that_of_the_model_that_was_loaded(
     monkeypatch.setattr(Annotator, "load", replaced)
     served = ServedModel.load(place)
     assert (served.annotator.preset, served.name) == ("vse-ens", "other")
-    assert served.fingerprint == holding._fingerprint(other_model) != holding._fingerprint(model)
+    assert served.fingerprint == models_module._fingerprint(other_model) != holding._fingerprint(model)
 
 
 def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
     model: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def ask() -> None:
-        holder = ModelManager(model, Metrics(), patience=1)
-        first = await holder.load()
+        models = ModelManager(model, ServiceMetrics(), timeout=1)
+        first = await models.load()
 
         def fail(_: Path) -> ServedModel:
             raise ZeroDivisionError("unforeseen")
 
         monkeypatch.setattr(ServedModel, "load", fail)
         with pytest.raises(ModelError, match="unforeseen"):
-            await holder.load()
-        assert await holder.current() is first
+            await models.load()
+        assert await models.current() is first
 
     asyncio.run(ask())
     assert "the old model goes on serving" in caplog.text

@@ -39,7 +39,7 @@ def test_errors_have_one_form(document: Any) -> None:
         for status, answer in operation["responses"].items():
             if int(status) >= 400:
                 schema = answer["content"]["application/json"]["schema"]
-                assert schema == {"$ref": "#/components/schemas/Refused"}, (name, status)
+                assert schema == {"$ref": "#/components/schemas/ErrorResponse"}, (name, status)
 
 
 def test_bodies_have_examples_that_work(client: Client, document: Any) -> None:

@@ -12,14 +12,14 @@ MODEL = Path("model")
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
 def test_this_machine_needs_no_key(host: str) -> None:
-    assert Settings(MODEL, host=host).loopback
+    assert Settings(MODEL, host=host).is_loopback
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "labels.example", ""])
 def test_another_address_is_refused_without_a_key(host: str) -> None:
     with pytest.raises(ConfigError, match=r"can be reached by others.*--api-key-file"):
         Settings(MODEL, host=host)
-    assert not Settings(MODEL, host=host, api_key="key").loopback
+    assert not Settings(MODEL, host=host, api_key="key").is_loopback
 
 
 @pytest.mark.parametrize("key", ["", "ключ", "a\nb", "tab\t"])
@@ -39,7 +39,7 @@ def test_a_key_must_fit_into_a_header(key: str) -> None:
 def test_pictures_have_an_origin(template: str, origin: str | None) -> None:
     settings = Settings(MODEL, image_url=template)
     assert settings.image_origin == origin
-    assert settings.url_of("a/b ?ü") == template.replace("{image}", "a/b%20%3F%C3%BC")
+    assert settings.picture_url("a/b ?ü") == template.replace("{image}", "a/b%20%3F%C3%BC")
 
 
 @pytest.mark.parametrize(

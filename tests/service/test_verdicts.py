@@ -36,9 +36,9 @@ def test_a_verdict_is_in_force_until_it_is_undone(feedback: Feedback) -> None:
     assert feedback.of("other") == ImageVerdicts({}, {})
     feedback.undo(accepted, by="ben", model="abc")
     assert feedback.of("img") == ImageVerdicts({}, {"fog": rejected})
-    assert feedback.judged() == {("img", "fog")}
-    assert feedback.judged([("img", "fog"), ("img", "sea"), ("other", "fog")]) == {("img", "fog")}
-    assert feedback.judged([]) == set()
+    assert feedback.pairs_with_verdicts() == {("img", "fog")}
+    assert feedback.pairs_with_verdicts([("img", "fog"), ("img", "sea"), ("other", "fog")]) == {("img", "fog")}
+    assert feedback.pairs_with_verdicts([]) == set()
 
 
 def test_the_last_verdict_counts_and_an_undo_brings_the_one_before_back(feedback: Feedback) -> None:
@@ -92,7 +92,7 @@ def test_what_came_from_elsewhere_is_found_by_its_reference(feedback: Feedback) 
     kept = feedback.add("img", "sea", "accept", **WHO, reference="annotation 1")
     feedback.undo(feedback.add("img", "fog", "accept", **WHO, reference="annotation 1"), by="anna", model="abc")
     feedback.add("img", "sand", "accept", **WHO, reference="annotation 2")
-    assert [event.event for event in feedback.of_reference("annotation 1")] == [kept]
+    assert [event.event for event in feedback.events_of_reference("annotation 1")] == [kept]
 
 
 def test_ids_may_hold_anything_that_is_text(feedback: Feedback) -> None:
@@ -109,10 +109,10 @@ def test_ids_may_hold_anything_that_is_text(feedback: Feedback) -> None:
         ({"image": " "}, "image must not be blank"),
         ({"label": ""}, "label must not be blank"),
         ({"by": ""}, "by must not be blank"),
-        ({"image": "\ud800"}, "not valid unicode"),
+        ({"image": "\ud800"}, "not valid Unicode"),
         ({"verdict": "undo"}, "verdict must be one of accept, reject, got 'undo'"),
-        ({"confidence": float("nan")}, "confidence must lie in 0..1, got nan"),
-        ({"confidence": 1.5}, "confidence must lie in 0..1"),
+        ({"confidence": float("nan")}, "confidence must be between 0 and 1, got nan"),
+        ({"confidence": 1.5}, "confidence must be between 0 and 1"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(feedback: Feedback, wrong: dict[str, Any], sentence: str) -> None:
@@ -123,7 +123,7 @@ def test_what_cannot_be_kept_is_refused(feedback: Feedback, wrong: dict[str, Any
 
 def test_only_a_verdict_can_be_undone(feedback: Feedback) -> None:
     undo = feedback.undo(feedback.add("img", "sea", "accept", **WHO), by="anna", model="abc")
-    with pytest.raises(ConfigError, match=f"event {undo} is itself an undo; judge 'sea' again instead"):
+    with pytest.raises(ConfigError, match=f"event {undo} is itself an undo; accept or reject 'sea' again instead"):
         feedback.undo(undo, by="anna", model="abc")
     for unknown in (99, 0, -1, 10**30):
         with pytest.raises(UnknownIdError, match="no event"):
@@ -208,7 +208,7 @@ def test_it_agrees_with_a_list_of_events_gone_through(
                 assert feedback.of(image) == ImageVerdicts(
                     *({k: v[0] for k, v in of_image.items() if v[1] == verdict} for verdict in ("accept", "reject"))
                 )
-            assert feedback.judged() == in_force.keys()
+            assert feedback.pairs_with_verdicts() == in_force.keys()
             assert [(event.image, event.label, event.event) for event in feedback.pairs()] == sorted(
                 (*pair, said[0]) for pair, said in in_force.items() if said[1] == "accept"
             )

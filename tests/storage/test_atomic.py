@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.support.stored_models import beside
 from vse_ens.errors import DataError
-from vse_ens.storage.atomic import replace_files
+from vse_ens.storage import atomic
+from vse_ens.storage.atomic import open_atomic, replace_dir, replace_files, write_bytes, write_json, write_text
 
 
 def test_both_files_appear_together_in_place_of_the_old(tmp_path: Path) -> None:
@@ -25,8 +29,8 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     path.write_text("old")
 
     def fail() -> None:
-        with replace_files(path) as (partial,):
-            partial.write_text("half")
+        with open_atomic(path) as file:
+            file.write(b"half")
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -37,6 +41,79 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     place = tmp_path / "file" / "below"
-    message = r"below could not be written: .*; correct this or choose another path"
+    message = r"below could not be written: Not a directory \(.*file\); correct this or choose another path"
     with pytest.raises(DataError, match=message), replace_files(place):
         pass
+    with pytest.raises(DataError, match=message), replace_dir(place):
+        pass
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match=r"folder could not be written: Is a directory; correct this"):
+        write_bytes(tmp_path / "folder", b"")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="asks Linux for the names of open files")
+def test_a_file_is_flushed_before_the_rename_and_its_folder_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, done = tmp_path / "file", []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        done.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, path.exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_text(path, "text")
+    assert done == [(".file.partial", False), (tmp_path.name, True)]
+
+
+def test_text_and_json_are_utf8_and_lone_surrogates_become_escapes(tmp_path: Path) -> None:
+    value = {"b": ["Über", 1.5], "a": "\udc80"}
+    write_json(tmp_path / "file.json", value)
+    assert json.loads((tmp_path / "file.json").read_bytes()) == value
+    assert "Über" in (tmp_path / "file.json").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "file.json", float("nan"))
+    write_text(tmp_path / "file.html", "\udc80", errors="xmlcharrefreplace")
+    assert (tmp_path / "file.html").read_bytes() == b"&#56448;"
+    assert beside(tmp_path / "file.json") == ["file.html"]
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_an_old_folder_is_removed_only_when_the_new_one_is_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    if not exchange:
+        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+    folder = tmp_path / "folder"
+    for text in ("old", "new"):
+        with replace_dir(folder) as partial:
+            (partial / "deep").mkdir()
+            (partial / "deep" / text).write_text(text)
+            assert text == "old" or (folder / "deep" / "old").read_text() == "old"
+    removed: list[bool] = []
+    rmtree = atomic.shutil.rmtree
+
+    def note(path: Path) -> None:
+        removed.append((folder / "deep" / "newest").is_file())
+        rmtree(path)
+
+    with replace_dir(folder) as partial:
+        (partial / "deep").mkdir()
+        (partial / "deep" / "newest").write_text("")
+        monkeypatch.setattr(atomic.shutil, "rmtree", note)
+    assert removed
+    assert all(removed)
+    assert [path.name for path in folder.rglob("*")] == ["deep", "newest"]
+    assert beside(folder) == []
+
+
+def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with (
+        pytest.raises(DataError, match=r"file could not be written: Not a directory; correct this"),
+        replace_dir(tmp_path / "file"),
+    ):
+        pass
+    assert (tmp_path / "file").read_text() == "mine"
+    assert beside(tmp_path / "file") == []

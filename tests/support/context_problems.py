@@ -21,7 +21,7 @@ from vse_ens.kernels.context import (
     apply_label_gradients,
     context_kernel,
 )
-from vse_ens.kernels.softmax import apply_feature_gradients
+from vse_ens.kernels.two_phase import apply_feature_gradients
 from vse_ens.model.embeddings import label_pair_table
 
 NEGATIVES = 5  # of the softmax loss; the others have one
@@ -107,7 +107,7 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
     """The first phase of a batch, chunk by chunk."""
     config, step, counts = problem.config, problem.step(rate), no_counts()
     degrees = np.diff(problem.pairs.indptr)
-    has_combinations = len(problem.label_pairs) > 0
+    has_pairs = len(problem.label_pairs) > 0
     draws = [int(degrees[chunk].sum()) for chunk in chunks]
     # Room for all combinations: chunks leave some of it empty.
     entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
@@ -121,7 +121,7 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
         losses.CODES[config.loss],
         config.has_ids,
         config.has_features,
-        has_combinations,
+        has_pairs,
     )
     loss = 0.0
     for number, (chunk, state) in enumerate(zip(chunks, states, strict=True)):
@@ -141,7 +141,7 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
             moves[first_visit:],
             problem.sampling,
             step,
-            ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_combinations, problem.labels),
+            ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_pairs, problem.labels),
             random_state(state),
             counts,
         )

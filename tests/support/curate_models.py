@@ -49,15 +49,15 @@ SPARSE = LabelWeights(
 
 MODELS = {
     "context": Model(Embeddings(*_OWN, _NOTHING, _NOTHING, **_CONTEXT)),
-    "context with memory": Model(Embeddings(*_OWN, _NOTHING, _NOTHING, **_CONTEXT), DENSE, 3.0),
-    "context with sparse memory": Model(Embeddings(*_OWN, _NOTHING, _NOTHING, **_CONTEXT), SPARSE, 3.0),
-    "context+id with memory": Model(Embeddings(*_OWN, normal(IMAGES, DIMENSIONS), _NOTHING, **_CONTEXT), DENSE, 2.0),
+    "context with weights": Model(Embeddings(*_OWN, _NOTHING, _NOTHING, **_CONTEXT), DENSE, 3.0),
+    "context with sparse weights": Model(Embeddings(*_OWN, _NOTHING, _NOTHING, **_CONTEXT), SPARSE, 3.0),
+    "context+id with weights": Model(Embeddings(*_OWN, normal(IMAGES, DIMENSIONS), _NOTHING, **_CONTEXT), DENSE, 2.0),
     # As a model is kept: the mapped features are in the image vectors.
-    "context+features with memory": Model(
+    "context+features with weights": Model(
         Embeddings(*_OWN, normal(IMAGES, DIMENSIONS), normal(5, DIMENSIONS), **_CONTEXT), DENSE, 2.0
     ),
     "id": Model(Embeddings(*_OWN, normal(IMAGES, DIMENSIONS), _NOTHING)),
-    "id with memory": Model(Embeddings(*_OWN, normal(IMAGES, DIMENSIONS), _NOTHING), DENSE, 2.0),
+    "id with weights": Model(Embeddings(*_OWN, normal(IMAGES, DIMENSIONS), _NOTHING), DENSE, 2.0),
 }
 
 

@@ -12,15 +12,13 @@ from scipy.stats import chisquare
 
 from tests.support.kernel_problems import JIT, Problem, no_counts, random_state
 from vse_ens.kernels import samplers
-from vse_ens.kernels.jit import kernel, source_version
+from vse_ens.kernels.jit import kernel
 
 DRAWS = 40_000 if JIT else 1_500
 
 
 @cache
 def draw_kernel(sampler: int) -> Callable[..., None]:
-    version = source_version()
-
     @kernel
     def draw_many(
         vector: Any,
@@ -35,7 +33,6 @@ def draw_kernel(sampler: int) -> Callable[..., None]:
         labels: Any,
         tried: Any,
     ) -> None:
-        version  # noqa: B018  # part of the cache key
         if sampler == samplers.VSE_ENS:
             samplers.accumulate_factors(vector, sampling, scratch.cumulative)
         for n in range(labels.shape[0]):

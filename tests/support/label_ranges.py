@@ -10,7 +10,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.build import partition
 from vse_ens.data.partition.parts import PartFiles
 from vse_ens.data.partition.store import Partition
-from vse_ens.label_weights import gram
+from vse_ens.label_weights import pairs
 
 CUTS = (1, 2, 7)
 
@@ -22,5 +22,5 @@ def in_folder(data: Annotations, folder: Path) -> Partition:
 
 
 def cut_labels(monkeypatch: pytest.MonkeyPatch, labels: int, tasks: int) -> None:
-    """Let labels be worked on in so many tasks."""
-    monkeypatch.setattr(gram, "_TASK_LABELS", -(-labels // tasks))
+    """Divide the labels into this many tasks."""
+    monkeypatch.setattr(pairs, "_TASK_LABELS", -(-labels // tasks))

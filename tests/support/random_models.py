@@ -12,7 +12,7 @@ from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
 from vse_ens.model.weights import LabelWeights
 
-KINDS = ("id", "context", "id and context", "context with memory", "context with sparse memory")
+KINDS = ("id", "context", "id and context", "context with weights", "context with sparse weights")
 
 
 class Case(NamedTuple):
@@ -48,10 +48,10 @@ def random_case(kind: str, images: int = 60, labels: int = 40, dimensions: int =
         weights[numbers.random(weights.shape) < 0.8] = 0.0
         row, column = np.nonzero(weights)
         indptr = np.searchsorted(row, np.arange(labels + 1)).astype(np.int64)
-        memory = LabelWeights(weights[row, column], indptr, column.astype(np.int32))
+        label_weights = LabelWeights(weights[row, column], indptr, column.astype(np.int32))
     else:
-        memory = LabelWeights(weights)
-    model = Model(embeddings, memory, 1.5) if "memory" in kind else Model(embeddings)
+        label_weights = LabelWeights(weights)
+    model = Model(embeddings, label_weights, 1.5) if "weights" in kind else Model(embeddings)
     return Case(model, annotations(rows, labels))
 
 

@@ -14,11 +14,11 @@ from vse_ens.model.calibration import Calibration, Temperature
 
 KINDS = (
     "id",
-    "id with memory",
-    "id with sparse memory",
+    "id with weights",
+    "id with sparse weights",
     "context",
-    "context with memory",
-    "context with sparse memory",
+    "context with weights",
+    "context with sparse weights",
     "id and context",
 )
 

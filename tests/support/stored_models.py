@@ -1,4 +1,4 @@
-"""A small model with every oddity, and the means to tamper with a directory."""
+"""A small model with unusual ids and arrays, and functions to tamper with its directory."""
 
 from __future__ import annotations
 

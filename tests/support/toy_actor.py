@@ -1,4 +1,4 @@
-"""A small work for pools to do: every part adds to a number of its own, and may be told to come to harm once."""
+"""A small shard worker and task function for tests of pools; both can be made to fail once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vse_ens.errors import DataError
 from vse_ens.run.pool import MergeSpec, Payload, TaskFn
 from vse_ens.run.threads import Workers
 
-FACTORY = f"{__name__}.ToyWorkshop"
+FACTORY = f"{__name__}.ToyWorker"
 MERGE = MergeSpec(f"{__name__}.joined")
-BENCH = f"{__name__}.toy_bench"
+TASK = f"{__name__}.toy_task"
 
 
-class ToyWorkshop:
-    """A part's number grows by what is shared, and its result depends on all it was before."""
+class ToyWorker:
+    """Each shard has a number that grows by the shared one, so that its result depends on all earlier runs."""
 
     def __init__(self, settings: Payload, workers: Workers) -> None:
         self._settings = settings
@@ -31,32 +31,32 @@ class ToyWorkshop:
     def keeps_state(self) -> bool:
         return bool(self._settings["keeps_state"])
 
-    def add_shard(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, shard: int, arguments: Payload) -> None:
         if arguments["start"] is None:
             raise DataError("there is nothing to start from")
-        self._numbers[part] = np.array(arguments["start"])
+        self._numbers[shard] = np.array(arguments["start"])
 
-    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+    def run_shard(self, shard: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         harm = arguments.get("harm", {})
-        if part in harm.get("parts", ()):
+        if shard in harm.get("shards", ()):
             _harm(harm)
-        self._numbers[part] = self._numbers[part] * (2.0 if self.keeps_state else 0.0) + shared[0]["number"] + part
-        return [{"text": f"({part}:{self._numbers[part][0]:g})"}], {
+        self._numbers[shard] = self._numbers[shard] * (2.0 if self.keeps_state else 0.0) + shared[0]["number"] + shard
+        return [{"text": f"({shard}:{self._numbers[shard][0]:g})"}], {
             "process": os.getpid(),
             "parent": os.getppid(),
             "amount": 2,
         }
 
-    def save_shard(self, part: int, arguments: Payload) -> Payload:
-        return {"number": self._numbers[part]} if self.keeps_state else {}
+    def save_shard(self, shard: int, arguments: Payload) -> Payload:
+        return {"number": self._numbers[shard]} if self.keeps_state else {}
 
-    def load_shard(self, part: int, state: Payload) -> None:
+    def load_shard(self, shard: int, state: Payload) -> None:
         if state:
-            self._numbers[part] = np.array(state["number"])
+            self._numbers[shard] = np.array(state["number"])
 
 
 def _harm(harm: dict[str, Any]) -> None:
-    """Once: whoever makes the mark first."""
+    """Fail once: in the process that creates the mark first."""
     try:
         Path(harm["mark"]).touch(exist_ok=False)
     except FileExistsError:
@@ -70,18 +70,18 @@ def _harm(harm: dict[str, Any]) -> None:
     elif kind == "hangs":
         time.sleep(600)
     elif kind == "bad data":
-        raise DataError("this part is bad")
+        raise DataError("this shard is bad")
     else:
         raise ZeroDivisionError("a slip")
 
 
 def joined(left: Payload, right: Payload) -> Payload:
-    """Shows in which order and by which tree results were merged."""
+    """Show the order and the tree in which results were merged."""
     return {"text": f"[{left['text']} {right['text']}]"}
 
 
-def toy_bench(settings: Payload, workers: Workers) -> TaskFn:
-    """Adds a number to that of the task."""
+def toy_task(settings: Payload, workers: Workers) -> TaskFn:
+    """Add a number to that of the task."""
     if settings["number"] is None:
         raise DataError("there is no number to add")
 

@@ -30,7 +30,7 @@ def groups() -> Annotations:
 def trained(sampler: str, loss: str, **settings: object) -> tuple[Config, Annotations, Embeddings]:
     config = small_config(sampler=sampler, loss=loss, **{"epochs": 30, "learning_rate": 0.1, **settings})
     data = groups().with_features(FEATURES)
-    return config, data, finished(config, data).embeddings.settled(FEATURES)
+    return config, data, finished(config, data).embeddings.with_features(FEATURES)
 
 
 def folded(

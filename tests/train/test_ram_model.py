@@ -109,7 +109,7 @@ def trained(config: Config, data: Annotations) -> Embeddings:
     trainer = Trainer(config, data, 1)
     for _ in trainer.rounds():
         pass
-    return trainer.model.settled(data.features).embeddings
+    return trainer.model.with_features(data.features).embeddings
 
 
 @pytest.mark.parametrize("run", RUNS | SHARDED)

@@ -1,8 +1,8 @@
 """Alternating least squares on implicit feedback (Hu, Koren and Volinsky, ICDM 2008), by the `implicit` library.
 
-With one seed the same library gives the same bytes on one kind of CPU, however many cores it may use: images are solved
-one by one, and the library's BLAS is held to one thread, for sums that never change their order (and because it is
-faster so). Another version of the library, or another CPU, may round otherwise.
+The result has the same bytes for a seed on one kind of CPU and any number of cores: images are solved one by one, and
+BLAS uses one thread, which fixes the order of sums and is faster here. Another version of the library or another CPU
+may round differently.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from vse_ens.streams import Streams
 
 @dataclass(frozen=True)
 class Als(Baseline):
-    """Image and label vectors whose products are near 1 on known pairs and near 0 on the others."""
+    """Image and label vectors with inner products near 1 for known pairs and near 0 for all others."""
 
     name: ClassVar[str] = "als"
 
     factors: int = 128
-    """Dimensions of a vector."""
+    """Number of dimensions."""
     regularization: float = 100.0
-    """L2 on vectors."""
+    """L2 penalty of the vectors."""
     alpha: float = 40.0
-    """The weight of a known pair; that of the others is 1."""
+    """The weight of a known pair; all other pairs have weight 1."""
     iterations: int = 15
     seed: int = 0
 
@@ -44,8 +44,8 @@ class Als(Baseline):
         Streams(self.seed)
 
     def fit(self, data: Annotations) -> FittedAls:
-        """Alternate; all cores are used."""
-        # Imported first: only a BLAS that is loaded can be held to one thread.
+        """Run the iterations on all cores."""
+        # Imported first: the number of threads can only be set for a BLAS that is loaded.
         solver = _solver()
         with one_thread():
             model = solver(
@@ -61,21 +61,21 @@ class Als(Baseline):
 
 @dataclass(frozen=True, eq=False)
 class FittedAls(FittedBaseline):
-    """The library's model, and the vectors of the images it is asked about."""
+    """The model of the library, and the vectors of the known images."""
 
     model: Any
     image_vectors: NDArray[np.float32]
 
     def scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The products of image and label vectors."""
+        """Return the inner products of image and label vectors."""
         return self._products(self.image_vectors[images])
 
     def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Solve for the image vectors that go with these labels, the label vectors being as they are."""
+        """Solve for image vectors, with fixed label vectors, and return the inner products."""
         return self._products(self._solve(indptr, indices))
 
     def knowing(self, known: Annotations) -> Self:
-        """The same label vectors; the image vectors are solved for anew."""
+        """Keep the label vectors and solve for the image vectors."""
         return replace(super().knowing(known), image_vectors=self._solve(known.indptr, known.indices))
 
     def _solve(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -91,7 +91,7 @@ class FittedAls(FittedBaseline):
 
 
 def _matrix(indptr: NDArray[np.int64], indices: NDArray[np.int32], labels: int) -> Any:
-    """A scipy matrix of ones, images by labels."""
+    """Return a SciPy matrix of ones, images by labels."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(indices), np.float32)
@@ -99,7 +99,7 @@ def _matrix(indptr: NDArray[np.int64], indices: NDArray[np.int32], labels: int) 
 
 
 def _solver() -> Any:
-    """The library's class."""
+    """Import the class of the library."""
     try:
         return import_module("implicit.cpu.als").AlternatingLeastSquares
     except ImportError as error:

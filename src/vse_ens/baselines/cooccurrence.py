@@ -20,23 +20,23 @@ AGGREGATIONS = ("sum", "vote")
 
 @dataclass(frozen=True)
 class Cooccurrence(Baseline):
-    """Every known label u puts forward the labels c that occur most often with it; a label's score is what it gets.
+    """Every known label u proposes the labels c that occur most often with it; the score of c is a sum over u.
 
-    u gives c either 1 (``vote``) or P(c|u) = |u and c| / |u| (``sum``), times the promotion: stability(u),
-    descriptiveness(c) and rank(u, c). A label that no known label puts forward has score 0, as published.
+    The term of u is 1 (``vote``) or P(c|u) = |u and c| / |u| (``sum``), times the promotion: stability(u),
+    descriptiveness(c) and rank(u, c). A label that no known label proposes has score 0, as published.
     """
 
     name: ClassVar[str] = "cooccurrence"
 
     aggregation: str = "sum"
     candidates: int = 25
-    """m, how many labels a known label puts forward."""
+    """m, the number of labels that a known label proposes."""
     stability: float = 3.0
-    """k_s in k_s / (k_s + |k_s - ln |u||): trust u most where it has about e^k_s images; 0 leaves this out."""
+    """k_s in k_s / (k_s + |k_s - ln |u||): largest for labels u with about e^k_s images; 0 turns it off."""
     descriptiveness: float = 3.0
-    """k_d in k_d / (k_d + |k_d - ln |c||): prefer c with about e^k_d images; 0 leaves this out."""
+    """k_d in k_d / (k_d + |k_d - ln |c||): largest for labels c with about e^k_d images; 0 turns it off."""
     rank: float = 4.0
-    """k_r in k_r / (k_r + r - 1), r the place of c in the list of u; 0 leaves this out."""
+    """k_r in k_r / (k_r + r - 1), with r the rank of c among the proposals of u; 0 turns it off."""
 
     def __post_init__(self) -> None:
         if self.aggregation not in AGGREGATIONS:
@@ -48,7 +48,7 @@ class Cooccurrence(Baseline):
             check_number(self.name, field, getattr(self, field), zero=True)
 
     def fit(self, data: Annotations) -> FittedCooccurrence:
-        """Count which labels occur together; memory grows with |A| x ``candidates``."""
+        """Count which labels occur together; RAM grows with |A| x ``candidates``."""
         labels = len(data.labels)
         partners = np.empty((labels, min(self.candidates, max(labels - 1, 0))), np.int32)
         together = np.empty_like(partners)
@@ -59,8 +59,8 @@ class Cooccurrence(Baseline):
     def _weights(
         self, images_per_label: NDArray[np.int64], partners: NDArray[np.int32], together: NDArray[np.int32]
     ) -> NDArray[np.float32]:
-        """What each label gives each of its partners."""
-        # A label without images has no partners: 1 in place of its count keeps the arithmetic quiet.
+        """Return the term of each label for each of its partners."""
+        # A label without images has no partners; a count of 1 avoids a division by zero.
         counts = np.maximum(images_per_label, 1)
         filled = partners != NO_LABEL
         weights = together / counts[:, None] if self.aggregation == "sum" else filled.astype(np.float64)
@@ -71,20 +71,20 @@ class Cooccurrence(Baseline):
         return weights.astype(np.float32)
 
 
-def _closeness(wanted: float, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """k / (k + |k - ln count|): 1 at e^k images, less on both sides; 1 everywhere for k = 0."""
-    return wanted / (wanted + np.abs(wanted - np.log(counts))) if wanted else np.ones(len(counts))
+def _closeness(k: float, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return k / (k + |k - ln count|), which has its maximum 1 at e^k images; 1 for all counts if k = 0."""
+    return k / (k + np.abs(k - np.log(counts))) if k else np.ones(len(counts))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCooccurrence(FittedBaseline):
-    """A short list of partners for every label."""
+    """The labels that each label proposes, with their weights."""
 
     partners: NDArray[np.int32]
     weights: NDArray[np.float32]
 
     def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The sum of what the known labels of an image give."""
+        """Return the sums of the weights over the known labels of each image."""
         scores = np.zeros((len(indptr) - 1, len(self.labels)), np.float32)
         add_partners(Csr(indptr, indices), self.partners, self.weights, scores)
         return scores

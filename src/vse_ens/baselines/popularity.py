@@ -1,4 +1,4 @@
-"""The commonest labels, for every image alike."""
+"""The most frequent labels, the same for every image."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Popularity(Baseline):
     name: ClassVar[str] = "popularity"
 
     def fit(self, data: Annotations) -> FittedPopularity:
-        """Count."""
+        """Count the images of each label."""
         return FittedPopularity(data, data.images_per_label.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedPopularity(FittedBaseline):
-    """One row of scores for all images."""
+    """The number of images per label, the same scores for all images."""
 
     images_per_label: NDArray[np.float32]
 
     def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:  # noqa: ARG002
-        """What is known of the images does not matter."""
+        """Return the same scores for each image; known labels do not matter."""
         return np.tile(self.images_per_label, (len(indptr) - 1, 1))

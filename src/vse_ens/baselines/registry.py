@@ -1,80 +1,22 @@
-"""Choosing a baseline's settings by what the training part alone can tell.
-
-Baselines by name.
-"""
+"""Baselines by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from vse_ens.baselines.als import Als
-from vse_ens.baselines.base import Baseline, FittedBaseline
+from vse_ens.baselines.base import Baseline
 from vse_ens.baselines.cooccurrence import Cooccurrence
 from vse_ens.baselines.ease import Ease
 from vse_ens.baselines.popularity import Popularity
-from vse_ens.data.annotations import Annotations, Split
-from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import ConfigError
-
-EASE_GRID = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
-# Enough images for a standard error of half a point.
-_MOST_IMAGES = 5_000
-_BLOCK_BYTES = 64 * 2**20
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Settings that were tried, with the mean reciprocal rank of each on held-out pairs."""
-
-    tried: tuple[Baseline, ...]
-    reciprocal_ranks: tuple[float, ...]
-
-    @property
-    def best(self) -> Baseline:
-        """The settings that did best; of equals the first."""
-        return self.tried[int(np.argmax(self.reciprocal_ranks))]
-
-
-def tune(tried: Sequence[Baseline], data: Annotations, seed: int = 0) -> Tuning:
-    """Fit each of some settings to ``data`` less one label of some images, and see where it ranks that label."""
-    if not tried:
-        raise ConfigError("tuning needs at least one setting to try, got none")
-    split = leave_one_out(data, seed, name="tune-baseline", most_images=_MOST_IMAGES)
-    return Tuning(tuple(tried), tuple(_reciprocal_rank(one.fit(split.train), split) for one in tried))
-
-
-def tune_ease(data: Annotations, grid: Sequence[float] = EASE_GRID, seed: int = 0) -> Tuning:
-    """Try regularisations of `Ease`."""
-    return tune([Ease(regularization=value) for value in grid], data, seed)
-
-
-def _reciprocal_rank(fitted: FittedBaseline, split: Split) -> float:
-    """The mean over images with one held-out label of 1 / its rank among the labels not known; equals share ranks."""
-    images = np.flatnonzero(split.test.labels_per_image)
-    size = max(1, _BLOCK_BYTES // (4 * len(split.test.labels)))
-    ranks = [_ranks(fitted, split, images[start : start + size]) for start in range(0, len(images), size)]
-    return float((1.0 / np.concatenate(ranks)).mean())
-
-
-def _ranks(fitted: FittedBaseline, split: Split, images: NDArray[np.int64]) -> NDArray[np.float64]:
-    scores = fitted.scores(images)
-    for row, image in zip(scores, images, strict=True):
-        row[split.train.label_numbers(image)] = -np.inf
-    own = scores[np.arange(len(images)), split.test.indices[split.test.indptr[images]]][:, None]
-    above, equal = (scores > own).sum(axis=1), (scores == own).sum(axis=1)
-    return np.asarray(above + (equal + 1) / 2.0)
-
 
 BASELINES: dict[str, type[Baseline]] = {one.name: one for one in (Popularity, Cooccurrence, Ease, Als)}
 
 
 def make_baseline(name: str, **settings: Any) -> Baseline:
-    """The baseline of that name with these settings; the others as they are by default."""
+    """Return the baseline of that name; settings that are not given have their defaults."""
     if name not in BASELINES:
         raise ConfigError(f"baseline must be one of {', '.join(BASELINES)}; got {name!r}")
     known = [field.name for field in fields(BASELINES[name])]
@@ -82,6 +24,6 @@ def make_baseline(name: str, **settings: Any) -> Baseline:
     if unknown:
         raise ConfigError(
             f"unknown setting {unknown[0]!r} of the baseline {name}; "
-            + (f"known are {', '.join(known)}" if known else "it has none")
+            + (f"choose one of {', '.join(known)}" if known else "it has no settings")
         )
     return BASELINES[name](**settings)

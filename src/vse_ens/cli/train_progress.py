@@ -98,7 +98,7 @@ def _timing_text(name: str, timings: Sequence[WorkerTiming]) -> str:
         "moving": sum(timing.moving for timing in timings),
         "waiting": sum(timing.waiting for timing in timings),
     }
-    speed = sum(timing.total_amount / timing.seconds for timing in timings if timing.seconds)
+    speed = sum(timing.amount / timing.seconds for timing in timings if timing.seconds)
     total = sum(seconds.values()) or 1.0
     shares = ", ".join(f"{spent / total:.0%} {kind}" for kind, spent in seconds.items())
     return f"{name}: {speed / 1e6:.2f} M draws/s, {shares}"

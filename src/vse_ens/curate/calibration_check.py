@@ -1,4 +1,4 @@
-"""Whether confidences can be trusted: what became of suggestions for images with held-out labels."""
+"""Reliability of the confidences of a model, measured on images with held-out labels."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from vse_ens.evaluate.reliability import BINS, Reliability, reliability
 
 
 def reliability_of(
-    desk: Suggester | RemoteSuggester, known: Annotations, test: Annotations, bins: int = BINS
+    suggester: Suggester | RemoteSuggester, known: Annotations, test: Annotations, bins: int = BINS
 ) -> list[Reliability]:
-    """Suggestions for the images of ``test`` in bins by confidence; right are those that are held-out labels.
+    """Bin the suggestions for the images of ``test`` by confidence; a suggestion is right if it is a held-out label.
 
-    Images and labels of ``test`` that ``known`` does not hold have no suggestions and are left out.
+    Images and labels of ``test`` that ``known`` lacks are left out.
     """
     held_out = test.relabelled(known.labels)
-    places = known.images.translate(held_out.images)
-    found = np.flatnonzero((places >= 0) & (held_out.labels_per_image > 0))
-    order = found[np.argsort(places[found])]
+    numbers = known.images.translate(held_out.images)
+    rows = np.flatnonzero((numbers >= 0) & (held_out.labels_per_image > 0))
+    order = rows[np.argsort(numbers[rows])]
     confidences, hits = [np.empty(0, np.float32)], [np.empty(0, np.bool_)]
     done = 0
-    for best in desk.images(places[order]):
-        if best.confidences is None:
+    for block in suggester.images(numbers[order]):
+        if block.confidences is None:
             raise ConfigError(
-                "this model has no confidence to look at, since it was trained without held-out labels; "
-                "train it with validate"
+                "this model has no confidences, since it was trained without held-out labels; train it with validate"
             )
-        given = best.labels >= 0
-        right = _held_out(held_out, order[done : done + len(best.images)], best.labels)
-        confidences.append(best.confidences[given])
-        hits.append(right[given])
-        done += len(best.images)
+        filled = block.labels >= 0
+        right = _is_held_out(held_out, order[done : done + len(block.images)], block.labels)
+        confidences.append(block.confidences[filled])
+        hits.append(right[filled])
+        done += len(block.images)
     if done == 0:
         raise ConfigError("none of the held-out pairs has an image and a label that the model knows")
     return reliability(np.concatenate(confidences), np.concatenate(hits), bins)
 
 
-def _held_out(test: Annotations, images: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which of the labels in each row are held-out labels of its image."""
+def _is_held_out(test: Annotations, images: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which labels of each row are held-out labels of its image."""
     indptr, indices = test.rows(images)
-    has = np.repeat(np.arange(len(images)), np.diff(indptr)) * len(test.labels) + indices
-    return np.isin(np.arange(len(images))[:, None] * len(test.labels) + labels, has) & (labels >= 0)
+    held_out = np.repeat(np.arange(len(images)), np.diff(indptr)) * len(test.labels) + indices
+    return np.isin(np.arange(len(images))[:, None] * len(test.labels) + labels, held_out) & (labels >= 0)

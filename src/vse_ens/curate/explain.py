@@ -1,11 +1,11 @@
-"""Why a label: what every known label, and every combination of two, adds to its score.
+"""Explanations: the contribution of every known label, and of every pair of labels, to a score.
 
-The score of label a for an image with known labels N is a sum,
+The score of label a for an image with known labels N and label pairs C is a sum,
 
-    s = b_a + v_a . (own part) + sum_{b in N} (|N|^-1/2 v_a . u_b + w B_ba) + sum_{c in C} |C|^-1/2 v_a . u_c,
+    s = b_a + v_a . (own vector) + sum_{b in N} (|N|^-1/2 v_a . u_b + w B_ba) + sum_{c in C} |C|^-1/2 v_a . u_c,
 
-so its terms are exact shares. Without the context tower the own part was itself trained on the known labels, and only
-the memory's share of each is known.
+so its terms are exact contributions. Without a context tower, the image's own vector was itself trained on the known
+labels, and a known label contributes only by the label weights B.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reason:
-    """A part of a score: of one known label, of a combination of two, or of none."""
+    """A term of a score: of a known label, of a pair of known labels, or of neither."""
 
     labels: tuple[str, ...]
     share: float
+    """The amount that it adds to the score."""
     source: Literal["labels", "image", "bias"] = "labels"
-    """Without labels: the image's own vector, or how common the label is."""
+    """If there are no labels: the image's own vector, or the bias of the suggested label."""
 
 
 @dataclass(frozen=True)
@@ -44,82 +45,87 @@ class Explanation:
     score: float
     confidence: float | None
     reasons: tuple[Reason, ...]
-    """Those by labels first, the largest share in front; then the image's own and the label's bias."""
+    """Known labels and pairs by size of contribution, then the image's own vector and the label's bias."""
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
-    """The parts of one label's score for one image, by number."""
+class Contributions:
+    """The terms of one label's score for one image, by label number."""
 
     known: NDArray[np.int32]
-    by_label: Doubles  # one for each of ``known``
-    label_pairs: NDArray[np.int32]  # m x 2: labels
-    by_combination: Doubles
+    by_label: Doubles
+    """One per known label."""
+    label_pairs: NDArray[np.int32]
+    """m x 2 label numbers."""
+    by_pair: Doubles
+    """One per label pair."""
     image: float
     bias: float
 
     @property
     def score(self) -> float:
-        """The sum of all parts."""
-        return float(self.by_label.sum() + self.by_combination.sum() + self.image + self.bias)
+        """The sum of all terms."""
+        return float(self.by_label.sum() + self.by_pair.sum() + self.image + self.bias)
 
-    def by_labels(self, vocabulary: Vocabulary) -> list[Reason]:
-        """What known labels and combinations of them say, by id; the largest share in front."""
+    def label_reasons(self, vocabulary: Vocabulary) -> list[Reason]:
+        """Return the terms of known labels and label pairs by id, largest absolute value first."""
         ids = dict(zip(self.known.tolist(), vocabulary.ids(self.known), strict=True))
-        single = [
-            Reason((ids[b],), share) for b, share in zip(self.known.tolist(), self.by_label.tolist(), strict=True)
-        ]
-        combined = zip(self.label_pairs.tolist(), self.by_combination.tolist(), strict=True)
-        double = [Reason((ids[one], ids[other]), share) for (one, other), share in combined]
+        labels = zip(self.known.tolist(), self.by_label.tolist(), strict=True)
+        pairs = zip(self.label_pairs.tolist(), self.by_pair.tolist(), strict=True)
+        single = [Reason((ids[label],), share) for label, share in labels]
+        double = [Reason((ids[one], ids[other]), share) for (one, other), share in pairs]
         return sorted(single + double, key=lambda reason: -abs(reason.share))
 
     def reasons(self, vocabulary: Vocabulary) -> tuple[Reason, ...]:
-        """All parts that are not empty."""
+        """Return all terms by id; the image's own term is left out if it is 0."""
         image = [Reason((), self.image, "image")] if self.image else []
-        return (*self.by_labels(vocabulary), *image, Reason((), self.bias, "bias"))
+        return (*self.label_reasons(vocabulary), *image, Reason((), self.bias, "bias"))
 
 
-def own_parts(embeddings: Embeddings, images: NDArray[np.integer]) -> Floats | None:
-    """The vectors that images have for themselves, whatever labels they have; None where the tower has none."""
+def own_vectors(embeddings: Embeddings, images: NDArray[np.integer]) -> Floats | None:
+    """Return the image vectors that do not depend on known labels; None if the model has none."""
     return np.asarray(embeddings.image_vectors[images]) if len(embeddings.image_vectors) else None
 
 
-def shares(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Shares]:
-    """The parts of the score of ``labels[i]`` for an image with the labels of row i and the vector ``own[i]``."""
+def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Contributions]:
+    """Return the terms of the score of ``labels[i]`` for an image with the known labels of row i and vector ``own[i]``.
+
+    Pass ``own=None`` if images have no own vectors.
+    """
     embeddings = model.embeddings
-    pairs = Csr(known.indptr, known.indices)
-    labels = labels.astype(np.int64)
+    numbers = labels.astype(np.int64)
     by_label = np.zeros(len(known.indices), np.float64)
-    combined = PairContributions.allocate(pairs, embeddings.label_pair_table)
+    by_pair = PairContributions.allocate(known, embeddings.label_pair_table)
     if embeddings.has_context:
         context_contributions(
-            pairs,
-            labels,
+            known,
+            numbers,
             embeddings.label_vectors,
             embeddings.input_vectors,
             embeddings.label_pair_table,
             by_label,
-            combined,
+            by_pair,
         )
-    found = []
-    for row, label in enumerate(labels.tolist()):
+    results = []
+    for row, label in enumerate(numbers.tolist()):
         first, last = known.indptr[row : row + 2]
-        start, count = combined.starts[row], combined.counts[row]
-        owned = known.indices[first:last]
+        pairs = slice(by_pair.starts[row], by_pair.starts[row] + by_pair.counts[row])
+        positives = known.indices[first:last]
         if model.label_weights is not None and model.label_weights_scale:
-            by_label[first:last] += model.label_weights_scale * model.label_weights.weights_between(owned, label).astype(np.float64)
+            weights = model.label_weights.weights_between(positives, label).astype(np.float64)
+            by_label[first:last] += model.label_weights_scale * weights
         image = 0.0 if own is None else float(own[row].astype(np.float64) @ embeddings.label_vectors[label])
-        found.append(
-            Shares(
-                owned,
+        results.append(
+            Contributions(
+                positives,
                 by_label[first:last],
-                owned[combined.places[start : start + count]],
-                combined.shares[start : start + count],
+                positives[by_pair.positions[pairs]],
+                by_pair.values[pairs],
                 image,
                 float(embeddings.label_bias[label]),
             )
         )
-    return found
+    return results
 
 
 def explain(
@@ -130,8 +136,8 @@ def explain(
     own: Floats | None = None,
     confidences: Iterable[float | None] | None = None,
 ) -> list[Explanation]:
-    """`shares` by id: one explanation for each of ``labels``, with a confidence where it is given."""
-    parts = shares(model, known, labels, own)
+    """Return one explanation per label of ``labels``, by id; the arguments are those of `contributions`."""
+    parts = contributions(model, known, labels, own)
     return [
         Explanation(label, one.score, confidence, one.reasons(vocabulary))
         for label, one, confidence in zip(

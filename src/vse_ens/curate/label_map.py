@@ -1,14 +1,14 @@
-"""A map of the labels to wander in: labels that are used alike lie side by side.
+"""A map of labels in the plane: labels that are used similarly lie close together.
 
-Points in a plane, so that neighbours stay neighbours, clusters lie apart and nothing heaps up.
-
-Each point is tied to its nearest by cosine. Starting from the two principal axes, points that are tied attract each
-other and all others repel, by the kernel 1 / (1 + distance^2), whose long tail lets clusters drift apart. At the end
-points that lie too close to be told apart are pushed apart.
+A force-directed layout. Each label is linked to its nearest neighbours by cosine. Positions start at the first two
+principal components. Linked points attract each other and all points repel each other by the kernel
+1 / (1 + distance^2), whose long tail separates clusters. A last step moves points apart that are too close to be
+distinguished.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,145 +17,143 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.spatial import KDTree
 
-from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.service.jobs import Tell
 from vse_ens.streams import Streams
 
-# The most frequent ones: more could neither be read nor laid out within a minute.
-_MOST_LABELS = 5_000
+Positions = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+# More labels can neither be read on a map nor placed within a minute.
+_MAX_LABELS = 5_000
+_NEIGHBOURS = 10
+_ITERATIONS = 400
+_START_SPREAD = 5.0
+# Strength of repulsion relative to the links of a point, and the sample of points from which it is estimated.
+_REPULSION, _REPULSION_SAMPLE = 5.0, 40
+_STEP, _MAX_STEP, _MAX_PUSH = 0.1, 1.0, 4.0
+# Minimum distance of two points, relative to the distance on a regular grid, and iterations to reach it.
+_MIN_DISTANCE = 0.55
+_SEPARATION_ITERATIONS = 50
+# Rows of cosines per block.
+_BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
 class LabelMap:
-    """Labels by number, and where each of them lies."""
+    """Label numbers and their positions."""
 
     labels: NDArray[np.int64]
-    places: Places
+    positions: Positions
 
 
-def make_label_map(annotator: Annotator, tell: Tell) -> LabelMap:
-    """The map of a model; always the same."""
-    frequent = np.argsort(-annotator.known_.images_per_label, kind="stable")[:_MOST_LABELS]
+def make_label_map(embeddings: Embeddings, known: Annotations, progress: Callable[[float], None]) -> LabelMap:
+    """Place the most frequent labels of a model; deterministic. ``progress`` is called with the finished fraction."""
+    frequent = np.argsort(-known.images_per_label, kind="stable")[:_MAX_LABELS]
     labels = np.sort(frequent)
-    return LabelMap(labels, layout_2d(_directions(annotator.embeddings_, labels), tell))
+    return LabelMap(labels, layout_2d(_similarity_vectors(embeddings, labels), progress))
 
 
-def _directions(embeddings: Embeddings, labels: NDArray[np.int64]) -> Floats:
-    """Vectors whose product is the similarity of two labels, as `vse_ens.model.similar` has it: a mean of cosines."""
+def layout_2d(vectors: Floats, progress: Callable[[float], None]) -> Positions:
+    """Return a position in the unit square for each vector, by their inner products; deterministic."""
+    positions = _start(vectors)
+    if len(positions) > 1:
+        links = _links(vectors)
+        for iteration in range(_ITERATIONS):
+            progress(iteration / _ITERATIONS)
+            cooling = 1.0 - iteration / _ITERATIONS
+            forces = _forces(positions, links, iteration)
+            positions += cooling * np.clip(_STEP * forces, -_MAX_STEP, _MAX_STEP)
+        _separate(positions)
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    scaled: Positions = np.divide(positions - low, high - low, out=np.full_like(positions, 0.5), where=high > low)
+    return scaled
+
+
+def _similarity_vectors(embeddings: Embeddings, labels: NDArray[np.int64]) -> Floats:
+    """Return vectors with the similarities of `vse_ens.model.similar`, means of cosines, as inner products."""
     tables = [embeddings.label_vectors, *([embeddings.input_vectors] if embeddings.has_context else [])]
     units = [_unit(np.asarray(table[labels])) for table in tables]
     return np.concatenate(units, axis=1) / np.float32(np.sqrt(len(units)))
 
 
 def _unit(vectors: Floats) -> Floats:
-    """0 for a vector without a direction."""
+    """Scale vectors to length 1; zero vectors stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return units
 
 
-Places = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-
-_NEIGHBOURS = 10
-_ROUNDS = 400
-_START_SPREAD = 5.0
-# How strongly others repel, against the ties of a point; on how many others a round estimates that.
-_REPULSION, _OTHERS = 5.0, 40
-_STEP, _LONGEST_STEP, _LONGEST_PUSH = 0.1, 1.0, 4.0
-# How near two points may stay, against the mean distance if all had the same room; and rounds to see to it.
-_ROOM = 0.55
-_ROOM_ROUNDS = 50
-# Cosines at a time.
-_BLOCK = 512
+def _start(vectors: Floats) -> Positions:
+    """Return the first two principal components, with a little noise to separate equal vectors."""
+    centred = vectors - vectors.mean(axis=0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    positions = np.zeros((len(vectors), 2))
+    positions[:, : len(axes)] = centred @ axes.T
+    scale = positions.std(axis=0)
+    positions *= np.divide(_START_SPREAD, scale, out=np.ones(2), where=scale > 1e-6)
+    return positions + 1e-3 * _uniforms("start", positions.size).reshape(positions.shape)
 
 
-class _Ties(NamedTuple):
-    """Which points attract each other, and how much."""
+class _Links(NamedTuple):
+    """Pairs of points that attract each other."""
 
     one: Numbers
     other: Numbers
-    weights: Places
+    weights: Positions
 
 
-def layout_2d(directions: Floats, tell: Tell) -> Places:
-    """A place from 0 to 1 either way for each of some vectors, by their products; always the same for the same."""
-    places = _start(directions)
-    if len(places) > 1:
-        ties = _ties(directions)
-        for number in range(_ROUNDS):
-            tell(number / _ROUNDS)
-            cooling = 1.0 - number / _ROUNDS
-            places += cooling * np.clip(_STEP * _forces(places, ties, number), -_LONGEST_STEP, _LONGEST_STEP)
-        _make_room(places)
-    low, high = places.min(axis=0), places.max(axis=0)
-    fitted: Places = np.divide(places - low, high - low, out=np.full_like(places, 0.5), where=high > low)
-    return fitted
-
-
-def _start(directions: Floats) -> Places:
-    """By the two principal axes; the least noise, for points that would begin at the same place."""
-    centred = directions - directions.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
-    places = np.zeros((len(directions), 2))
-    places[:, : len(axes)] = centred @ axes.T
-    scale = places.std(axis=0)
-    places *= np.divide(_START_SPREAD, scale, out=np.ones(2), where=scale > 1e-6)
-    return places + 1e-3 * _uniforms("start", places.size).reshape(places.shape)
-
-
-def _ties(directions: Floats) -> _Ties:
-    """Each point to its nearest; weaker as they lie further off than the very nearest, by the measure of the place."""
-    count = len(directions)
+def _links(vectors: Floats) -> _Links:
+    """Link each point to its nearest ones; weights decrease with the distance beyond the nearest, scaled per point."""
+    count = len(vectors)
     size = min(_NEIGHBOURS, count - 1)
     nearest, distances = np.empty((count, size), np.int64), np.empty((count, size))
     for first in range(0, count, _BLOCK):
         block = slice(first, min(first + _BLOCK, count))
-        off = 1.0 - directions[block] @ directions.T
-        off[np.arange(len(off)), np.arange(block.start, block.stop)] = np.inf
-        nearest[block] = np.argpartition(off, size - 1, axis=1)[:, :size]
-        distances[block] = np.take_along_axis(off, nearest[block], axis=1)
+        cosine_distances = 1.0 - vectors[block] @ vectors.T
+        cosine_distances[np.arange(len(cosine_distances)), np.arange(block.start, block.stop)] = np.inf
+        nearest[block] = np.argpartition(cosine_distances, size - 1, axis=1)[:, :size]
+        distances[block] = np.take_along_axis(cosine_distances, nearest[block], axis=1)
     beyond = distances - distances.min(axis=1, keepdims=True)
     weights = np.exp(-beyond / np.maximum(beyond.mean(axis=1, keepdims=True), 1e-9))
     row = np.repeat(np.arange(count), size)
     graph = csr_array((weights.ravel(), (row, nearest.ravel())), shape=(count, count))
-    both = coo_array(graph.maximum(graph.T))
-    once = both.row < both.col
-    return _Ties(both.row[once].astype(np.int64), both.col[once].astype(np.int64), both.data[once])
+    symmetric = coo_array(graph.maximum(graph.T))
+    once = symmetric.row < symmetric.col
+    return _Links(symmetric.row[once].astype(np.int64), symmetric.col[once].astype(np.int64), symmetric.data[once])
 
 
-def _forces(places: Places, ties: _Ties, number: int) -> Places:
-    count = len(places)
-    apart = places[ties.one] - places[ties.other]
-    pull = (2.0 * ties.weights / (1.0 + np.square(apart).sum(axis=1)))[:, None] * apart
-    forces = _summed(ties, -pull, count)
+def _forces(positions: Positions, links: _Links, iteration: int) -> Positions:
+    count = len(positions)
+    differences = positions[links.one] - positions[links.other]
+    pull = (2.0 * links.weights / (1.0 + np.square(differences).sum(axis=1)))[:, None] * differences
+    forces = _sum_per_point(links, -pull, count)
 
-    others = (_uniforms(number, count * _OTHERS) * count).astype(np.int64).reshape(count, _OTHERS)
-    apart = places[:, None] - places[others]
-    squares = np.square(apart).sum(axis=2, keepdims=True)
-    push = np.clip(2.0 * apart / ((0.01 + squares) * (1.0 + squares)), -_LONGEST_PUSH, _LONGEST_PUSH)
-    strength = np.bincount(ties.one, ties.weights, count) + np.bincount(ties.other, ties.weights, count)
+    others = (_uniforms(iteration, count * _REPULSION_SAMPLE) * count).astype(np.int64).reshape(count, -1)
+    differences = positions[:, None] - positions[others]
+    squares = np.square(differences).sum(axis=2, keepdims=True)
+    push = np.clip(2.0 * differences / ((0.01 + squares) * (1.0 + squares)), -_MAX_PUSH, _MAX_PUSH)
+    strength = np.bincount(links.one, links.weights, count) + np.bincount(links.other, links.weights, count)
     forces += push.mean(axis=1) * (_REPULSION * strength)[:, None]
     return forces
 
 
-def _make_room(places: Places) -> None:
-    """Push apart what lies too close, in place."""
-    count = len(places)
-    room = _ROOM * np.sqrt(np.prod(np.ptp(places, axis=0)) / count)
-    for _ in range(_ROOM_ROUNDS):
-        pairs = KDTree(places).query_pairs(room, output_type="ndarray").astype(np.int64)
-        apart = places[pairs[:, 0]] - places[pairs[:, 1]]
-        length = np.maximum(np.linalg.norm(apart, axis=1), 1e-9)
-        # Each of the two goes half of half of what is missing: many pairs push at once.
-        push = (0.25 * (room / length - 1.0))[:, None] * apart
-        places += _summed(_Ties(pairs[:, 0], pairs[:, 1], length), push, count)
+def _separate(positions: Positions) -> None:
+    """Move points apart that are too close, in place."""
+    count = len(positions)
+    minimum = _MIN_DISTANCE * np.sqrt(np.prod(np.ptp(positions, axis=0)) / count)
+    for _ in range(_SEPARATION_ITERATIONS):
+        pairs = KDTree(positions).query_pairs(minimum, output_type="ndarray").astype(np.int64)
+        differences = positions[pairs[:, 0]] - positions[pairs[:, 1]]
+        length = np.maximum(np.linalg.norm(differences, axis=1), 1e-9)
+        # Each point moves by a quarter of the missing distance: many pairs push at the same time.
+        push = (0.25 * (minimum / length - 1.0))[:, None] * differences
+        positions += _sum_per_point(_Links(pairs[:, 0], pairs[:, 1], length), push, count)
 
 
-def _summed(ties: _Ties, forces: Places, count: int) -> Places:
-    """What acts on every point: each force on the one, and against it on the other."""
-    sums = [np.bincount(ties.one, force, count) - np.bincount(ties.other, force, count) for force in forces.T]
+def _sum_per_point(links: _Links, forces: Positions, count: int) -> Positions:
+    """Return the total force on each point: forces act on ``one``, and in reverse on ``other``."""
+    sums = [np.bincount(links.one, force, count) - np.bincount(links.other, force, count) for force in forces.T]
     return np.stack(sums, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Images for labels, and what is like what, by id."""
+"""Search for images by labels, and for similar labels and images, by id."""
 
 from __future__ import annotations
 
@@ -7,77 +7,75 @@ from pathlib import Path
 
 import numpy as np
 
-from vse_ens.curate.suggest import Trained
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.model.ann_index import ImageIndex
-from vse_ens.model.search import Found, ImageSearch, Query
+from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.search import ImageSearch, Query, SearchResult
 from vse_ens.model.similar import Similar, similar_images, similar_labels
-from vse_ens.model.topk import Run
+from vse_ens.model.topk import TaskRunner
 
 
 @dataclass(frozen=True)
 class FoundImage:
-    """An image that may have what was searched for."""
+    """An image found by a search."""
 
     image: str
     score: float
-    """The logarithm of the chance that it has all that is wanted and nothing that is not, as far as images can be
-    compared by it."""
+    """The logarithm of the probability that it has all wanted and no unwanted labels; comparable between images."""
     confidence: float | None
-    """The same chance by what was learnt on held-out labels; None where training held none out."""
+    """The same probability, calibrated on held-out labels; None if training held none out."""
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An image or a label that is like another."""
+    """An image or label that is similar to another."""
 
     id: str
     similarity: float
-    """From -1 to 1."""
+    """The cosine similarity, from -1 to 1."""
 
 
 class Searcher:
-    """Searches the images of a model. The first search looks at all of them once, for what they have in common."""
+    """Searches the images of a model. The first search scores all images once and keeps their softmax totals."""
 
-    def __init__(self, trained: Trained, run: Run) -> None:
-        self.trained = trained
-        self._search = ImageSearch(trained.model, trained.known, temperature=trained.temperature, run=run)
+    def __init__(self, loaded: LoadedModel, run: TaskRunner) -> None:
+        self.loaded = loaded
+        self._search = ImageSearch(loaded.model, loaded.known, temperature=loaded.temperature, run=run)
 
     def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> list[FoundImage]:
-        """The best images; through an index file, which is made where there is none, if one is given."""
-        query = Query.parse(terms, self.trained.known.labels)
+        """Return the best images, by an exact search or by the index file ``index``, which is created if missing."""
+        query = Query.parse(terms, self.loaded.known.labels)
         found = (self._search if index is None else self._index(index)).find(query, top, tagged=tagged)
-        ids = self.trained.known.images.ids(found.images)
-        sure = self._confidences(found, len(query.wanted))
-        return [FoundImage(*one) for one in zip(ids, found.scores.tolist(), sure, strict=True)]
+        ids = self.loaded.known.images.ids(found.images)
+        confidences = self._confidences(found, len(query.include))
+        return [FoundImage(*one) for one in zip(ids, found.scores.tolist(), confidences, strict=True)]
 
     def _index(self, path: Path) -> ImageIndex:
         if not path.exists():
             ImageIndex.build(self._search).save(path)
         return ImageIndex.load(path, self._search)
 
-    def _confidences(self, found: Found, wanted: int) -> list[float] | list[None]:
-        if self.trained.calibration is None:
+    def _confidences(self, found: SearchResult, wanted: int) -> list[float] | list[None]:
+        if self.loaded.calibration is None:
             return [None] * len(found.images)
-        indptr = self.trained.known.indptr
+        indptr = self.loaded.known.indptr
         counts = (indptr[found.images + 1] - indptr[found.images])[:, None]
         known = np.isposinf(found.label_scores)
         scores = np.where(known, np.float32(0.0), found.label_scores)
-        sure = self.trained.calibration.confidences(scores, found.log_totals[:, None], counts)
-        sure = np.where(known, np.float32(1.0), sure)
-        both = sure[:, :wanted].prod(axis=1) * (1.0 - sure[:, wanted:]).prod(axis=1)
-        confidences: list[float] = both.tolist()
-        return confidences
+        per_label = self.loaded.calibration.confidences(scores, found.log_totals[:, None], counts)
+        per_label = np.where(known, np.float32(1.0), per_label)
+        confidences = per_label[:, :wanted].prod(axis=1) * (1.0 - per_label[:, wanted:]).prod(axis=1)
+        return confidences.tolist()  # type: ignore[no-any-return]
 
-    def labels_like(self, label: str, top: int) -> list[Neighbour]:
-        """The labels nearest to a label."""
-        labels = self.trained.known.labels
-        return _by_id(similar_labels(self.trained.model.embeddings, labels.number(label), top), labels)
+    def similar_labels(self, label: str, top: int) -> list[Neighbour]:
+        """Return the labels nearest to a label."""
+        labels = self.loaded.known.labels
+        return _by_id(similar_labels(self.loaded.model.embeddings, labels.number(label), top), labels)
 
-    def images_like(self, image: str, top: int) -> list[Neighbour]:
-        """The images nearest to an image."""
-        known = self.trained.known
-        near = similar_images(self.trained.model.embeddings, known, known.images.number(image), top)
+    def similar_images(self, image: str, top: int) -> list[Neighbour]:
+        """Return the images nearest to an image."""
+        known = self.loaded.known
+        near = similar_images(self.loaded.model.embeddings, known, known.images.number(image), top)
         return _by_id(near, known.images)
 
 

@@ -21,7 +21,7 @@ from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.evaluate.ties import Numbers
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.blas import one_thread
-from vse_ens.model.calibration import Calibration, Counts, Temperature, log_totals, shares_of
+from vse_ens.model.calibration import Calibration, Counts, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool, Payload, Pool
@@ -179,7 +179,7 @@ def top_outcomes(scores: Floats, counts: Counts, targets: NDArray[np.int64], tem
     labels = np.argpartition(scores, -min(_TOP, scores.shape[1]), axis=1)[:, -_TOP:]
     temperatures = temperature.of(counts)
     best = np.take_along_axis(scores, labels, axis=1)
-    shares = expected_shares(shares_of(best, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
+    shares = expected_shares(softmax_shares(best, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
     # Known labels have a share of 0; so have labels with a share too small for a float, which carry no information.
     positive = shares > 0
     return Outcomes(shares[positive], (labels == targets[:, None])[positive])

@@ -11,7 +11,7 @@ from vse_ens.evaluate.rank import RankBlock, Ranker, rank_block
 from vse_ens.evaluate.scorer import ModelScores
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.ranks import RankResults
-from vse_ens.model.loaded import ModelRef, opened
+from vse_ens.model.loaded import LoadedModel, ModelRef
 from vse_ens.run.pool import Payload, Pool
 from vse_ens.run.threads import Workers
 
@@ -22,7 +22,7 @@ class RankTask:
     """Opens a model directory and ranks blocks of images."""
 
     def __init__(self, settings: Payload, workers: Workers) -> None:
-        self._model, self._known, _ = opened(ModelRef(*settings["model"]))
+        self._model, self._known, _ = LoadedModel.open(ModelRef(*settings["model"]))
         self._top = settings["top"]
         self._workers = workers
 

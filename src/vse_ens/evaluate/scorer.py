@@ -16,7 +16,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import Run
+from vse_ens.model.topk import TaskRunner
 
 
 class Scorer(Protocol):
@@ -62,14 +62,14 @@ class ModelScores:
     same bits for any number of threads and in any process.
     """
 
-    def __init__(self, model: Model, vectors: Vectors, known: Csr, run: Run) -> None:
+    def __init__(self, model: Model, vectors: Vectors, known: Csr, run: TaskRunner) -> None:
         self._model = model
         self._vectors = vectors
         self._known = known
         self._run = run
 
     @classmethod
-    def of_known(cls, model: Model, known: Annotations, run: Run) -> ModelScores:
+    def of_known(cls, model: Model, known: Annotations, run: TaskRunner) -> ModelScores:
         """Score the images that the model was trained on."""
         return cls(
             model,
@@ -79,7 +79,7 @@ class ModelScores:
         )
 
     @classmethod
-    def of_labels(cls, model: Model, known: Csr, run: Run) -> ModelScores:
+    def of_labels(cls, model: Model, known: Csr, run: TaskRunner) -> ModelScores:
         """Score new images by their labels; the model must have a context tower."""
         return cls(model, lambda images: model.embeddings.context(*take_rows(*known, images)), known, run)
 

@@ -1,4 +1,4 @@
-"""Suggestions out to a file, block by block: however many images there are, only one block is held."""
+"""Write suggestions to a file, block by block: RAM does not grow with the number of images."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vse_ens import __version__
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
+from vse_ens.model.topk import TopLabels
 from vse_ens.storage.atomic import replace_file
 
 Format = Literal["parquet", "csv", "jsonl", "exiftool", "label-studio"]
@@ -34,142 +35,135 @@ _SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True)
-class Block:
-    """The suggestions for some images, by id; a row of the table for each suggestion, image by image, best first."""
-
-    images: list[str]
-    """All images of the block, those without a suggestion too."""
-    counts: NDArray[np.int64]
-    """How many suggestions each of them has."""
-    table: pa.Table
-
-    @classmethod
-    def of(
-        cls,
-        images: Vocabulary,
-        labels: Vocabulary,
-        image_numbers: NDArray[np.int64],
-        label_numbers: NDArray[np.int32],
-        scores: NDArray[np.float32],
-        confidences: NDArray[np.float32] | None = None,
-    ) -> Block:
-        """From images x top numbers, -1 where there is no label; without ``confidences`` that column is null."""
-        given = label_numbers >= 0
-        row, _ = np.nonzero(given)
-        confident = pa.nulls(len(row), pa.float32()) if confidences is None else pa.array(confidences[given])
-        table = pa.table(
-            [
-                images.arrow.take(pa.array(image_numbers[row])),
-                labels.arrow.take(pa.array(label_numbers[given])),
-                pa.array(scores[given]),
-                confident,
-                pa.array((np.cumsum(given, axis=1, dtype=np.int32))[given]),
-            ],
-            schema=_SCHEMA,
-        )
-        return cls(images.ids(image_numbers), given.sum(axis=1), table)
-
-    def by_image(self) -> Iterator[tuple[str, list[str], list[float | None]]]:
-        """Every image with its labels and their confidences."""
-        labels, confidences = self.table["label"].to_pylist(), self.table["confidence"].to_pylist()
-        last = np.cumsum(self.counts)
-        for image, start, stop in zip(self.images, (last - self.counts).tolist(), last.tolist(), strict=True):
-            yield image, labels[start:stop], confidences[start:stop]
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a file of suggestions holds."""
+class ExportCounts:
+    """Numbers of images and suggestions in a file."""
 
     images: int = 0
-    """All that were asked for."""
+    """All images, including those without a suggestion."""
     images_with_suggestions: int = 0
     suggestions: int = 0
 
-    def with_block(self, block: Block) -> Written:
-        """The same, and a block."""
-        return Written(
-            self.images + len(block.images),
-            self.images_with_suggestions + int(np.count_nonzero(block.counts)),
-            self.suggestions + block.table.num_rows,
-        )
-
 
 def format_of(path: str | Path) -> Format:
-    """The format that the end of a file name tells."""
+    """Return the format that the suffix of a file name stands for."""
     known: dict[str, Format] = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
     suffix = Path(path).suffix
     if suffix not in known:
         raise ConfigError(
-            f"{path} must end in {', '.join(known)}, or its format be told: {', '.join(get_args(Format))}"
+            f"{path} must end in {', '.join(known)}, or its format must be given: {', '.join(get_args(Format))}"
         )
     return known[suffix]
 
 
 def write_suggestions(
     path: str | Path,
-    blocks: Iterable[Block],
+    images: Vocabulary,
+    labels: Vocabulary,
+    blocks: Iterable[TopLabels],
     form: str,
     *,
     prefix: str = "",
     progress: Callable[[int], None] | None = None,
-) -> Written:
-    """Write all blocks, whole or not at all.
+) -> ExportCounts:
+    """Write all blocks to a file, atomically; ``images`` and ``labels`` are the ids of their numbers.
 
-    ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence and rank, and can be read again
-    as pairs. ``exiftool`` is what ``exiftool -json+=FILE`` adds to the keywords of files: a JSON list of objects with a
-    SourceFile and a list Subject; images without a suggestion have nothing to add and are not in it. ``label-studio``
-    is a JSON list of tasks, each with the suggestions as one prediction, for a labelling interface with
-    ``<Image name="image" value="$image"/>`` and ``<Choices name="labels" toName="image" choice="multiple">``. For these
-    two, ``prefix`` is what makes an image id a path or an address. ``progress`` hears how many images are done.
+    ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence and rank, and can be read as
+    pairs. ``exiftool`` is the input of ``exiftool -json+=FILE``, which adds keywords to files: a JSON list of objects
+    with a SourceFile and a list Subject, without the images that have no suggestion. ``label-studio`` is a JSON list of
+    tasks with one prediction each, for a labelling interface with ``<Image name="image" value="$image"/>`` and
+    ``<Choices name="labels" toName="image" choice="multiple">``. In these two, ``prefix`` before an image id makes it a
+    path or URL. ``progress`` is called with the number of finished images.
     """
     if form not in get_args(Format):
         raise ConfigError(f"unknown format {form!r} of suggestions; choose one of {', '.join(get_args(Format))}")
-    written = Written()
+    total = ExportCounts()
     with replace_file(Path(path)) as partial, _OPENERS[form](partial, prefix) as write:
         for block in blocks:
-            write(block)
-            written = written.with_block(block)
+            rows = _Rows.from_block(images, labels, block)
+            write(rows)
+            total = ExportCounts(
+                total.images + len(rows.images),
+                total.images_with_suggestions + int(np.count_nonzero(rows.counts)),
+                total.suggestions + rows.table.num_rows,
+            )
             if progress:
-                progress(written.images)
-    return written
+                progress(total.images)
+    return total
 
 
-Write = Callable[[Block], Any]
+@dataclass(frozen=True)
+class _Rows:
+    """A block of suggestions by id; the table has one row per suggestion, grouped by image, best first."""
+
+    images: list[str]
+    """All images of the block, including those without a suggestion."""
+    counts: NDArray[np.int64]
+    """Number of suggestions per image."""
+    table: pa.Table
+
+    @classmethod
+    def from_block(cls, images: Vocabulary, labels: Vocabulary, block: TopLabels) -> _Rows:
+        """Translate numbers to ids; the confidence is null if the model has none."""
+        filled = block.labels >= 0
+        row, _ = np.nonzero(filled)
+        confidences = pa.nulls(len(row), pa.float32())
+        if block.confidences is not None:
+            confidences = pa.array(block.confidences[filled])
+        table = pa.table(
+            [
+                images.arrow.take(pa.array(block.images[row])),
+                labels.arrow.take(pa.array(block.labels[filled])),
+                pa.array(block.scores[filled]),
+                confidences,
+                pa.array((np.cumsum(filled, axis=1, dtype=np.int32))[filled]),
+            ],
+            schema=_SCHEMA,
+        )
+        return cls(images.ids(block.images), filled.sum(axis=1), table)
+
+    def by_image(self) -> Iterator[tuple[str, list[str], list[float | None]]]:
+        """Yield each image with its labels and their confidences."""
+        labels, confidences = self.table["label"].to_pylist(), self.table["confidence"].to_pylist()
+        last = np.cumsum(self.counts)
+        for image, start, stop in zip(self.images, (last - self.counts).tolist(), last.tolist(), strict=True):
+            yield image, labels[start:stop], confidences[start:stop]
+
+
+_Write = Callable[[_Rows], Any]
 
 
 @contextmanager
-def _parquet(path: Path, _prefix: str) -> Iterator[Write]:
+def _parquet(path: Path, _prefix: str) -> Iterator[_Write]:
     with pq.ParquetWriter(path, _SCHEMA) as writer:
-        yield lambda block: writer.write_table(block.table)
+        yield lambda rows: writer.write_table(rows.table)
 
 
 @contextmanager
-def _csv(path: Path, _prefix: str) -> Iterator[Write]:
+def _csv(path: Path, _prefix: str) -> Iterator[_Write]:
     with pa_csv.CSVWriter(path, _SCHEMA) as writer:
-        yield lambda block: writer.write_table(block.table)
+        yield lambda rows: writer.write_table(rows.table)
 
 
 @contextmanager
-def _jsonl(path: Path, _prefix: str) -> Iterator[Write]:
+def _jsonl(path: Path, _prefix: str) -> Iterator[_Write]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        yield lambda block: file.writelines(f"{_json(row)}\n" for row in block.table.to_pylist())
+        yield lambda rows: file.writelines(f"{_json(row)}\n" for row in rows.table.to_pylist())
 
 
 @contextmanager
-def _exiftool(path: Path, prefix: str) -> Iterator[Write]:
+def _exiftool(path: Path, prefix: str) -> Iterator[_Write]:
     with _json_list(path) as add:
-        yield lambda block: add(
-            {"SourceFile": f"{prefix}{image}", "Subject": labels} for image, labels, _ in block.by_image() if labels
+        yield lambda rows: add(
+            {"SourceFile": f"{prefix}{image}", "Subject": labels} for image, labels, _ in rows.by_image() if labels
         )
 
 
 @contextmanager
-def _label_studio(path: Path, prefix: str) -> Iterator[Write]:
+def _label_studio(path: Path, prefix: str) -> Iterator[_Write]:
     with _json_list(path) as add:
-        yield lambda block: add(
+        yield lambda rows: add(
             {"data": {"image": f"{prefix}{image}"}, "predictions": _predictions(labels, confidences)}
-            for image, labels, confidences in block.by_image()
+            for image, labels, confidences in rows.by_image()
         )
 
 
@@ -179,25 +173,25 @@ def _predictions(labels: list[str], confidences: list[float | None]) -> list[dic
     choices = {"id": "labels", "from_name": "labels", "to_name": "image", "type": "choices"}
     result = [{**choices, "value": {"choices": labels}}]
     prediction = {"model_version": f"vse-ens {__version__}", "result": result}
-    sure = [confidence for confidence in confidences if confidence is not None]
-    # One score for the whole prediction, by which Label Studio sorts its tasks.
-    return [{**prediction, "score": sum(sure) / len(sure)} if sure else prediction]
+    given = [confidence for confidence in confidences if confidence is not None]
+    # Label Studio sorts tasks by the score of the whole prediction.
+    return [{**prediction, "score": sum(given) / len(given)} if given else prediction]
 
 
 @contextmanager
 def _json_list(path: Path) -> Iterator[Callable[[Iterable[dict[str, Any]]], None]]:
-    """A JSON list that is never in memory as a whole."""
+    """Write a JSON list object by object."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        before = "[\n"
+        separator = "[\n"
 
         def add(objects: Iterable[dict[str, Any]]) -> None:
-            nonlocal before
+            nonlocal separator
             for one in objects:
-                file.write(f"{before}{_json(one)}")
-                before = ",\n"
+                file.write(f"{separator}{_json(one)}")
+                separator = ",\n"
 
         yield add
-        file.write("[]\n" if before == "[\n" else "\n]\n")
+        file.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
 def _json(value: dict[str, Any]) -> str:

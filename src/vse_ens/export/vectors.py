@@ -1,4 +1,4 @@
-"""Label and image vectors as Parquet, NumPy and word2vec files."""
+"""Write label and image vectors to Parquet, NumPy and word2vec files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from vse_ens.errors import ConfigError, DataError
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.storage.atomic import replace_file, replace_files
 
-# Vectors written at a time.
+# Vectors per block.
 _BLOCK = 65_536
 
 
 def write_label_vectors(path: str | Path, embeddings: Embeddings, labels: Vocabulary) -> None:
-    """Write v_a of every label."""
+    """Write the vector v_a of every label."""
     table = embeddings.label_vectors
     blocks = (table[first : first + _BLOCK] for first in range(0, len(labels), _BLOCK))
     write_vectors(path, labels, embeddings.dimensions, blocks)
 
 
 def write_image_vectors(path: str | Path, embeddings: Embeddings, known: Annotations) -> None:
-    """Write v_i of every image."""
+    """Write the vector v_i of every image."""
     count = len(known.images)
     ranges = (np.arange(first, min(first + _BLOCK, count)) for first in range(0, count, _BLOCK))
     blocks = (embeddings.vectors(numbers, known=known) for numbers in ranges)
@@ -35,22 +35,22 @@ def write_image_vectors(path: str | Path, embeddings: Embeddings, known: Annotat
 
 
 def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
-    """Write one vector an id, given in blocks, whole or not at all; the end of the name tells the format.
+    """Write one vector per id, given in blocks, atomically; the suffix of the file name selects the format.
 
-    ``.parquet`` has the columns ``id`` and ``vector``. ``.npy`` has the vectors, and a file ``.ids.txt`` beside it has
-    an id a line. ``.txt`` or ``.vec`` is the text form of word2vec, with underscores for white space in ids.
+    ``.parquet`` has the columns ``id`` and ``vector``. ``.npy`` has the vectors, and a second file ``.ids.txt`` has one
+    id per line. ``.txt`` and ``.vec`` are the text format of word2vec, with underscores for white space in ids.
     """
     path = Path(path)
     write = _WRITERS.get(path.suffix)
     if write is None:
-        raise ConfigError(f"{path.name} must end in {', '.join(_WRITERS)}: that tells the format of the vectors")
+        raise ConfigError(f"{path.name} must end in {', '.join(_WRITERS)}; the suffix selects the format")
     write(path, ids, dimensions, blocks)
 
 
 def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
     schema = pa.schema([("id", pa.large_string()), ("vector", pa.list_(pa.float32(), dimensions))])
     with replace_file(path) as partial, pq.ParquetWriter(partial, schema) as writer:
-        for first, block in _placed(blocks):
+        for first, block in _with_offsets(blocks):
             values = pa.array(np.ascontiguousarray(block, np.float32).reshape(-1))
             vectors = pa.FixedSizeListArray.from_arrays(values, dimensions)
             writer.write_table(pa.table([ids.arrow[first : first + len(block)], vectors], schema=schema))
@@ -61,7 +61,7 @@ def _write_npy(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Fl
         with partial_ids.open("w", encoding="utf-8", newline="\n") as file:
             for one in ids:
                 if len(one.splitlines()) > 1:
-                    raise DataError(f"the id {one!r} has a line break in it; write a .parquet file instead")
+                    raise DataError(f"the id {one!r} contains a line break; write a .parquet file instead")
                 file.write(f"{one}\n")
         with partial.open("wb") as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(ids), dimensions)}
@@ -76,17 +76,19 @@ def _write_word2vec(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterab
         seen: dict[str, str] = {}
         for one, word in zip(ids, words, strict=True):
             if word in seen:
-                raise DataError(f"{seen[word]!r} and {one!r} are one word {word!r}; write a .parquet file instead")
+                raise DataError(
+                    f"{seen[word]!r} and {one!r} would both be the word {word!r}; write a .parquet file instead"
+                )
             seen[word] = one
     with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"{len(ids)} {dimensions}\n")
-        for first, block in _placed(blocks):
+        for first, block in _with_offsets(blocks):
             for word, vector in zip(words[first:], block, strict=False):
                 file.write(f"{word} {' '.join(f'{value:.6g}' for value in vector.tolist())}\n")
 
 
-def _placed(blocks: Iterable[Floats]) -> Iterator[tuple[int, Floats]]:
-    """Every block with the number of its first vector."""
+def _with_offsets(blocks: Iterable[Floats]) -> Iterator[tuple[int, Floats]]:
+    """Yield each block with the number of its first vector."""
     first = 0
     for block in blocks:
         yield first, block

@@ -1,1 +1,1 @@
-"""Numba kernels, and the only place that imports numba: arrays in, counts out."""
+"""Numba kernels: arrays in, counts out. No other package imports numba."""

@@ -1,4 +1,4 @@
-"""Alias tables (Walker 1977, Vose 1991): a draw from any finite distribution for one random word and one look."""
+"""Alias tables (Walker 1977, Vose 1991): a draw from a finite distribution with one random word and one lookup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vse_ens.kernels.jit import kernel
 
 @kernel
 def fill_alias(weights: NDArray[np.float64], threshold: NDArray[np.float32], alias: NDArray[np.int32]) -> None:
-    """Fill ``threshold`` and ``alias``; ``weights`` must sum to their number and are used up."""
+    """Fill ``threshold`` and ``alias``; ``weights`` must have a mean of 1 and are overwritten."""
     cells = weights.shape[0]
     small = np.empty(cells, np.int32)
     large = np.empty(cells, np.int32)

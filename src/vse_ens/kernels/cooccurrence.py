@@ -1,4 +1,4 @@
-"""Which labels occur together, and scores read off that: what the baseline of that name counts with."""
+"""Kernels of the `cooccurrence` baseline: the labels that occur together, and scores from them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.jit import inline, kernel
 
 NO_LABEL = -1
-"""Fills the places of a list of partners that is shorter than the others."""
+"""Pads a list of partners that is shorter than the others."""
 
 
 @kernel
 def find_partners(by_image: Csr, by_label: Csr, partners: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
-    """The labels that occur most often with each label, best first, and how often; equals by their number.
+    """Find the labels that occur most often with each label, best first, with their counts; ties by label number.
 
-    ``by_label`` has the images of every label. A row of ``partners`` that is not full ends in ``NO_LABEL``.
+    ``by_label`` has the images of every label. Rows of ``partners`` are padded with ``NO_LABEL``.
     """
     labels, width = partners.shape
     together = np.zeros(labels, np.int32)
@@ -24,42 +24,44 @@ def find_partners(by_image: Csr, by_label: Csr, partners: NDArray[np.int32], cou
     partners[:] = NO_LABEL
     counts[:] = 0
     for label in range(labels):
-        meetings = 0
+        others = 0
         for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
             for other in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
                 if other != label:
                     if together[other] == 0:
-                        seen[meetings] = other
-                        meetings += 1
+                        seen[others] = other
+                        others += 1
                     together[other] += 1
-        for other in seen[:meetings]:
+        for other in seen[:others]:
             _insert(partners[label], counts[label], width, other, together[other])
             together[other] = 0
 
 
 @inline
 def _insert(partners: NDArray[np.int32], counts: NDArray[np.int32], width: int, label: int, count: int) -> None:
-    """Put a label in its place in a list by falling count and rising number; the last one falls off."""
-    place = width
-    while place > 0 and (counts[place - 1] < count or (counts[place - 1] == count and partners[place - 1] > label)):
-        if place < width:
-            partners[place] = partners[place - 1]
-            counts[place] = counts[place - 1]
-        place -= 1
-    if place < width:
-        partners[place] = label
-        counts[place] = count
+    """Insert a label into a list sorted by descending count and ascending number; the last entry is dropped."""
+    position = width
+    while position > 0 and (
+        counts[position - 1] < count or (counts[position - 1] == count and partners[position - 1] > label)
+    ):
+        if position < width:
+            partners[position] = partners[position - 1]
+            counts[position] = counts[position - 1]
+        position -= 1
+    if position < width:
+        partners[position] = label
+        counts[position] = count
 
 
 @kernel
 def add_partners(
     known: Csr, partners: NDArray[np.int32], weights: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> None:
-    """Add the weights of the partners of every known label to the row of its image."""
+    """Add the weights of the partners of every known label to the scores of its image."""
     for image in range(scores.shape[0]):
         for label in known.indices[known.indptr[image] : known.indptr[image + 1]]:
-            for place in range(partners.shape[1]):
-                partner = partners[label, place]
+            for position in range(partners.shape[1]):
+                partner = partners[label, position]
                 if partner == NO_LABEL:
                     break
-                scores[image, partner] += weights[label, place]
+                scores[image, partner] += weights[label, position]

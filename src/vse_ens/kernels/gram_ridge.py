@@ -1,4 +1,8 @@
-"""The label-label memory: sums over images that two labels share, one small regression a label, and scores."""
+"""Label weights: the co-occurrence matrix G, one ridge regression per label, and scores from the weights.
+
+G = X^T D X: entry (a, b) sums the weights of the images that have both labels. The weight of an image depends on its
+number of labels only.
+"""
 
 from __future__ import annotations
 
@@ -13,69 +17,69 @@ from vse_ens.kernels.jit import inline, kernel
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int32]
 
-# Two labels of a support with no sum at hand; a sum is never below 0.
+# Marks an entry of G that was not kept; entries of G are never negative.
 _UNKNOWN = -1.0
 
 
 class WeightedPairs(NamedTuple):
-    """The known pairs, read both ways, and what an image of n labels counts for."""
+    """The known pairs, by image and by label, and the weight of an image with n labels."""
 
     by_image: Csr
-    by_label: Csr  # the images of every label, rising
-    size_weights: Doubles  # at n; a number for every image would be more than the pairs of many
+    by_label: Csr  # the images of every label, ascending
+    size_weights: Doubles  # by n: one weight per image could take more RAM than the pairs
 
 
 class Supports(NamedTuple):
-    """The labels from which each label of a range is told: the first ``sizes[a]`` of row a, counted from its first."""
+    """The labels that predict each label of a range: the first ``sizes[a]`` entries of row a."""
 
     sizes: Numbers  # n
     labels: Numbers  # n x m
     together: Doubles  # n x m: G_ab
 
-    def of(self, rows: slice) -> Supports:
-        """Those of some of the labels, in the same memory."""
+    def part(self, rows: slice) -> Supports:
+        """Return a view of some rows."""
         return Supports(self.sizes[rows], self.labels[rows], self.together[rows])
 
 
 class PairSums(NamedTuple):
-    """G_ab off the diagonal, each held once, in the list of the rarer label: ``sizes[a]`` entries at ``starts[a]``.
+    """Off-diagonal entries of G for a range of labels, or for all labels.
 
-    Of a range of labels, counted from its first, or of all.
+    G_ab is stored once, in the list of the rarer label: ``sizes[a]`` entries from ``starts[a]`` on.
     """
 
-    starts: NDArray[np.int64]  # n + 1: the room of a ends where the next begins
+    starts: NDArray[np.int64]  # n + 1
     sizes: Numbers  # n
     labels: Numbers
     values: Doubles
-    left_out: Doubles  # n: the largest sum that a list had no room for, 0 where it had room for all
+    largest_dropped: Doubles  # n: the largest entry that did not fit into the list, 0 if all fit
 
 
 @kernel
-def transpose_pairs(by_image: Csr, places: NDArray[np.int64], images: Numbers, first: int = 0) -> None:
-    """Write the images of every label to ``images``; ``places``, where each label's list goes on, are moved on.
+def transpose_pairs(by_image: Csr, positions: NDArray[np.int64], images: Numbers, first: int = 0) -> None:
+    """Write the images of every label to ``images``, numbered from ``first``.
 
-    The images are numbered from ``first``.
+    ``positions`` has the next free position of each label's list, and is advanced.
     """
     for image in range(by_image.indptr.shape[0] - 1):
         for label in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
-            images[places[label]] = first + image
-            places[label] += 1
+            images[positions[label]] = first + image
+            positions[label] += 1
 
 
 @kernel
-def gram_diagonal(by_image: Csr, size_weights: Doubles, diagonal: Doubles, meetings: NDArray[np.int64]) -> None:
-    """Add to every label's G_aa, and how many labels its images have beside it: at least as many as it occurs with."""
+def gram_diagonal(by_image: Csr, size_weights: Doubles, diagonal: Doubles, other_labels: NDArray[np.int64]) -> None:
+    """Add to G_aa, and to the number of other labels on the images of a: at least as many as it occurs with."""
     for image in range(by_image.indptr.shape[0] - 1):
         start, end = by_image.indptr[image], by_image.indptr[image + 1]
         for label in by_image.indices[start:end]:
             diagonal[label] += size_weights[end - start]
-            meetings[label] += end - start - 1
+            other_labels[label] += end - start - 1
 
 
 @kernel
-def gram_rows(sources: WeightedPairs, rows: Doubles, first: int, last: int) -> None:
-    """Rows ``first`` to ``last - 1`` of G = X^T D X, |A| x |A|, added to ``rows``."""
-    by_image, by_label, size_weights = sources
+def gram_rows(pairs: WeightedPairs, rows: Doubles, first: int, last: int) -> None:
+    """Add rows ``first`` to ``last - 1`` of G to ``rows``."""
+    by_image, by_label, size_weights = pairs
     for label in range(first, last):
         row = rows[label - first]
         for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
@@ -87,92 +91,93 @@ def gram_rows(sources: WeightedPairs, rows: Doubles, first: int, last: int) -> N
 
 @kernel
 def find_supports(
-    sources: WeightedPairs,
+    pairs: WeightedPairs,
     diagonal: Doubles,
     ranks: Numbers,
     regularization: float,
     supports: Supports,
-    shared: PairSums,
+    sums: PairSums,
     first: int,
     last: int,
 ) -> None:
-    """The supports and the shared sums of labels ``first`` to ``last - 1``, the range that both are of.
+    """Find the supports and the pair sums of labels ``first`` to ``last - 1``.
 
-    A support holds the labels that alone tell most: b takes G_ab^2 / (G_bb + lambda) off the squared error of a. Of the
-    labels more common than a (``ranks`` counts from the most common), the largest sums that there is room for are kept.
+    The support of a has the best single predictors: b reduces the squared error of a by G_ab^2 / (G_bb + lambda). The
+    pair sums keep, within the length of the list, the largest G_ab with labels more common than a (``ranks`` starts at
+    the most common label).
     """
-    by_image, by_label, size_weights = sources
+    by_image, by_label, size_weights = pairs
     labels, width = diagonal.shape[0], supports.labels.shape[1]
     together = np.zeros(labels, np.float64)
     seen = np.empty(labels, np.int32)
     kept = np.empty(labels, np.int32)
-    measure = np.empty(labels, np.float64)
+    gain = np.empty(labels, np.float64)
     for label in range(first, last):
         own = label - first
-        meetings = 0
+        seen_count = 0
         for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
             begin, end = by_image.indptr[image], by_image.indptr[image + 1]
             weight = size_weights[end - begin]
             for other in by_image.indices[begin:end]:
                 if together[other] == 0.0:
-                    seen[meetings] = other
-                    meetings += 1
+                    seen[seen_count] = other
+                    seen_count += 1
                 together[other] += weight
         others = 0
-        for place in range(meetings):
-            if seen[place] != label:
-                seen[others] = seen[place]
+        for position in range(seen_count):
+            if seen[position] != label:
+                seen[others] = seen[position]
                 others += 1
 
-        for place in range(others):
-            common = together[seen[place]]
-            measure[place] = common * common / (diagonal[seen[place]] + regularization)
-        size, _ = _keep_largest(seen, measure, others, width, kept)
+        for position in range(others):
+            common = together[seen[position]]
+            gain[position] = common * common / (diagonal[seen[position]] + regularization)
+        size, _ = _keep_largest(seen, gain, others, width, kept)
         supports.sizes[own] = size
-        for place in range(size):
-            supports.labels[own, place] = kept[place]
-            supports.together[own, place] = together[kept[place]]
+        for position in range(size):
+            supports.labels[own, position] = kept[position]
+            supports.together[own, position] = together[kept[position]]
 
         commoner = 0
-        for place in range(others):
-            if ranks[seen[place]] < ranks[label]:
-                seen[commoner] = seen[place]
-                measure[commoner] = together[seen[place]]
+        for position in range(others):
+            if ranks[seen[position]] < ranks[label]:
+                seen[commoner] = seen[position]
+                gain[commoner] = together[seen[position]]
                 commoner += 1
             else:
-                together[seen[place]] = 0.0
-        start = shared.starts[own]
-        size, left_out = _keep_largest(seen, measure, commoner, shared.starts[own + 1] - start, kept)
-        shared.sizes[own] = size
-        shared.left_out[own] = left_out
-        for place in range(size):
-            shared.labels[start + place] = kept[place]
-            shared.values[start + place] = together[kept[place]]
-        for place in range(commoner):
-            together[seen[place]] = 0.0
+                together[seen[position]] = 0.0
+        start = sums.starts[own]
+        size, largest_dropped = _keep_largest(seen, gain, commoner, sums.starts[own + 1] - start, kept)
+        sums.sizes[own] = size
+        sums.largest_dropped[own] = largest_dropped
+        for position in range(size):
+            sums.labels[start + position] = kept[position]
+            sums.values[start + position] = together[kept[position]]
+        for position in range(commoner):
+            together[seen[position]] = 0.0
         together[label] = 0.0
 
 
 @inline
-def _keep_largest(labels: Numbers, measure: Doubles, count: int, room: int, kept: Numbers) -> tuple[int, float]:
-    """Copy the ``room`` labels of largest measure, in their order, to ``kept``; of equals the first.
+def _keep_largest(labels: Numbers, gain: Doubles, count: int, most: int, kept: Numbers) -> tuple[int, float]:
+    """Copy the ``most`` labels of largest gain to ``kept``, in their order; ties go to the first.
 
-    Gives how many there are, and the largest measure of those left out, or 0.
+    Returns how many were kept and the largest gain that was dropped, or 0.
     """
-    if count <= room:
+    if count <= most:
         kept[:count] = labels[:count]
         return count, 0.0
-    # The largest that is left out: all above it have room, and some of its equals may.
-    edge = np.partition(measure[:count], count - room - 1)[count - room - 1]
+    # The largest gain that is dropped: labels above it are kept, and some of its ties may be.
+    edge = np.partition(gain[:count], count - most - 1)[count - most - 1]
     above = 0
-    for place in range(count):
-        above += measure[place] > edge
-    at_edge = room - above
+    for position in range(count):
+        above += gain[position] > edge
+    at_edge = most - above
     size = 0
-    for place in range(count):
-        if measure[place] > edge or (measure[place] == edge and at_edge > 0):
-            at_edge -= measure[place] == edge
-            kept[size] = labels[place]
+    for position in range(count):
+        if gain[position] > edge or (gain[position] == edge and at_edge > 0):
+            at_edge -= gain[position] == edge
+            kept[size] = labels[position]
             size += 1
     return size, edge
 
@@ -182,54 +187,54 @@ def solve_supports(
     supports: Supports,
     diagonal: Doubles,
     ranks: Numbers,
-    shared: PairSums,
+    sums: PairSums,
     regularization: float,
     weights: Floats,
 ) -> int:
-    """Weights of the labels that have these supports, n x m: (G_SS + lambda I) b = G_Sa with S the support of a.
+    """Solve (G_SS + lambda I) b = G_Sa for the weights b of each label a, with S the support of a.
 
-    A sum that was left out is taken for 0, and what it may have been at most is added to both labels' diagonal: this
-    keeps G_SS free of negative eigenvalues. Gives how many labels had a matrix that is not positive all the same.
+    A dropped entry of G counts as 0, and its upper bound is added to the diagonal of both labels: this keeps G_SS free
+    of negative eigenvalues. Returns the number of labels whose matrix still is not positive definite.
     """
     failed = 0
     width = supports.labels.shape[1]
-    place_of = np.full(diagonal.shape[0], -1, np.int32)
+    position_of = np.full(diagonal.shape[0], -1, np.int32)
     matrix = np.empty((width, width), np.float64)
     solution = np.empty(width, np.float64)
     for label in range(supports.sizes.shape[0]):
         size = supports.sizes[label]
         support = supports.labels[label, :size]
-        for place in range(size):
-            place_of[support[place]] = place
-            solution[place] = supports.together[label, place]
-            matrix[place, :place] = _UNKNOWN
-            matrix[place, place] = diagonal[support[place]] + regularization
-        for place in range(size):
-            one = support[place]
-            start = shared.starts[one]
-            for entry in range(start, start + shared.sizes[one]):
-                other = place_of[shared.labels[entry]]
+        for position in range(size):
+            position_of[support[position]] = position
+            solution[position] = supports.together[label, position]
+            matrix[position, :position] = _UNKNOWN
+            matrix[position, position] = diagonal[support[position]] + regularization
+        for position in range(size):
+            one = support[position]
+            start = sums.starts[one]
+            for entry in range(start, start + sums.sizes[one]):
+                other = position_of[sums.labels[entry]]
                 if other >= 0:
-                    matrix[max(place, other), min(place, other)] = shared.values[entry]
-        for place in range(size):
-            place_of[support[place]] = -1
-            for other in range(place):
-                if matrix[place, other] == _UNKNOWN:
-                    rarer = place if ranks[support[place]] > ranks[support[other]] else other
-                    matrix[place, other] = 0.0
-                    matrix[place, place] += shared.left_out[support[rarer]]
-                    matrix[other, other] += shared.left_out[support[rarer]]
+                    matrix[max(position, other), min(position, other)] = sums.values[entry]
+        for position in range(size):
+            position_of[support[position]] = -1
+            for other in range(position):
+                if matrix[position, other] == _UNKNOWN:
+                    rarer = position if ranks[support[position]] > ranks[support[other]] else other
+                    matrix[position, other] = 0.0
+                    matrix[position, position] += sums.largest_dropped[support[rarer]]
+                    matrix[other, other] += sums.largest_dropped[support[rarer]]
         failed += not _solve(matrix, solution, size)
-        for place in range(size):
-            weights[label, place] = solution[place]
+        for position in range(size):
+            weights[label, position] = solution[position]
     return failed
 
 
 @inline
 def _solve(matrix: Doubles, solution: Doubles, size: int) -> bool:
-    """Solve M x = y in place by Cholesky, M given by its lower triangle, y and then x in ``solution``.
+    """Solve M x = y in place by Cholesky; M is given by its lower triangle, ``solution`` has y and then x.
 
-    False if M is not positive definite.
+    Returns False if M is not positive definite.
     """
     for row in range(size):
         for column in range(row):
@@ -250,48 +255,48 @@ def _solve(matrix: Doubles, solution: Doubles, size: int) -> bool:
         solution[row] = rest / matrix[row, row]
     for row in range(size - 1, -1, -1):
         solution[row] /= matrix[row, row]
-        for k in range(row):  # along the row: a column would be read across memory
+        for k in range(row):  # along the row, which is contiguous
             solution[k] -= matrix[row, k] * solution[row]
     return True
 
 
 @kernel
 def supports_to_csr(
-    supports: Supports, weights: Floats, places: NDArray[np.int64], indices: Numbers, values: Floats
+    supports: Supports, weights: Floats, positions: NDArray[np.int64], indices: Numbers, values: Floats
 ) -> None:
-    """Weights of supports as rows of known labels in CSR form; ``places``, where each row starts, is used up."""
+    """Write the weights of supports as CSR rows of the known labels; ``positions``, the row starts, is overwritten."""
     for label in range(supports.sizes.shape[0]):
-        for place in range(supports.sizes[label]):
-            known = supports.labels[label, place]
-            indices[places[known]] = label
-            values[places[known]] = weights[label, place]
-            places[known] += 1
+        for position in range(supports.sizes[label]):
+            known = supports.labels[label, position]
+            indices[positions[known]] = label
+            values[positions[known]] = weights[label, position]
+            positions[known] += 1
 
 
 @inline
 def add_weight_rows(row: Floats, labels: Numbers, scale: np.float32, weights: Floats) -> None:
-    """Add to a row its scale times the rows of weights of some labels."""
-    place, last = 0, labels.shape[0]
-    while place + 4 <= last:  # four at a time: what waits for memory is the fetching of weights
+    """Add ``scale`` times the weight rows of some labels to a row of scores."""
+    position, last = 0, labels.shape[0]
+    while position + 4 <= last:  # four at a time: the loop waits for the weights to arrive from RAM
         one, two, three, four = (
-            weights[labels[place]],
-            weights[labels[place + 1]],
-            weights[labels[place + 2]],
-            weights[labels[place + 3]],
+            weights[labels[position]],
+            weights[labels[position + 1]],
+            weights[labels[position + 2]],
+            weights[labels[position + 3]],
         )
         for other in range(row.shape[0]):
             row[other] += scale * (one[other] + two[other] + three[other] + four[other])
-        place += 4
-    while place < last:
-        told = weights[labels[place]]
+        position += 4
+    while position < last:
+        weight_row = weights[labels[position]]
         for other in range(row.shape[0]):
-            row[other] += scale * told[other]
-        place += 1
+            row[other] += scale * weight_row[other]
+        position += 1
 
 
 @kernel
 def add_dense_weights(known: Csr, scales: Floats, weights: Floats, scores: Floats) -> None:
-    """Add to the row of every image its scale times the rows of weights, |A| x |A|, of its known labels."""
+    """Add the dense weight rows, |A| x |A|, of the known labels of each image to its scores, times its scale."""
     for image in range(scores.shape[0]):
         labels = known.indices[known.indptr[image] : known.indptr[image + 1]]
         add_weight_rows(scores[image], labels, scales[image], weights)
@@ -301,7 +306,7 @@ def add_dense_weights(known: Csr, scales: Floats, weights: Floats, scores: Float
 def add_sparse_weights(
     known: Csr, scales: Floats, indptr: NDArray[np.int64], indices: Numbers, values: Floats, scores: Floats
 ) -> None:
-    """The same where the rows of weights are in CSR form."""
+    """Add CSR weight rows of the known labels of each image to its scores, times its scale."""
     for image in range(scores.shape[0]):
         scale, row = scales[image], scores[image]
         for label in known.indices[known.indptr[image] : known.indptr[image + 1]]:

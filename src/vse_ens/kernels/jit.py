@@ -1,4 +1,4 @@
-"""How kernels are compiled."""
+"""Compilation of kernels: options, the cache on disk, and prefetching."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and multiplications fused, which lets loops use the vector unit. Nothing may assume that NaN and
-# infinity do not happen: the trainer looks for them.
+# Sums may be reordered and multiplications fused, so that loops vectorise. NaN and infinity keep their meaning: the
+# trainer checks for them.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
@@ -32,7 +32,7 @@ _decorating = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
-    """Compile a kernel: without the GIL, cached on disk."""
+    """Compile a kernel that releases the GIL and is cached on disk."""
     folder = cache_folder()
     compiled = numba.njit(nogil=True, cache=folder is not None, fastmath=_FAST, error_model="numpy")
     with _decorating:
@@ -45,16 +45,15 @@ def kernel(function: Function) -> Function:
 
 
 def inline(function: Function) -> Function:
-    """Compile a piece of a kernel, placed inside every kernel that calls it."""
+    """Compile a function that is inlined into every kernel that calls it."""
     return cast("Function", numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
 
 
 @cache
 def source_version() -> int:
-    """A number that changes with any file of this room.
+    """Return a number that changes with any file of this package.
 
-    Numba's disk cache looks at the file of the kernel only. A kernel made by a factory closes over this number, so that
-    a change in a piece it calls is noticed too.
+    Numba's disk cache checks the file of the kernel only, not those of the functions that are inlined into it.
     """
     digest = hashlib.blake2b(digest_size=6)
     for path in sorted(Path(__file__).parent.glob("*.py")):
@@ -96,13 +95,13 @@ def _remove_older(folder: Path) -> None:
 if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
 
     def prefetch_row(table: Any, row: int) -> None:
-        """Nothing to fetch ahead of the interpreter."""
+        """Do nothing: the interpreter gains nothing from prefetching."""
 
 else:
 
     @intrinsic
     def prefetch_row(_typing: Any, table: Any, _row: Any) -> Any:
-        """Ask for the cache lines of ``table[row]`` before they are needed."""
+        """Prefetch the cache lines of ``table[row]``."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             table_type, _ = signature.args
@@ -124,7 +123,7 @@ else:
                 builder, ir.Constant(length.type, 0), length, ir.Constant(length.type, 64), inc=True
             ) as (offset, _count):
                 line = builder.gep(start, [offset], inbounds=False)
-                # read, keep close, data cache
+                # for reading, with high locality, into the data cache
                 builder.call(declared, [line, constant(0), constant(3), constant(1)])
             return context.get_dummy_value()
 

@@ -1,4 +1,4 @@
-"""How far a step goes: the slope of each loss in the difference x = s_i(p) - s_i(n)."""
+"""The pairwise losses as functions of the score difference x = s_i(p) - s_i(n), with their slopes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 @inline
 def hinge(difference: np.float32, margin: np.float32) -> tuple[np.float32, np.float32]:
-    """max(0, margin - x), and minus its slope: 1 where the margin is violated, else 0 (eq. 3)."""
+    """Return max(0, margin - x) and minus its slope: 1 where the margin is violated (eq. 4), else 0."""
     shortfall = margin - difference
     return (shortfall, _ONE) if shortfall > _ZERO else (_ZERO, _ZERO)
 
 
 @inline
 def logistic(difference: np.float32) -> tuple[np.float32, np.float32, np.float32]:
-    """ln(1 + exp(-x)) as (a, b) with a + ln b, and minus its slope 1 / (1 + exp(x)); none of them overflows.
+    """Return ln(1 + exp(-x)) as a + ln b, and minus its slope 1 / (1 + exp(x)): (a, b, slope), without overflow.
 
-    Whoever adds up many multiplies the b's and takes one logarithm in the end.
+    A sum over many draws multiplies the b and takes one logarithm at the end.
     """
     decay = np.exp(-abs(difference))
     factor = _ONE + decay

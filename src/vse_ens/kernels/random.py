@@ -1,4 +1,4 @@
-"""Random numbers inside kernels: SplitMix64, whose state is a counter and whose start is a stream's key."""
+"""Random numbers inside kernels: SplitMix64. The state is a counter that starts at the key of a stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNIT_24 = np.float32(2.0**-24)
 
 @inline
 def next_word(state: NDArray[np.uint64]) -> np.uint64:
-    """The next 64 random bits; moves ``state[0]`` on."""
+    """Return the next 64 random bits and advance ``state[0]``."""
     state[0] += _STEP
     word = state[0]
     word = (word ^ (word >> _S30)) * _MIX_1
@@ -26,19 +26,19 @@ def next_word(state: NDArray[np.uint64]) -> np.uint64:
 
 @inline
 def next_uniform(state: NDArray[np.uint64]) -> np.float32:
-    """A number in [0, 1) with 24 bits."""
+    """Return a number in [0, 1) with 24 random bits."""
     return np.float32(next_word(state) >> _S40) * _UNIT_24
 
 
 @inline
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
-    """A whole number in [0, bound), bound < 2**31 (its bias, bound / 2**32, is far below what a run can see)."""
+    """Return an integer in [0, bound), bound < 2**31; its bias, bound / 2**32, is negligible."""
     return np.int64(((next_word(state) >> _S32) * np.uint64(bound)) >> _S32)
 
 
 @kernel
 def shuffle(items: NDArray[np.int64], state: NDArray[np.uint64]) -> None:
-    """Put items in a random order: Fisher-Yates, in place."""
+    """Shuffle items in place (Fisher-Yates)."""
     for last in range(items.shape[0] - 1, 0, -1):
         other = next_below(state, last + 1)
         items[last], items[other] = items[other], items[last]

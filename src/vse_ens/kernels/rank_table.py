@@ -1,4 +1,4 @@
-"""The per-factor rankings and spreads that `vse-ens` draws from."""
+"""The per-factor rankings and standard deviations that the `vse-ens` sampler uses (sigma_f, eq. 8)."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from numpy.typing import NDArray
 from vse_ens.kernels.arrays import Floats, Sampling, SharedTables
 from vse_ens.kernels.jit import inline, kernel
 
-# Factors are taken out of the row-major table sixteen at a time: one cache line of every row.
+# Factors are copied from the row-major table sixteen at a time: one cache line of every row.
 BLOCK = 16
-# A factor's range is cut into equal steps, several a label up to this many. Labels inside one step keep the order of
-# their numbers: at the ends of the range, where ranks are drawn from most, steps hold one label or none. The counters
-# of the steps stay in the first-level cache.
+# The range of a factor is divided into equal steps: eight per label, up to this many. Labels within one step are in the
+# order of their numbers. At the ends of the range, which most ranks are drawn from, a step has at most one label. The
+# counters of the steps fit into the L1 cache.
 MAX_STEPS = 4096
 _SMALLEST_RANGE = np.float32(1e-30)
-_SIGN_PLACE = np.int32(31)
-_ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
+_SIGN_SHIFT = np.int32(31)
+_MAGNITUDE_MASK = np.int32(0x7FFFFFFF)
 
 
 class RankScratch(NamedTuple):
-    """Buffers of one worker for `rank_factors`."""
+    """Buffers of one worker."""
 
     columns: Floats  # BLOCK x |A|
     keys: NDArray[np.uint16]  # |A|
-    places: NDArray[np.int32]  # steps
+    positions: NDArray[np.int32]  # steps
     ends: NDArray[np.int32]  # 2: the bits of a factor's highest and lowest value
 
     @classmethod
     def allocate(cls, labels: int) -> RankScratch:
-        """Buffers for so many labels."""
+        """Return buffers for this number of labels."""
         return cls(
             np.empty((BLOCK, labels), np.float32),
             np.empty(labels, np.uint16),
@@ -42,7 +42,7 @@ class RankScratch(NamedTuple):
 
 @inline
 def standard_deviation(column: Floats) -> np.float32:
-    """sigma_f: the standard deviation (not the variance) of a factor over labels."""
+    """Return sigma_f of eq. 8: the standard deviation (not the variance) of a factor over all labels."""
     labels = column.shape[0]
     total, squares = np.float32(0.0), np.float32(0.0)
     for a in range(labels):
@@ -55,15 +55,15 @@ def standard_deviation(column: Floats) -> np.float32:
 
 @inline
 def sortable_bits(bits: np.int32) -> np.int32:
-    """A float's bits as a whole number of the same order, and back: loops of whole numbers find extremes faster."""
-    return bits ^ ((bits >> _SIGN_PLACE) & _ALL_BUT_SIGN)
+    """Convert the bits of a float to an integer of the same order, and back: integer loops find extremes faster."""
+    return bits ^ ((bits >> _SIGN_SHIFT) & _MAGNITUDE_MASK)
 
 
 @inline
 def argsort_descending(column: Floats, scratch: RankScratch, order: NDArray[np.int32]) -> None:
-    """Labels by falling value into ``order``: one counting pass over equal steps of the factor's range."""
-    keys, places = scratch.keys, scratch.places
-    labels, steps = column.shape[0], places.shape[0]
+    """Write the labels by descending value to ``order``: one counting sort over equal steps of the range."""
+    keys, positions = scratch.keys, scratch.positions
+    labels, steps = column.shape[0], positions.shape[0]
     bits = column.view(np.int32)
     highest, lowest = sortable_bits(bits[0]), sortable_bits(bits[0])
     for a in range(labels):
@@ -71,27 +71,27 @@ def argsort_descending(column: Floats, scratch: RankScratch, order: NDArray[np.i
         lowest = min(lowest, sortable_bits(bits[a]))
     scratch.ends[0], scratch.ends[1] = sortable_bits(highest), sortable_bits(lowest)
     top, bottom = scratch.ends.view(np.float32)
-    # A range so small that the steps would overflow has a spread of 0, and is not drawn from.
+    # A range so small that the scale would overflow has a standard deviation of 0: the factor is never drawn.
     scale = np.float32(steps - 1) / (top - bottom) if top - bottom > _SMALLEST_RANGE else np.float32(0.0)
     for a in range(labels):
         keys[a] = np.uint16(np.int32((top - column[a]) * scale))
-    places[:] = 0
+    positions[:] = 0
     for a in range(labels):
-        places[keys[a]] += 1
+        positions[keys[a]] += 1
     start = np.int32(0)
     for step in range(steps):
-        count = places[step]
-        places[step] = start
+        count = positions[step]
+        positions[step] = start
         start += count
     for a in range(labels):
         key = keys[a]
-        order[places[key]] = a
-        places[key] += 1
+        order[positions[key]] = a
+        positions[key] += 1
 
 
 @kernel
 def rank_factors(tables: SharedTables, sampling: Sampling, first: int, last: int, scratch: RankScratch) -> None:
-    """Rankings and spreads of factors ``first`` to ``last - 1`` into ``sampling``; factor k is the label bias."""
+    """Write the rankings and standard deviations of factors ``first`` to ``last - 1``; factor k is the label bias."""
     labels, factors = tables.labels.shape
     for start in range(first, last, BLOCK):
         width = min(BLOCK, last - start)
@@ -103,6 +103,6 @@ def rank_factors(tables: SharedTables, sampling: Sampling, first: int, last: int
             scratch.columns[vectors, :] = tables.bias
         for f in range(width):
             sampling.spread[start + f] = standard_deviation(scratch.columns[f])
-            # Not a number anywhere: the order stays as it was, and the trainer stops the run after the round.
+            # If a value is NaN, the old order is kept; the trainer stops the run after the round.
             if np.isfinite(sampling.spread[start + f]):
                 argsort_descending(scratch.columns[f], scratch, sampling.rankings[start + f])

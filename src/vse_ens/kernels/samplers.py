@@ -1,7 +1,7 @@
-"""Where negatives come from: one label the image does not have, drawn for an image and one of its labels.
+"""Negative samplers: draw a label that the image does not have.
 
-Every sampler adds to ``counts`` how many labels it looked at (tries) and how many of these the image has (rejected),
-and returns -1 when it gives up. ``owned`` are the image's labels, ``vector`` is v_i.
+Every sampler adds to ``counts`` the labels it drew (tries) and those of them that the image has (rejected), and returns
+-1 when it gives up. ``positives`` are the labels of the image, ``vector`` is v_i.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _UNIT_24 = np.float32(2.0**-24)
 
 @inline
 def has_label(positives: NDArray[np.int32], label: int) -> bool:
-    """Whether the image has the label; no early exit, so that the loop is a few vector instructions."""
+    """Return whether the image has the label. There is no early exit, so that the loop vectorises."""
     found = False
-    for place in range(positives.shape[0]):
-        found |= positives[place] == label
+    for n in range(positives.shape[0]):
+        found |= positives[n] == label
     return found
 
 
 @inline
 def score(vector: Floats, tables: SharedTables, label: int) -> np.float32:
-    """s_i(a) = v_i . v_a + b_a."""
+    """Return s_i(a) = v_i . v_a + b_a: eq. 1 with a label bias."""
     total = tables.bias[label]
     for f in range(vector.shape[0]):
         total += vector[f] * tables.labels[label, f]
@@ -42,7 +42,7 @@ def score(vector: Floats, tables: SharedTables, label: int) -> np.float32:
 
 @inline
 def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
-    """One draw from the distribution of the alias table: one cell, kept or exchanged for its alias."""
+    """Draw from the distribution of the alias table: a uniform cell, kept or replaced by its alias."""
     word = next_word(state)
     cell = np.int64(((word >> _S32) * np.uint64(sampling.alias.shape[0])) >> _S32)
     keep = np.float32((word >> _S8) & _LOW_24) * _UNIT_24 < sampling.threshold[cell]
@@ -57,7 +57,7 @@ def draw_uniform(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`uniform`: every label the image does not have is as likely as any other."""
+    """`uniform`: all labels that the image does not have are equally likely."""
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = next_below(state, tables.bias.shape[0])
@@ -71,7 +71,7 @@ def draw_uniform(
 def draw_popularity(
     sampling: Sampling, positives: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
 ) -> int:
-    """`popularity`: p(a) ~ (images of a) ^ power over the labels the image does not have."""
+    """`popularity`: p(a) ~ (images of a) ^ power over the labels that the image does not have."""
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
         label = draw_alias(sampling, state)
@@ -90,15 +90,15 @@ def draw_dns(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`dns`: of m uniform draws the one with the highest score s_i(a)."""
+    """`dns` (dynamic negative sampling): the highest-scored of m uniform draws."""
     best, best_score = -1, np.float32(-np.inf)
     for _ in range(sampling.candidates):
         label = draw_uniform(tables, sampling, positives, state, counts)
         if label < 0:
             return best
-        its_score = score(vector, tables, label)
-        if best < 0 or its_score > best_score:
-            best, best_score = label, its_score
+        label_score = score(vector, tables, label)
+        if best < 0 or label_score > best_score:
+            best, best_score = label, label_score
     return best
 
 
@@ -113,9 +113,9 @@ def draw_warp(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """`warp`: uniform draws until margin + s_i(n) > s_i(p); also N, the number of labels tried for it.
+    """`warp`: uniform draws until one violates the margin, margin + s_i(n) > s_i(p) (eq. 4).
 
-    Up to |A| - 1 tries, as published; (-1, N) when none of them violated.
+    Returns the label and N, the number of draws; at most |A| - 1 draws, as published. (-1, N) if none violated.
     """
     for tried in range(1, sampling.candidates + 1):
         label = draw_uniform(tables, sampling, positives, state, counts)
@@ -128,13 +128,13 @@ def draw_warp(
 
 @inline
 def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -> None:
-    """Running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
+    """Write the running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
 
-    Done once a visit: all labels of the image draw from these.
+    Computed once per image: the draws for all of its labels use them.
     """
     factors = vector.shape[0]
     quarter = factors // 4
-    # Four chains of additions side by side instead of one long one: first the sums before each, then all of them.
+    # Four chains of additions in parallel instead of a single one: first the sum before each chain, then all sums.
     for f in range(factors):
         cumulative[f] = abs(vector[f]) * sampling.spread[f]
     sums_0, sums_1, sums_2 = np.float32(0.0), np.float32(0.0), np.float32(0.0)
@@ -168,9 +168,10 @@ def draw_vse_ens(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`vse-ens`: rank r ~ p(r) (eq. 8), factor f ~ |v_if| sigma_f (eq. 7), then the label at place r of factor f.
+    """`vse-ens`: rank r ~ p(r) (eq. 5), factor f ~ |v_if| sigma_f (eq. 7), then the label at rank r of factor f.
 
-    From the top where v_if > 0, from the bottom otherwise; O(k) a draw. A label the image has is drawn again.
+    Ranks count from the top where v_if > 0, else from the bottom (eq. 9). O(k) per draw. A label that the image has is
+    drawn again; the paper keeps it.
     """
     factors = vector.shape[0]
     last = sampling.rankings.shape[1] - 1
@@ -178,7 +179,7 @@ def draw_vse_ens(
         counts[TRIES] += 1
         rank = draw_alias(sampling, state)
         point = next_uniform(state) * cumulative[factors]
-        # Counting is branch-free and vectorises: faster than any search at these sizes.
+        # Counting has no branches and vectorises: faster than bisection at these sizes.
         factor = np.int32(0)
         for f in range(factors):
             factor += np.int32(cumulative[f] <= point)
@@ -200,9 +201,9 @@ def draw_naive(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`naive`: rank r ~ p(r) (eq. 8) on the exact ranking by s_i: the oracle, O(|A| k) a draw.
+    """`naive`: rank r ~ p(r) (eq. 5) in the exact ranking by s_i: the oracle, O(|A| k) per draw.
 
-    The label at rank r is selected, not sorted for. A label the image has is drawn again.
+    The label at rank r is selected without sorting. A label that the image has is drawn again.
     """
     labels = tables.bias.shape[0]
     for label in range(labels):
@@ -218,13 +219,13 @@ def draw_naive(
 
 @inline
 def label_at_rank(scores: Floats, rank: int) -> int:
-    """The label that `rank` labels beat, equal scores in the order of numbers; by bisecting the value, no copy made."""
+    """Return the label at a rank from 0, ties by label number; found by bisecting the score, without a copy."""
     labels = scores.shape[0]
     low, high = scores.min(), scores.max()
-    # The answer's score is the largest value with more than `rank` scores at or above it.
+    # The score of that label is the largest value with more than `rank` scores at or above it.
     while True:
         middle = low + (high - low) * np.float32(0.5)
-        if not low < middle < high:  # also where a score is not a number
+        if not low < middle < high:  # also if a score is NaN
             break
         above = 0
         for label in range(labels):
@@ -237,12 +238,12 @@ def label_at_rank(scores: Floats, rank: int) -> int:
     for label in range(labels):
         above += scores[label] >= high
     value = high if above > rank else low
-    place = 0
+    position = 0
     for label in range(labels):
-        place += scores[label] > value
+        position += scores[label] > value
     for label in range(labels):
         if scores[label] == value:
-            if place == rank:
+            if position == rank:
                 return label
-            place += 1
-    return -1  # only where a score is not a number: the draw is given up
+            position += 1
+    return -1  # only if a score is NaN: the draw is given up

@@ -1,4 +1,8 @@
-"""One slice: images one after another, each label of an image against one negative (losses hinge, warp, logistic)."""
+"""Stochastic gradient descent with one negative per positive, for the losses `hinge`, `warp` and `logistic`.
+
+The images of a round are split into slices. Each slice trains its own copy of the shared tables, one image after
+another; `merge_slice_updates` then combines the copies.
+"""
 
 from __future__ import annotations
 
@@ -22,34 +26,34 @@ from vse_ens.kernels.arrays import (
     Step,
     cache_aligned,
 )
-from vse_ens.kernels.jit import inline, kernel, prefetch_row, source_version
+from vse_ens.kernels.jit import inline, kernel, prefetch_row
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 
 class SgdScratch(NamedTuple):
-    """Buffers of one worker for a slice kernel."""
+    """Buffers of one worker."""
 
-    vector: Floats  # k: the image's vector while its labels are trained
-    start: Floats  # k: the vector before, for the feature map
+    vector: Floats  # k: v_i while the labels of the image are trained
+    start: Floats  # k: v_i before, for the feature map
     cumulative: Floats  # k + 1: running sums of p(f|i)
-    negatives: NDArray[np.int32]  # as many as an image has labels: drawn ahead
+    negatives: NDArray[np.int32]  # one per label of the image: drawn ahead
     scores: Floats  # |A| for `naive`, else empty
 
     @classmethod
-    def allocate(cls, dimensions: int, visit: int, scores: int = 0) -> SgdScratch:
-        """Buffers for so many dimensions, labels of one image, and scores."""
+    def allocate(cls, dimensions: int, image_labels: int, scores: int = 0) -> SgdScratch:
+        """Return buffers for images with up to ``image_labels`` labels."""
         return cls(
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions + 1, np.float32)[0],
-            cache_aligned(1, visit, np.int32)[0],
+            cache_aligned(1, image_labels, np.int32)[0],
             cache_aligned(1, scores, np.float32)[0],
         )
 
 
-# A product of so much is taken to its logarithm before it could overflow.
-_FULL = 1e200
+# A product above this limit is replaced by its logarithm before it can overflow.
+_MAX_PRODUCT = 1e200
 
 SgdKernel = Callable[..., float]
 
@@ -57,18 +61,18 @@ SgdKernel = Callable[..., float]
 @inline
 def add_features(features: Features, tables: SharedTables, image: int, vector: Floats) -> None:
     """v_i += x_i F."""
-    for place in range(features.indptr[image], features.indptr[image + 1]):
-        row, value = features.indices[place], features.values[place]
+    for entry in range(features.indptr[image], features.indptr[image + 1]):
+        row, value = features.indices[entry], features.values[entry]
         for f in range(vector.shape[0]):
             vector[f] += value * tables.feature_map[row, f]
 
 
 @inline
 def update_feature_map(features: Features, tables: SharedTables, image: int, start: Floats, vector: Floats) -> None:
-    """F += x_i (v_i' - v_i) / |x_i|^2: the chain rule on what the visit did to v_i, free of the features' unit."""
+    """F += x_i (v_i' - v_i) / |x_i|^2: the chain rule on the change of v_i, independent of the features' scale."""
     step_scale = features.step_scale[image]
-    for place in range(features.indptr[image], features.indptr[image + 1]):
-        row, step = features.indices[place], features.values[place] * step_scale
+    for entry in range(features.indptr[image], features.indptr[image + 1]):
+        row, step = features.indices[entry], features.values[entry] * step_scale
         for f in range(vector.shape[0]):
             tables.feature_map[row, f] += step * (vector[f] - start[f])
 
@@ -77,11 +81,10 @@ def update_feature_map(features: Features, tables: SharedTables, image: int, sta
 def sgd_kernel(
     dimensions: int, sampler: int, loss: int, has_ids: bool, has_features: bool, frozen: bool = False
 ) -> SgdKernel:
-    """The kernel of one combination. All six are constants to the compiler: a run-time k is a quarter slower.
+    """Return the kernel for these parts. All six are compile-time constants: a run-time k is a quarter slower.
 
-    ``frozen`` trains the images' vectors alone, each image on a random state of its own at ``states[image]``.
+    With ``frozen`` only the image vectors are trained, and each image has its own random state ``states[image]``.
     """
-    version = source_version()
     # Numba compiles only the branches that constants leave open.
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
@@ -103,7 +106,6 @@ def sgd_kernel(
         states: NDArray[np.uint64],
         counts: NDArray[np.int64],
     ) -> float:
-        version  # noqa: B018  # part of the cache key, see source_version
         vector, state = scratch.vector, states
         labels, bias = tables.labels, tables.bias
         rate = step.learning_rate
@@ -126,33 +128,33 @@ def sgd_kernel(
                 scratch.start[:] = vector
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             if draws_ahead:
-                # What the steps in between do not change is drawn for all labels of the visit, and its rows asked for.
+                # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
                 if vse_ens:
                     samplers.accumulate_factors(vector, sampling, scratch.cumulative)
-                for place in range(positives.shape[0]):
+                for n in range(positives.shape[0]):
                     if vse_ens:
                         negative = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
                     elif uniform:
                         negative = samplers.draw_uniform(tables, sampling, positives, state, counts)
                     else:
                         negative = samplers.draw_popularity(sampling, positives, state, counts)
-                    scratch.negatives[place] = negative
+                    scratch.negatives[n] = negative
                     prefetch_row(labels, max(negative, 0))
-                    prefetch_row(labels, np.int64(positives[place]))
+                    prefetch_row(labels, np.int64(positives[n]))
 
-            for place in range(positives.shape[0]):
-                positive = positives[place]
+            for n in range(positives.shape[0]):
+                positive = positives[n]
                 counts[DRAWS] += 1
                 weight = _ONE
                 if draws_ahead:
-                    negative = np.int64(scratch.negatives[place])
+                    negative = np.int64(scratch.negatives[n])
                 elif warp:
                     own_score = samplers.score(vector, tables, positive)
                     negative, tried = samplers.draw_warp(
                         vector, own_score, step.margin, tables, sampling, positives, state, counts
                     )
                     if rank_weighted and negative >= 0:
-                        # rank estimate floor((|A| - 1) / N), weighted by L(.)
+                        # L(rank) of eq. 2, with the rank estimated as floor((|A| - 1) / N)
                         weight = step.rank_weight[(labels.shape[0] - 1) // tried]
                 elif dns:
                     negative = samplers.draw_dns(vector, tables, sampling, positives, state, counts)
@@ -160,7 +162,7 @@ def sgd_kernel(
                     negative = samplers.draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
                 if negative < 0:
                     counts[GIVEN_UP] += 1
-                    # No step without a negative, but the regularisation holds on every draw.
+                    # Without a negative there is no step, but regularisation applies to every draw.
                     for f in range(dimensions):
                         vector[f] *= shrink
                         if not frozen:
@@ -176,7 +178,7 @@ def sgd_kernel(
                     linear, factor, slope = losses.logistic(difference)
                     total_loss += linear
                     product *= factor
-                    if product > _FULL:
+                    if product > _MAX_PRODUCT:
                         total_loss += np.log(product)
                         product = 1.0
                 else:
@@ -184,7 +186,7 @@ def sgd_kernel(
                     total_loss += weight * value
                 counts[VIOLATIONS] += difference < step.margin
                 step_scale = rate * weight * slope
-                reach_bias = step.bias_rate * weight * slope
+                bias_step = step.bias_rate * weight * slope
                 for f in range(dimensions):
                     image_f, positive_f, negative_f = vector[f], labels[positive, f], labels[negative, f]
                     vector[f] = shrink * image_f + step_scale * (positive_f - negative_f)
@@ -192,8 +194,8 @@ def sgd_kernel(
                         labels[positive, f] = shrink * positive_f + step_scale * image_f
                         labels[negative, f] = shrink * negative_f - step_scale * image_f
                 if not frozen:
-                    bias[positive] = shrink_bias * bias[positive] + reach_bias
-                    bias[negative] = shrink_bias * bias[negative] - reach_bias
+                    bias[positive] = shrink_bias * bias[positive] + bias_step
+                    bias[negative] = shrink_bias * bias[negative] - bias_step
 
             if has_features and not frozen:
                 update_feature_map(features, tables, image, scratch.start, vector)
@@ -210,27 +212,27 @@ def sgd_kernel(
 
 @kernel
 def merge_slice_updates(table: Floats, copies: Floats, first: int, last: int) -> None:
-    """Rows ``first`` to ``last - 1``: what the slices changed is combined, in slice order, and all copies start anew.
+    """Combine the updates of all slices to rows ``first`` to ``last - 1``, in slice order, and reset the copies.
 
-    With d_s what slice s did to a row, the row moves by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2): changes that have
-    nothing to do with each other are added, changes that agree are averaged. A common label is moved the same way by
-    every slice; their sum would overshoot, and diverge. (The idea of Adasum, Maleki et al. 2021, for many at once.)
+    With d_s the update of a row by slice s, the row changes by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2): orthogonal
+    updates are added, equal updates are averaged. Every slice moves a common label in the same direction; the plain sum
+    would overshoot and diverge. This is the idea of Adasum (Maleki et al. 2021), for more than two updates.
     """
     slices, _, width = copies.shape
     total = np.empty(width, np.float32)
     for row in range(first, last):
         total[:] = _ZERO
-        cache_aligned, together = _ZERO, _ZERO
+        separate, combined = _ZERO, _ZERO
         for s in range(slices):
             for f in range(width):
                 change = copies[s, row, f] - table[row, f]
                 total[f] += change
-                cache_aligned += change * change
+                separate += change * change
         for f in range(width):
-            together += total[f] * total[f]
-        share = cache_aligned / together if together > cache_aligned else _ONE
+            combined += total[f] * total[f]
+        factor = separate / combined if combined > separate else _ONE
         for f in range(width):
-            table[row, f] += share * total[f]
+            table[row, f] += factor * total[f]
         for s in range(slices):
             for f in range(width):
                 copies[s, row, f] = table[row, f]

@@ -1,9 +1,4 @@
-"""Two-phase batches for the softmax loss: one positive against several negatives.
-
-From one snapshot of the label tables, the first phase computes what every positive of a batch wants to change; each
-worker has its images. The second applies the changes in the order of the batch, each worker only to the label rows it
-owns. No copies, no races, and the same sums in the same order whatever the number of workers.
-"""
+"""The softmax loss: one positive against several negatives, in two-phase batches (see `vse_ens.kernels.two_phase`)."""
 
 from __future__ import annotations
 
@@ -26,24 +21,23 @@ from vse_ens.kernels.arrays import (
     SharedTables,
     Step,
 )
-from vse_ens.kernels.jit import kernel, prefetch_row, source_version
+from vse_ens.kernels.jit import kernel, prefetch_row
 from vse_ens.kernels.sgd import SgdScratch, add_features
+from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-# Label rows are asked for so many changes before they are needed.
-_AHEAD = 4
 
 
 class BatchGradients(NamedTuple):
-    """What the positives of a batch want: row ``d`` adds ``slopes[d, j] * vectors[d]`` to label ``rows[d, j]``."""
+    """The gradients of a batch: draw ``d`` adds ``slopes[d, j] * vectors[d]`` to label ``rows[d, j]``."""
 
     rows: NDArray[np.int32]  # draws x (negatives + 1): the positive first; -1 where no negative was found
     slopes: Floats  # draws x (negatives + 1)
-    vectors: Floats  # draws x k: v_i as it was
+    vectors: Floats  # draws x k: v_i at the draw
 
     @classmethod
     def allocate(cls, draws: int, negatives: int, dimensions: int) -> BatchGradients:
-        """Buffers for a batch of so many draws."""
+        """Return uninitialised arrays for a batch."""
         return cls(
             np.empty((draws, negatives + 1), np.int32),
             np.empty((draws, negatives + 1), np.float32),
@@ -55,35 +49,33 @@ class BatchGradients(NamedTuple):
 def softmax_kernel(
     dimensions: int, sampler: int, has_ids: bool, has_features: bool, frozen: bool = False
 ) -> Callable[..., float]:
-    """The first phase for one combination, all constants to the compiler.
+    """Return the kernel of the first phase for these parts, all of them compile-time constants.
 
-    ``frozen``: there will be no second phase. All draws share the row ``first_draw`` of ``changes``, and each image has
-    a random state of its own at ``states[image]``.
+    With ``frozen`` there is no second phase: all draws share row ``first_draw`` of ``gradients``, and each image has
+    its own random state ``states[image]``.
     """
-    version = source_version()
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
     )
 
     @kernel
-    def compute_changes(
+    def compute_gradients(
         image_vectors: Floats,
         tables: SharedTables,
         features: Features,
         pairs: Csr,
         images: NDArray[np.int64],
         first_draw: int,
-        changes: BatchGradients,
-        moves: Floats,
+        gradients: BatchGradients,
+        vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: SgdScratch,
         states: NDArray[np.uint64],
         counts: NDArray[np.int64],
     ) -> float:
-        version  # noqa: B018  # part of the cache key, see source_version
         vector, labels, bias, state = scratch.vector, tables.labels, tables.bias, states
-        negatives = changes.rows.shape[1] - 1
+        negatives = gradients.rows.shape[1] - 1
         rate = step.learning_rate
         shrink = _ONE - rate * step.regularization
         draw = first_draw
@@ -103,9 +95,9 @@ def softmax_kernel(
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             if vse_ens:
                 samplers.accumulate_factors(vector, sampling, scratch.cumulative)
-            for place in range(positives.shape[0]):
-                positive = positives[place]
-                rows, slopes = changes.rows[draw], changes.slopes[draw]
+            for n in range(positives.shape[0]):
+                positive = positives[n]
+                rows, slopes = gradients.rows[draw], gradients.slopes[draw]
                 rows[0] = positive
                 found = 0
                 for j in range(1, negatives + 1):
@@ -146,7 +138,7 @@ def softmax_kernel(
                 slopes[0] += _ONE
 
                 for f in range(dimensions):
-                    changes.vectors[draw, f] = vector[f]
+                    gradients.vectors[draw, f] = vector[f]
                     vector[f] *= shrink
                 for j in range(negatives + 1):
                     label = rows[j]
@@ -158,52 +150,36 @@ def softmax_kernel(
                     draw += 1
             if has_features:
                 for f in range(dimensions):
-                    moves[visit, f] = vector[f] - scratch.start[f]
+                    vector_changes[visit, f] = vector[f] - scratch.start[f]
             if has_ids and has_features:
                 for f in range(dimensions):
-                    image_vectors[image, f] += moves[visit, f]
+                    image_vectors[image, f] += vector_changes[visit, f]
             elif has_ids:
                 for f in range(dimensions):
                     image_vectors[image, f] = vector[f]
         return total_loss
 
-    return compute_changes
+    return compute_gradients
 
 
 @kernel
-def apply_label_gradients(tables: SharedTables, changes: BatchGradients, draws: int, step: Step, first: int, last: int) -> None:
-    """The second phase for label rows ``first`` to ``last - 1``: the batch's changes in order, decay on every touch."""
+def apply_label_gradients(
+    tables: SharedTables, gradients: BatchGradients, draws: int, step: Step, first: int, last: int
+) -> None:
+    """Run the second phase for label rows ``first`` to ``last - 1``; a row decays with every gradient applied to it."""
     labels, bias = tables.labels, tables.bias
     shrink = _ONE - step.learning_rate * step.regularization
     shrink_bias = _ONE - step.bias_rate * step.bias_regularization
-    width = changes.rows.shape[1]
-    rows, slopes = changes.rows.reshape(-1), changes.slopes.reshape(-1)
-    # What concerns these rows is gathered first, without a branch that would be wrong every other time.
-    mine = np.empty(draws * width + 1, np.int32)
-    count = 0
-    for entry in range(draws * width):
-        mine[count] = entry
-        count += (first <= rows[entry]) & (rows[entry] < last)
-    for place in range(count):
-        if place + _AHEAD < count:
-            prefetch_row(labels, np.int64(rows[mine[place + _AHEAD]]))
-        entry = mine[place]
+    width = gradients.rows.shape[1]
+    rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
+    selected = np.empty(draws * width + 1, np.int32)
+    count = select_entries(rows[: draws * width], first, last, selected)
+    for n in range(count):
+        if n + PREFETCH_DISTANCE < count:
+            prefetch_row(labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
+        entry = selected[n]
         label, draw = rows[entry], entry // width
         step_scale = step.learning_rate * slopes[entry]
         for f in range(labels.shape[1]):
-            labels[label, f] = shrink * labels[label, f] + step_scale * changes.vectors[draw, f]
+            labels[label, f] = shrink * labels[label, f] + step_scale * gradients.vectors[draw, f]
         bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
-
-
-@kernel
-def apply_feature_gradients(
-    tables: SharedTables, features: Features, images: NDArray[np.int64], moves: Floats, first: int, last: int
-) -> None:
-    """As `move_features`, for the images of a batch, feature rows ``first`` to ``last - 1`` only."""
-    for visit in range(images.shape[0]):
-        image = images[visit]
-        for place in range(features.indptr[image], features.indptr[image + 1]):
-            row, step = features.indices[place], features.values[place] * features.step_scale[image]
-            if first <= row < last:
-                for f in range(moves.shape[1]):
-                    tables.feature_map[row, f] += step * moves[visit, f]

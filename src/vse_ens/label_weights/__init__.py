@@ -1,1 +1,1 @@
-"""Learning the label-label matrix (EASE or its sparse form)."""
+"""Label weights: the label-label matrix of EASE, or its sparse form, learnt from known pairs."""

@@ -1,35 +1,36 @@
-"""The label-label memory of some pairs, by the form that its number of labels can afford."""
+"""Learning label weights: dense up to a number of labels, sparse beyond."""
 
 from __future__ import annotations
 
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
 from vse_ens.label_weights.closed_form import BLOCK, dense_label_weights, ram_needed
-from vse_ens.label_weights.gram import PairSource, gram
-from vse_ens.label_weights.sparse import MOST_SUMS, sparse_label_weights
+from vse_ens.label_weights.gram import gram
+from vse_ens.label_weights.pairs import PairSource
+from vse_ens.label_weights.sparse import MAX_SUMS, sparse_label_weights
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 
 DENSE_LABELS = 8_000
-"""Up to so many labels every pair of them has a weight. At 8,000 the closed form takes 10 s of one core and 0.8 GB
-(measured); its time grows with the cube."""
+"""Up to this number of labels, every pair of labels has a weight. At 8,000 the closed form takes 10 s on one core and
+0.8 GB (measured); its time grows with the cube."""
 
 SUPPORT = 256
-"""m, where there are more labels: how many a label is told from. On pairs held out of the Open Images sample 32, 64,
-128, 256 gave recall@10 0.695, 0.707, 0.711, 0.713 (all that occur together 0.715, the closed form 0.720); twice as many
-take 2 to 4 times as long."""
+"""m: with more labels, a label is predicted from at most m others. On pairs held out of the Open Images sample, m = 32,
+64, 128, 256 gave recall@10 0.695, 0.707, 0.711, 0.713 (all co-occurring labels 0.715, the closed form 0.720); doubling
+m takes 2 to 4 times as long."""
 
 ROW_POWER = 0.5
-"""p: an image with n labels counts for n^-p, so that those with many do not drown the others. On pairs held out of the
-five data sets, with the best lambda of each, 0.5 against 0 changed recall@10 by -0.0002 to +0.004 and the reciprocal
-rank by +0.0004 to +0.005; 1 lost on two of them."""
+"""p: an image with n labels has the weight n^-p, so that images with many labels do not dominate. On pairs held out of
+five data sets, with the best lambda of each, 0.5 instead of 0 changed recall@10 by -0.0002 to +0.004 and the reciprocal
+rank by +0.0004 to +0.005; 1 was worse on two of them."""
 
-# The pairs read the other way, and what is made of a block of them on the way.
-_BYTES_A_PAIR = 4
-_BYTES_OF_A_BLOCK = 16 << 20
-# Room for a support's label, sum and weight, and whether it is filled; where it is, what turning it into rows takes.
-_BYTES_A_PLACE = 17
-_BYTES_A_WEIGHT = 12
+# The pairs by label, and the temporary arrays of a block of them.
+_BYTES_PER_PAIR = 4
+_BYTES_PER_BLOCK = 16 << 20
+# Per entry of a support: its label, sum, weight and a mask; and, if it is filled, its conversion to rows.
+_BYTES_PER_ENTRY = 17
+_BYTES_PER_WEIGHT = 12
 
 
 def learn_label_weights(
@@ -41,32 +42,32 @@ def learn_label_weights(
     dense_labels: int = DENSE_LABELS,
     support: int = SUPPORT,
 ) -> LabelWeights:
-    """The weights that tell each label best from the others of an image, by ridge regression.
+    """Learn the weights that predict each label from the others of an image, by ridge regression.
 
-    ``regularization``, lambda, is in images: two labels that share far fewer than that say little of each other. The
-    workers of the pool count and solve; the closed form is made in this process.
+    ``regularization``, lambda, is in images: labels that occur together on far fewer images have small weights. The
+    workers of the pool count and solve; the closed form is computed in this process.
     """
     if not regularization > 0.0:
-        raise ConfigError(f"regularization of the memory must be a number above 0, got {regularization!r}")
+        raise ConfigError(f"regularization of the label weights must be a number above 0, got {regularization!r}")
     labels = data.counts.labels if isinstance(data, Partition) else len(data.labels)
     if labels <= dense_labels:
         return LabelWeights(dense_label_weights(gram(data, pool, row_power), regularization))
     return sparse_label_weights(data, regularization, support, pool, row_power=row_power)
 
 
-def learning_bytes(labels: int, pairs: int, meetings: int) -> int:
-    """Bytes that `learn_memory` may need at its peak beside the data, with its own defaults: never much less.
+def peak_bytes(labels: int, pairs: int, other_labels: int) -> int:
+    """Return an upper bound of the RAM that `learn_label_weights` needs by default, beside the data.
 
-    ``meetings`` is how many other labels the pairs' images have, summed over all pairs.
+    ``other_labels`` is the number of other labels on the image of a pair, summed over all pairs.
     """
-    turned = _BYTES_A_PAIR * pairs + min(_BYTES_OF_A_BLOCK, 16 * pairs)
+    by_label = _BYTES_PER_PAIR * pairs + min(_BYTES_PER_BLOCK, 16 * pairs)
     if labels <= DENSE_LABELS:
-        return int(1e9 * ram_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + turned
-    sums = 12 * min(MOST_SUMS, labels * (labels - 1) // 2, meetings)
-    places = labels * SUPPORT
-    return sums + _BYTES_A_PLACE * places + _BYTES_A_WEIGHT * min(places, meetings) + turned
+        return int(1e9 * ram_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + by_label
+    sums = 12 * min(MAX_SUMS, labels * (labels - 1) // 2, other_labels)
+    entries = labels * SUPPORT
+    return sums + _BYTES_PER_ENTRY * entries + _BYTES_PER_WEIGHT * min(entries, other_labels) + by_label
 
 
-def held_bytes(labels: int, meetings: int) -> int:
-    """Bytes of the memory that `learn_memory` gives, at most."""
-    return 4 * labels**2 if labels <= DENSE_LABELS else 8 * (labels + min(labels * SUPPORT, meetings))
+def stored_bytes(labels: int, other_labels: int) -> int:
+    """Return an upper bound of the size of the label weights that `learn_label_weights` returns by default."""
+    return 4 * labels**2 if labels <= DENSE_LABELS else 8 * (labels + min(labels * SUPPORT, other_labels))

@@ -1,10 +1,8 @@
-"""Every label from its closest partners by a small ridge regression of its own: no cost that grows with the cube.
+"""Sparse label weights: a small ridge regression per label, at a cost that does not grow with the cube.
 
-EASE's column a is the ridge regression of label a on all others. Here it is that on a support: the labels that occur
-with a, at most ``support`` of them. With all partners in the support it is the closed form restricted to labels that
-occur together; where all labels do, it is EASE.
-
-Where ranges of labels are worked on: first supports and shared sums are found, then the weights are.
+Column a of EASE's matrix is the ridge regression of label a on all others. Here it is the regression on a support: at
+most ``support`` labels that occur together with a. If a support has all labels that occur with a, this is the closed
+form restricted to co-occurring labels; if all labels co-occur, it is EASE.
 """
 
 from __future__ import annotations
@@ -13,26 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
-from vse_ens.kernels.gram_ridge import PairSums, Supports, find_supports, gram_diagonal, solve_supports, supports_to_csr
-from vse_ens.label_weights.gram import (
-    PairSource,
-    known_pairs,
-    label_tasks,
-    map_ranges,
-    pair_settings,
-    read_only,
-    size_weights,
-    weighted_pairs,
+from vse_ens.kernels.gram_ridge import (
+    PairSums,
+    Supports,
+    find_supports,
+    gram_diagonal,
+    solve_supports,
+    supports_to_csr,
 )
+from vse_ens.label_weights.gram import size_weights, weighted_pairs
+from vse_ens.label_weights.pairs import PairSource, known_pairs, label_tasks, map_ranges, pair_settings, read_only
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Payload, Pool, TaskFn
 from vse_ens.run.threads import Workers
 
-MOST_SUMS = 48_000_000
-"""How many sums over two labels' common images are held, 12 bytes each. Where there may be more, lists are cut: a label
-keeps the largest of its sums with labels more common than itself. What was left out is taken for 0 between two labels
-of one support, and makes both count for less; what is in a support, and how often that occurs with the label in
-question, is always exact."""
+MAX_SUMS = 48_000_000
+"""Maximum number of off-diagonal entries of G that are held, 12 bytes each. If there may be more, lists are truncated:
+a label keeps its largest entries with labels more common than itself. A dropped entry counts as 0 between two labels of
+one support, and lowers the weight of both. The choice of a support and the entries of its label are always exact."""
 
 
 def sparse_label_weights(
@@ -42,99 +38,93 @@ def sparse_label_weights(
     pool: Pool,
     *,
     row_power: float = 0.0,
-    most_sums: int = MOST_SUMS,
+    max_sums: int = MAX_SUMS,
 ) -> LabelWeights:
-    """B with at most ``support`` weights a column; time grows with |A| support^2, memory with |A| support."""
+    """Return B with at most ``support`` weights per column; time grows with |A| support^2, RAM with |A| support."""
     settings = pair_settings(data)
     pairs = known_pairs(settings)
     labels = pairs.labels
     weights_by_size = size_weights(pairs.by_image.indptr, labels, row_power)
-    diagonal, meetings = np.zeros(labels), np.zeros(labels, np.int64)
-    gram_diagonal(pairs.by_image, weights_by_size, diagonal, meetings)
+    diagonal, other_labels = np.zeros(labels), np.zeros(labels, np.int64)
+    gram_diagonal(pairs.by_image, weights_by_size, diagonal, other_labels)
     ranks = np.empty(labels, np.int32)
     ranks[np.argsort(-diagonal, kind="stable")] = np.arange(labels)
 
-    told = {"diagonal": diagonal, "ranks": ranks, "regularization": regularization}
+    common = {"diagonal": diagonal, "ranks": ranks, "regularization": regularization}
     width = min(support, max(labels - 1, 0))
-    finding = settings | told | {"size_weights": weights_by_size, "width": width}
-    room = _room(np.minimum(meetings, ranks), most_sums)
+    find_settings = settings | common | {"size_weights": weights_by_size, "width": width}
+    lengths = _list_lengths(np.minimum(other_labels, ranks), max_sums)
     tasks = label_tasks(pairs.by_label.indptr)
-    supports, shared = _found(pool, finding, tasks, room, width)
-    weights = _solved(pool, told | shared._asdict(), tasks, supports)
+    supports, sums = _find_all(pool, find_settings, tasks, lengths, width)
+    weights = _solve_all(pool, common | sums._asdict(), tasks, supports)
     return _by_known_label(supports, weights)
 
 
-def _found(
-    pool: Pool, settings: Payload, tasks: list[Payload], room: NDArray[np.int64], width: int
-) -> tuple[Supports, PairSums]:
-    """The supports and the shared sums of all labels, the lists of these one right after another."""
-    labels = len(room)
-    supports = Supports(
-        np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width), np.float64)
-    )
-    # Memory that no sum is written to is never taken from the system, so room for the most there can be costs nothing.
-    most = int(room.sum())
-    sizes, left_out = np.empty(labels, np.int32), np.empty(labels, np.float64)
-    partners, values = np.empty(most, np.int32), np.empty(most, np.float64)
-    filled = 0
-    with_room = [{**task, "room": room[task["first"] : task["last"]]} for task in tasks]
-    for task, result in zip(tasks, pool.map(FINDING, settings, with_room), strict=True):
-        own = slice(task["first"], task["last"])
-        for table, name in ((supports.sizes, "sizes"), (supports.labels, "labels"), (supports.together, "together")):
-            table[own] = result[name]
-        sizes[own], left_out[own] = result["shared_sizes"], result["left_out"]
-        end = filled + len(result["shared_values"])
-        partners[filled:end], values[filled:end] = result["shared_labels"], result["shared_values"]
-        filled = end
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    return supports, PairSums(starts, sizes, partners[:filled], values[:filled], left_out)
-
-
-def _solved(pool: Pool, settings: Payload, tasks: list[Payload], supports: Supports) -> NDArray[np.float32]:
-    """The weights of all supports, |A| x m."""
-    weights = np.empty(supports.labels.shape, np.float32)
-    ranges = [slice(task["first"], task["last"]) for task in tasks]
-    to_solve = [supports.of(own)._asdict() for own in ranges]
-    failed = 0
-    for own, result in zip(ranges, pool.map(SOLVING, settings, to_solve), strict=True):
-        weights[own] = result["weights"]
-        failed += result["failed"]
-    if failed:
-        raise ConfigError("regularization is too small for these pairs: labels cannot be told apart; raise it")
-    return weights
-
-
-def _room(wanted: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """How long each label's list may be: no longer than wanted, and cut at the largest length that all share so that
-    they hold ``most`` together.
-    """
-    shortest, longest = 0, int(wanted.max(initial=0))
+def _list_lengths(needed: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Return the length of each label's list: as needed, up to the largest common limit that keeps the ``total``."""
+    shortest, longest = 0, int(needed.max(initial=0))
     while shortest < longest:
         middle = (shortest + longest + 1) // 2
-        if np.minimum(wanted, middle).sum() <= most:
+        if np.minimum(needed, middle).sum() <= total:
             shortest = middle
         else:
             longest = middle - 1
-    return np.minimum(wanted, shortest)
+    return np.minimum(needed, shortest)
+
+
+def _find_all(
+    pool: Pool, settings: Payload, tasks: list[Payload], lengths: NDArray[np.int64], width: int
+) -> tuple[Supports, PairSums]:
+    """Return the supports and the pair sums of all labels; the lists of the sums are stored without gaps."""
+    labels = len(lengths)
+    supports = Supports(
+        np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width), np.float64)
+    )
+    # The system allocates pages when they are first written to: a buffer for the maximum costs nothing.
+    capacity = int(lengths.sum())
+    sizes, largest_dropped = np.empty(labels, np.int32), np.empty(labels, np.float64)
+    partners, values = np.empty(capacity, np.int32), np.empty(capacity, np.float64)
+    filled = 0
+    with_lengths = [{**task, "lengths": lengths[task["first"] : task["last"]]} for task in tasks]
+    for task, result in zip(tasks, pool.map(f"{__name__}.find_supports_task", settings, with_lengths), strict=True):
+        own = slice(task["first"], task["last"])
+        for table, name in ((supports.sizes, "sizes"), (supports.labels, "labels"), (supports.together, "together")):
+            table[own] = result[name]
+        sizes[own], largest_dropped[own] = result["sum_sizes"], result["largest_dropped"]
+        end = filled + len(result["sum_values"])
+        partners[filled:end], values[filled:end] = result["sum_labels"], result["sum_values"]
+        filled = end
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    return supports, PairSums(starts, sizes, partners[:filled], values[:filled], largest_dropped)
+
+
+def _solve_all(pool: Pool, settings: Payload, tasks: list[Payload], supports: Supports) -> NDArray[np.float32]:
+    """Return the weights of all supports, |A| x m."""
+    weights = np.empty(supports.labels.shape, np.float32)
+    ranges = [slice(task["first"], task["last"]) for task in tasks]
+    to_solve = [supports.part(own)._asdict() for own in ranges]
+    failed = 0
+    for own, result in zip(ranges, pool.map(f"{__name__}.solve_supports_task", settings, to_solve), strict=True):
+        weights[own] = result["weights"]
+        failed += result["failed"]
+    if failed:
+        raise ConfigError("regularization is too small for these pairs: the label weights cannot be computed; raise it")
+    return weights
 
 
 def _by_known_label(supports: Supports, weights: NDArray[np.float32]) -> LabelWeights:
-    """The weights, found label by label, as rows of the labels that tell."""
+    """Convert the weights, which have one row per predicted label, to rows of the known labels."""
     labels, width = weights.shape
     filled = np.arange(width) < supports.sizes[:, None]
     sizes = np.bincount(supports.labels[filled], minlength=labels)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    memory = LabelWeights(np.empty(indptr[-1], np.float32), indptr, np.empty(indptr[-1], np.int32))
-    supports_to_csr(supports, weights, indptr[:-1].copy(), memory.indices, memory.values)
-    return memory
-
-
-FINDING = f"{__name__}.find_supports_task"
-SOLVING = f"{__name__}.solve_supports_task"
+    result = LabelWeights(np.empty(indptr[-1], np.float32), indptr, np.empty(indptr[-1], np.int32))
+    supports_to_csr(supports, weights, indptr[:-1].copy(), result.indices, result.values)
+    return result
 
 
 def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
-    """Finds the supports of labels, and those of their sums that are shared."""
+    """Return a function that finds the supports and the pair sums of a range of labels."""
     pairs = weighted_pairs(settings)
     diagonal, ranks = read_only(settings["diagonal"]), read_only(settings["ranks"])
     width, regularization = settings["width"], settings["regularization"]
@@ -142,9 +132,9 @@ def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
     def find(task: Payload) -> Payload:
         first, last = task["first"], task["last"]
         labels = last - first
-        starts = np.concatenate([[0], np.cumsum(task["room"])])
+        starts = np.concatenate([[0], np.cumsum(task["lengths"])])
         supports = Supports(np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width)))
-        shared = PairSums(
+        sums = PairSums(
             starts,
             np.empty(labels, np.int32),
             np.empty(starts[-1], np.int32),
@@ -152,40 +142,43 @@ def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
             np.empty(labels),
         )
 
-        def find_some(start: int, end: int) -> None:
+        def find_range(start: int, end: int) -> None:
             own = slice(start - first, end - first)
-            sums = shared._replace(
-                starts=starts[own.start : own.stop + 1], sizes=shared.sizes[own], left_out=shared.left_out[own]
+            own_sums = sums._replace(
+                starts=starts[own.start : own.stop + 1],
+                sizes=sums.sizes[own],
+                largest_dropped=sums.largest_dropped[own],
             )
-            find_supports(pairs, diagonal, ranks, regularization, supports.of(own), sums, start, end)
+            find_supports(pairs, diagonal, ranks, regularization, supports.part(own), own_sums, start, end)
 
-        map_ranges(workers, first, last, find_some)
-        filled = [slice(start, start + size) for start, size in zip(starts[:-1], shared.sizes, strict=True)]
+        map_ranges(workers, first, last, find_range)
+        filled = [slice(start, start + size) for start, size in zip(starts[:-1], sums.sizes, strict=True)]
         return {
             **supports._asdict(),
-            "shared_sizes": shared.sizes,
-            "shared_labels": np.concatenate([shared.labels[own] for own in filled]),
-            "shared_values": np.concatenate([shared.values[own] for own in filled]),
-            "left_out": shared.left_out,
+            "sum_sizes": sums.sizes,
+            "sum_labels": np.concatenate([sums.labels[own] for own in filled]),
+            "sum_values": np.concatenate([sums.values[own] for own in filled]),
+            "largest_dropped": sums.largest_dropped,
         }
 
     return find
 
 
 def solve_supports_task(settings: Payload, workers: Workers) -> TaskFn:
-    """Solves for the weights of supports, given the shared sums of all labels."""
-    diagonal, ranks, regularization = read_only(settings["diagonal"]), read_only(settings["ranks"]), settings["regularization"]
-    shared = PairSums(*(read_only(settings[name]) for name in PairSums._fields))
+    """Return a function that computes the weights of supports from the pair sums of all labels."""
+    diagonal, ranks = read_only(settings["diagonal"]), read_only(settings["ranks"])
+    regularization = settings["regularization"]
+    sums = PairSums(*(read_only(settings[name]) for name in PairSums._fields))
 
     def solve(task: Payload) -> Payload:
         supports = Supports(*(read_only(task[name]) for name in Supports._fields))
         weights = np.empty(supports.labels.shape, np.float32)
 
-        def solve_some(start: int, end: int) -> int:
-            some = slice(start, end)
-            return solve_supports(supports.of(some), diagonal, ranks, shared, regularization, weights[some])
+        def solve_range(start: int, end: int) -> int:
+            own = slice(start, end)
+            return solve_supports(supports.part(own), diagonal, ranks, sums, regularization, weights[own])
 
-        failed = map_ranges(workers, 0, len(weights), solve_some)
+        failed = map_ranges(workers, 0, len(weights), solve_range)
         return {"weights": weights, "failed": sum(failed)}
 
     return solve

@@ -1,4 +1,4 @@
-"""Linear algebra that rounds the same on any number of cores."""
+"""Linear algebra with the same rounding on any number of cores."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-_taken = threading.RLock()
+_lock = threading.RLock()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Products and inverses by one thread: how many share the work changes the last bits, and with them a model.
+    """Limit matrix libraries to one thread, because the number of threads changes the last bits of a result.
 
-    A matrix library has one setting for all of our threads, which take turns: OpenBLAS 0.3.31 does not let one thread
-    undo what another set. Whoever holds it may give work to others, but these must not ask for it too.
+    The limit is one setting per process, and OpenBLAS 0.3.31 does not let one thread undo the setting of another.
+    Therefore a lock guards it. The holder may start work in other threads, but these must not enter this context too.
     """
-    with _taken, _libraries("scipy.linalg" in sys.modules).limit(limits=1):
+    with _lock, _libraries("scipy.linalg" in sys.modules).limit(limits=1):
         yield
 
 
 @cache
-def _libraries(scipy: bool) -> ThreadpoolController:  # noqa: ARG001  # SciPy brings a library of its own
+def _libraries(scipy: bool) -> ThreadpoolController:  # noqa: ARG001  # SciPy brings its own library
     return ThreadpoolController().select(user_api="blas")

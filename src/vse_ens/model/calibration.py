@@ -1,4 +1,4 @@
-"""From scores to the probability that a suggestion is right."""
+"""Calibration: from scores to the probability that a suggested label is right."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ Counts = NDArray[np.integer]
 
 
 class Temperature(NamedTuple):
-    """By what scores are divided before a softmax, for images of which more or fewer labels are known.
+    """The softmax temperature as a function of the number of known labels.
 
-    The more labels speak, the further apart are the scores, and further than what they know would have them.
+    Scores spread as more labels are known, more than accuracy justifies.
     """
 
     base: float
     exponent: float
 
     def of(self, counts: Counts) -> Floats:
-        """base x count^exponent, with a count of no labels taken for one."""
+        """Return base x count^exponent for each count, with 0 counted as 1."""
         return (self.base * np.maximum(counts, 1) ** self.exponent).astype(np.float32)
 
 
 def log_totals(scores: Floats, temperatures: Floats | float) -> Floats:
-    """The logarithm of the sum of e^(score / temperature) over each row, with one temperature for all or one each; -inf
-    where all scores are.
+    """Return log sum_a e^(score / temperature) of each row; -inf if all scores of the row are.
+
+    ``temperatures`` is one number, or one per row.
     """
     heat = np.asarray(temperatures, np.float32).reshape(-1, 1)
     highest: Floats = scores.max(axis=1, keepdims=True)
-    # Without a candidate, -inf - -inf would be no number.
+    # In a row without candidates, -inf - -inf would be NaN.
     np.maximum(highest, np.finfo(np.float32).min, out=highest)
     powers = scores - highest
     powers /= heat
@@ -45,8 +46,8 @@ def log_totals(scores: Floats, temperatures: Floats | float) -> Floats:
     return totals
 
 
-def shares_of(scores: Floats, totals: Floats, temperatures: Floats) -> Floats:
-    """e^(score / temperature) over the total of the image, whose logarithm is given; 0 for a score of -inf."""
+def softmax_shares(scores: Floats, totals: Floats, temperatures: Floats) -> Floats:
+    """Return e^(score / temperature - log total), given the log totals; 0 for a score of -inf."""
     powers = scores / temperatures
     powers -= np.where(np.isneginf(totals), np.float32(0), totals)
     shares: Floats = np.exp(np.minimum(powers, 0, out=powers), out=powers)
@@ -55,42 +56,42 @@ def shares_of(scores: Floats, totals: Floats, temperatures: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How often suggestions of a score were right, on labels that were held out of training.
+    """Maps scores to confidences, as learned on labels held out of training.
 
-    A suggestion's share of its image is e^(score / temperature), divided by the sum of it over all labels the image is
-    not known to have. The confidence is a rising function of the share, linear between its knots: the chance that the
-    suggestion is the label that the image lacks, where it lacks one. That it does, no model can know.
+    The share of a suggestion is its softmax probability: e^(score / temperature) divided by the sum over all labels
+    that the image is not known to have. The confidence is an increasing, piecewise linear function of the share. It is
+    the probability that the suggestion is the missing label of an image, provided that one is missing; whether one is
+    missing, no model can know.
     """
 
     temperature: Temperature
     shares: Floats
-    """The knots, rising, from 0."""
+    """The knots, ascending from 0."""
     values: Floats
-    """The confidence at each knot, not falling, from 0."""
+    """The confidence at each knot, non-decreasing from 0."""
 
     def __post_init__(self) -> None:
         if self.shares.ndim != 1 or self.shares.shape != self.values.shape or not len(self.shares):
             raise ModelError("the arrays confidence_shares and confidence_values do not fit together")
 
     def log_totals(self, scores: Floats, counts: Counts) -> Floats:
-        """For every row of ``scores``: the logarithm of its sum of e^(score / temperature).
+        """Return log sum_a e^(score / temperature) of each row of ``scores``.
 
-        The row has all labels, with -inf for the ``counts`` labels that the image is known to have. What is left out
-        for another reason, such as a list of labels to allow, must still be in: it takes its share.
+        A row has the scores of all labels, with -inf for the ``counts`` labels that the image is known to have. Labels
+        that are excluded for another reason, such as a list of allowed labels, must keep their scores.
         """
         return log_totals(scores, self.temperature.of(counts))
 
     def confidences(self, scores: Floats, log_totals: Floats, counts: Counts) -> Floats:
-        """The probability that each of some labels is right, by its score, and the total and known labels of its image.
+        """Return the probability that each label is right; 0 for a score of -inf.
 
-        ``log_totals`` and ``counts`` must have a shape that goes with ``scores``: columns for rows of scores, one
-        number for each of single ones. A score of -inf has no chance.
+        ``log_totals`` and the ``counts`` of known labels belong to the images and must broadcast with ``scores``.
         """
-        shares = shares_of(scores, log_totals, self.temperature.of(counts))
+        shares = softmax_shares(scores, log_totals, self.temperature.of(counts))
         return np.interp(shares, self.shares, self.values).astype(np.float32)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as they are saved."""
+        """Return the arrays to save, by name."""
         return {
             "confidence_shares": self.shares,
             "confidence_temperature": np.array(self.temperature, np.float32),
@@ -99,7 +100,7 @@ class Calibration:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration | None:
-        """From arrays by name, as `arrays` gives them; None where there are none of a calibration."""
+        """Return the calibration with the arrays that `arrays` returned, or None if there are none."""
         if "confidence_shares" not in arrays:
             return None
         try:

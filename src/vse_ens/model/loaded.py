@@ -1,4 +1,4 @@
-"""A model opened by its path, as every worker of a cluster does for itself: mapped into memory, not sent."""
+"""A trained model in memory, and references by which cluster workers open it from shared storage."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from vse_ens.errors import ModelError
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.model import Model
 from vse_ens.model.store import load_model
+from vse_ens.model.topk import TemperatureFn, unit_temperature
 from vse_ens.storage.artifact import MANIFEST
 
 
 class ModelRef(NamedTuple):
-    """A model directory, and what it holds."""
+    """The path of a model directory and a digest of its contents."""
 
     path: str
-    """From the root: workers have other working directories."""
-    seal: str
-    """SHA-256 of the manifest, which has those of all files; empty where there is none."""
+    """Absolute, because workers have other working directories."""
+    digest: str
+    """The SHA-256 of the manifest, which lists the SHA-256 of every file; empty if there is no manifest."""
 
     @classmethod
     def of(cls, path: str | Path) -> ModelRef:
-        """As the directory is now."""
+        """Return the reference to a directory in its present state."""
         try:
             manifest = (Path(path) / MANIFEST).read_bytes()
         except OSError:
@@ -32,22 +33,28 @@ class ModelRef(NamedTuple):
         return cls(str(Path(path).resolve()), hashlib.sha256(manifest).hexdigest() if manifest else "")
 
 
-class Opened(NamedTuple):
-    """What a model directory holds."""
+class LoadedModel(NamedTuple):
+    """A model, the pairs it was trained on, and its calibration if it has one."""
 
     model: Model
     known: Annotations
     calibration: Calibration | None
 
+    @classmethod
+    def open(cls, ref: ModelRef) -> LoadedModel:
+        """Map a model directory into memory without verification, which the process that made ``ref`` has done."""
+        if not Path(ref.path).is_dir():
+            raise ModelError(
+                f"a cluster worker cannot find the model {ref.path}; "
+                "save it on storage that all nodes see under the same path"
+            )
+        stored = load_model(ref.path, verify=False)
+        if ModelRef.of(ref.path) != ref:
+            raise ModelError(f"{ref.path} has changed since the model was loaded; load it again")
+        model = Model.from_arrays(stored.arrays, stored.settings["training"]["memory_weight"])
+        return cls(model, stored.known, Calibration.from_arrays(stored.arrays))
 
-def opened(place: ModelRef) -> Opened:
-    """The model at place. Its contents were verified by whoever loaded it first, and are only mapped here."""
-    if not Path(place.path).is_dir():
-        raise ModelError(
-            f"a worker of the cluster finds no model {place.path}; save it where all nodes find it under one path"
-        )
-    stored = load_model(place.path, verify=False)
-    if ModelRef.of(place.path) != place:
-        raise ModelError(f"{place.path} holds another model than when it was loaded; load it again")
-    model = Model.from_arrays(stored.arrays, stored.settings["training"]["memory_weight"])
-    return Opened(model, stored.known, Calibration.from_arrays(stored.arrays))
+    @property
+    def temperature(self) -> TemperatureFn:
+        """The softmax temperatures of images, from the calibration; 1 without one."""
+        return unit_temperature if self.calibration is None else self.calibration.temperature.of

@@ -1,4 +1,4 @@
-"""All that scores: the vectors, and the label-label memory beside them."""
+"""The scoring model: embeddings, and optionally label weights."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from vse_ens.model.weights import LabelWeights
 
 @dataclass(frozen=True)
 class Model:
-    """s_i(a) = v_i . v_a + b_a + weight x what the image's known labels say of a by counts."""
+    """s_i(a) = v_i . v_a + b_a + scale x the sum of B[b, a] over the known labels b of image i."""
 
     embeddings: Embeddings
     label_weights: LabelWeights | None = None
     label_weights_scale: float = 0.0
 
     def scores(self, images: NDArray[np.integer], known: Annotations, features: Any = None) -> Floats:
-        """Scores of all labels, a row for each image; ``known`` are the labels the images are known to have."""
+        """Return the scores of all labels, one row per image, given the ``known`` labels of the images."""
         vectors = self.embeddings.vectors(images, features, known)
         return self.scores_of(vectors, *known.rows(images))
 
     def scores_of(self, vectors: Floats, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
-        """The same by vector and known labels, in CSR form: for images of which nothing else is known."""
+        """Return the scores of all labels for images given by vectors and by known labels in CSR form."""
         scores = self.embeddings.scores(vectors)
         self.add_label_weights(indptr, indices, scores)
         return scores
 
     def add_label_weights(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], scores: Floats) -> None:
-        """Add what the memory says to rows of ``scores``, by their known labels in CSR form."""
+        """Add the label weights of known labels, in CSR form, to rows of ``scores``."""
         if self.label_weights is not None and self.label_weights_scale:
             scales = np.full(len(scores), self.label_weights_scale, np.float32)
             self.label_weights.add_scores(Csr(indptr, indices), scales, scores)
 
-    def settled(self, features: Any = None) -> Model:
-        """After training: a model that needs no features to score the images it knows."""
-        return replace(self, embeddings=self.embeddings.settled(features))
+    def with_features(self, features: Any = None) -> Model:
+        """Return a model that scores its images without their features; see `Embeddings.with_features`."""
+        return replace(self, embeddings=self.embeddings.with_features(features))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as they are saved."""
+        """Return the arrays to save, by name."""
         return self.embeddings.arrays() | (self.label_weights.arrays() if self.label_weights else {})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], label_weights_scale: float = 0.0) -> Model:
-        """From arrays by name, as `arrays` gives them."""
+        """Return the model with the arrays that `arrays` returned."""
         return cls(Embeddings.from_arrays(arrays), LabelWeights.from_arrays(arrays), label_weights_scale)

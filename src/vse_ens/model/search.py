@@ -1,20 +1,18 @@
-"""Images for labels, with these and without those, ranked exactly.
+"""Exact search for images by labels to include and labels to exclude.
 
-Scores of one label cannot be compared across images: a softmax never sees what all scores of an image have in common.
-What can be compared is a label's share of its image,
+Scores of one label cannot be compared across images, because a softmax ignores a constant that is added to all scores
+of an image. Comparable is the share of a label in its image,
 
     q_i(a) = e^(s_i(a) / T_i) / sum_b e^(s_i(b) / T_i),    b over all labels the image is not known to have,
 
-and from it the chance that the label is among n labels drawn so, n being how many an image has on average,
+and from it the probability that the label is among n labels drawn from these shares,
 
-    P_i(a) = 1 - e^(-n q_i(a)).
+    P_i(a) = 1 - e^(-n q_i(a)),    n being the mean number of labels per image.
 
-An image is ranked by the logarithm of the chance that it has every wanted label and no unwanted one: the sum of
-log P_i(a) over wanted labels and of log(1 - P_i(a)) = -n q_i(a) over unwanted ones. Without the second bound, an image
-that has nothing to do with an unwanted label would be paid for it without limit. A label that an image is known to have
-is certain: a wanted one costs nothing, an unwanted one rules the image out.
-
-The scores of a few labels for many images, without the scores of all the others.
+Images are ranked by the log probability of having every included and no excluded label: the sum of log P_i(a) over
+included labels and of log(1 - P_i(a)) = -n q_i(a) over excluded ones. The second term is at most 0, so that an image
+gains nothing by being ever less related to an excluded label. A label that an image is known to have is certain: an
+included one costs nothing, an excluded one rules the image out.
 """
 
 from __future__ import annotations
@@ -33,76 +31,80 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.context import context_vectors
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import Run, Temperature, TopKScorer, in_turn, no_temperature
+from vse_ens.model.topk import TaskRunner, TemperatureFn, TopKScorer, run_serial, unit_temperature
 
-# Images whose scores for the asked labels are looked at together.
+# Images scored at a time.
 _BLOCK = 65_536
 
 Numbers = NDArray[np.int64]
 
 
 class Query(NamedTuple):
-    """The numbers of the labels an image should have, and of those it should not."""
+    """The numbers of the labels that an image should have, and of those it should not have."""
 
-    wanted: Numbers
-    unwanted: Numbers
+    include: Numbers
+    exclude: Numbers
 
     @classmethod
     def parse(cls, terms: Sequence[str], labels: Vocabulary) -> Query:
-        """From label ids, a dash before those that are not wanted; an id that begins with a dash itself is wanted."""
-        wanted, unwanted = set(), set()
+        """Parse label ids, where a leading dash excludes a label unless the id itself begins with a dash."""
+        include, exclude = set(), set()
         for term in terms:
             if term.startswith("-") and term not in labels:
-                unwanted.add(labels.number(term[1:]))
+                exclude.add(labels.number(term[1:]))
             else:
-                wanted.add(labels.number(term))
-        if wanted & unwanted:
-            label = labels.id(min(wanted & unwanted))
-            raise ConfigError(f"the label {label!r} is both wanted and unwanted; leave one of the two out")
-        if not wanted | unwanted:
+                include.add(labels.number(term))
+        if include & exclude:
+            label = labels.id(min(include & exclude))
+            raise ConfigError(f"the label {label!r} is both included and excluded; remove one of the two")
+        if not include | exclude:
             raise ConfigError("a search needs at least one label")
-        return cls(np.array(sorted(wanted), np.int64), np.array(sorted(unwanted), np.int64))
+        return cls(np.array(sorted(include), np.int64), np.array(sorted(exclude), np.int64))
 
 
-class Found(NamedTuple):
-    """Images, best first, equal ones in the order of numbers."""
+class SearchResult(NamedTuple):
+    """Images by number, best first, ties in the order of numbers."""
 
     images: Numbers
     scores: NDArray[np.float64]
-    """The logarithm of the chance that an image has what is wanted and nothing of what is not."""
+    """The log probability that an image has every included and no excluded label."""
     label_scores: Floats
-    """images x labels: s_i(a) of the wanted labels, then of the unwanted ones; inf where the image is known to have
-    it."""
+    """images x labels: s_i(a) of the included, then of the excluded labels; inf if the image is known to have it."""
     log_totals: Floats
     """log sum_b e^(s_i(b) / T_i)."""
 
-    def joined(self, more: Found) -> Found:
-        """Both."""
-        return Found(
-            np.concatenate([self.images, more.images]),
-            np.concatenate([self.scores, more.scores]),
-            np.concatenate([self.label_scores, more.label_scores]),
-            np.concatenate([self.log_totals, more.log_totals]),
+    def concat(self, other: SearchResult) -> SearchResult:
+        """Return the images of both results, in no particular order."""
+        return SearchResult(
+            np.concatenate([self.images, other.images]),
+            np.concatenate([self.scores, other.scores]),
+            np.concatenate([self.label_scores, other.label_scores]),
+            np.concatenate([self.log_totals, other.log_totals]),
         )
 
-    def leading(self, top: int) -> Found:
-        """The best of them in their order, without those ruled out."""
+    def best(self, top: int) -> SearchResult:
+        """Return the ``top`` best images in order, without those ruled out."""
         possible = np.flatnonzero(self.scores > -np.inf)
         if len(possible) > top:
-            edge = np.partition(self.scores[possible], -top)[-top]
-            possible = possible[self.scores[possible] >= edge]
+            lowest = np.partition(self.scores[possible], -top)[-top]
+            possible = possible[self.scores[possible] >= lowest]
         order = possible[np.lexsort((self.images[possible], -self.scores[possible]))][:top]
-        return Found(self.images[order], self.scores[order], self.label_scores[order], self.log_totals[order])
+        return SearchResult(self.images[order], self.scores[order], self.label_scores[order], self.log_totals[order])
 
 
 class ImageSearch:
-    """Searches all images that a model knows; ``known`` are the labels they are known to have.
+    """Searches all images of a model, given their ``known`` labels.
 
-    The first search scores all labels of all images once, for their totals, which are kept: 4 bytes an image.
+    The first search scores all labels of all images once for the totals, which are kept: 4 bytes per image.
     """
 
     def __init__(
-        self, model: Model, known: Annotations, *, temperature: Temperature = no_temperature, run: Run = in_turn
+        self,
+        model: Model,
+        known: Annotations,
+        *,
+        temperature: TemperatureFn = unit_temperature,
+        run: TaskRunner = run_serial,
     ) -> None:
         self.model = model
         self.known = known
@@ -116,18 +118,18 @@ class ImageSearch:
         return self._totals_of(np.arange(len(self.known.images)))
 
     def temperatures(self, images: Numbers) -> Floats:
-        """T_i of some images."""
+        """Return T_i of images."""
         return self.temperature(self.known.indptr[images + 1] - self.known.indptr[images])
 
     def _totals_of(self, images: Numbers) -> Floats:
-        suggester = TopKScorer(self.model, 1, temperature=self.temperature, run=self._run)
-        blocks = [block.log_totals for block in suggester.of_images(self.known, images)]
+        scorer = TopKScorer(self.model, 1, temperature=self.temperature, run=self._run)
+        blocks = [block.log_totals for block in scorer.of_images(self.known, images)]
         return np.concatenate([*blocks, np.empty(0, np.float32)])
 
-    def find(self, query: Query, top: int, *, tagged: bool = False, among: Numbers | None = None) -> Found:
-        """The ``top`` best images, of all or of those ``among``.
+    def find(self, query: Query, top: int, *, tagged: bool = False, among: Numbers | None = None) -> SearchResult:
+        """Return the ``top`` best images, of all or ``among`` some.
 
-        Images that are known to have every wanted label already are found only if ``tagged``.
+        Images that are known to have every included label are returned only if ``tagged``.
         """
         if top < 1:
             raise ConfigError(f"top must be at least 1, got {top}")
@@ -136,14 +138,17 @@ class ImageSearch:
             images, totals = np.arange(len(self.known.images)), self.log_totals
         else:
             images, totals = among, self.log_totals[among] if "log_totals" in vars(self) else self._totals_of(among)
-        best = self._score(columns, len(query.wanted), images[:0], totals[:0], tagged)
+        included = len(query.include)
+        best = self._score(columns, included, images[:0], totals[:0], tagged)
         for first in range(0, len(images), _BLOCK):
             block = slice(first, first + _BLOCK)
-            found = self._score(columns, len(query.wanted), images[block], totals[block], tagged)
-            best = best.joined(found).leading(top)
+            best = best.concat(self._score(columns, included, images[block], totals[block], tagged)).best(top)
         return best
 
-    def _score(self, columns: LabelColumns, wanted: int, images: Numbers, totals: Floats, tagged: bool) -> Found:
+    def _score(
+        self, columns: LabelColumns, included: int, images: Numbers, totals: Floats, tagged: bool
+    ) -> SearchResult:
+        """Score images; the first ``included`` columns are the included labels."""
         scores = columns.scores(images, self.known)
         has = columns.known(images, self.known)
         powers = scores.astype(np.float64) / self.temperatures(images)[:, None] - totals[:, None]
@@ -151,19 +156,19 @@ class ImageSearch:
         absent = -self._labels_per_image * shares
         with np.errstate(divide="ignore"):
             present = np.log(-np.expm1(absent))
-        sums = np.where(has[:, :wanted], 0.0, present[:, :wanted]).sum(axis=1)
-        sums += np.where(has[:, wanted:], -np.inf, absent[:, wanted:]).sum(axis=1)
-        if wanted and not tagged:
-            sums[has[:, :wanted].all(axis=1)] = -np.inf
+        sums = np.where(has[:, :included], 0.0, present[:, :included]).sum(axis=1)
+        sums += np.where(has[:, included:], -np.inf, absent[:, included:]).sum(axis=1)
+        if included and not tagged:
+            sums[has[:, :included].all(axis=1)] = -np.inf
         scores[has] = np.inf
-        return Found(images, sums, scores, totals)
+        return SearchResult(images, sums, scores, totals)
 
 
 class LabelColumns:
-    """Columns of the score matrix.
+    """Columns of the score matrix: the scores of a few labels for many images.
 
-    A score is linear in the inputs of an image's labels, so that each input is multiplied by the label vectors once,
-    not once for every image that has it.
+    A score is linear in the input vectors of an image's labels. Therefore each input vector is multiplied by the label
+    vectors once, not once for every image that has it.
     """
 
     def __init__(self, model: Model, labels: NDArray[np.int64]) -> None:
@@ -171,31 +176,29 @@ class LabelColumns:
         self._embeddings = model.embeddings
         self._vectors = model.embeddings.label_vectors[labels]
         self._inputs = model.embeddings.input_vectors @ self._vectors.T if model.embeddings.has_context else None
-        self._told = (
-            np.stack([model.label_weights.weights_of(int(label)) for label in labels])
-            * np.float32(model.label_weights_scale)
-            if model.label_weights is not None and model.label_weights_scale
-            else None
-        )
+        self._weights: Floats | None = None
+        if model.label_weights is not None and model.label_weights_scale:
+            weights = np.stack([model.label_weights.weights_for(int(label)) for label in labels])
+            self._weights = weights * np.float32(model.label_weights_scale)
 
     def scores(self, images: NDArray[np.int64], known: Annotations) -> Floats:
-        """images x labels: s_i(a)."""
+        """Return s_i(a), images x labels."""
         rows = known.rows(images)
         scores = np.zeros((len(images), len(self.labels)), np.float32)
         if self._inputs is not None:
-            # The same tower, in a space with a dimension for each of the labels.
+            # The context tower in a space with one dimension per label of the query.
             context_vectors(Csr(*rows), self._inputs, self._embeddings.label_pair_table, scores)
         if len(self._embeddings.image_vectors):
             scores += self._embeddings.image_vectors[images] @ self._vectors.T
         scores += self._embeddings.label_bias[self.labels]
-        if self._told is not None:
+        if self._weights is not None:
             image = np.repeat(np.arange(len(images)), np.diff(rows.indptr))
-            for column, told in enumerate(self._told):
-                scores[:, column] += np.bincount(image, told[rows.indices], len(images)).astype(np.float32)
+            for column, weights in enumerate(self._weights):
+                scores[:, column] += np.bincount(image, weights[rows.indices], len(images)).astype(np.float32)
         return scores
 
     def known(self, images: NDArray[np.int64], known: Annotations) -> NDArray[np.bool_]:
-        """images x labels: whether the image is known to have the label."""
+        """Return whether each image is known to have each label, images x labels."""
         rows = known.rows(images)
         image = np.repeat(np.arange(len(images)), np.diff(rows.indptr))
         has = np.zeros((len(images), len(self.labels)), np.bool_)

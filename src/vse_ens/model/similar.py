@@ -1,4 +1,4 @@
-"""What is like what: labels that say the same, images that show the same; exactly, by cosine."""
+"""The most similar labels and images: exact, by cosine similarity."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Embeddings, Floats
 
-# Vectors compared at a time.
+# Vectors per block.
 _BLOCK = 65_536
 
 
 class Similar(NamedTuple):
-    """The nearest first, equal ones in the order of numbers."""
+    """Labels or images by number, most similar first, ties in the order of numbers."""
 
     numbers: NDArray[np.int64]
     similarities: Floats
@@ -24,10 +24,11 @@ class Similar(NamedTuple):
 
 
 def similar_labels(embeddings: Embeddings, label: int, top: int) -> Similar:
-    """The labels most like a label.
+    """Return the labels most similar to a label.
 
-    Two labels are alike if the same images fit them (v) and if they say the same of an image (u). Where there is a
-    context tower the mean of both cosines counts: v alone also brings labels together that merely occur together.
+    Two labels are similar if they have high scores for the same images (v) and contribute the same to the vector of an
+    image (u). With a context tower the similarity is the mean of both cosines, because v alone also puts labels close
+    together that merely occur together.
     """
     tables = [embeddings.label_vectors]
     if embeddings.has_context:
@@ -37,7 +38,7 @@ def similar_labels(embeddings: Embeddings, label: int, top: int) -> Similar:
 
 
 def similar_images(embeddings: Embeddings, known: Annotations, image: int, top: int) -> Similar:
-    """The images whose vectors v_i are most like that of an image, among all."""
+    """Return the images with the vectors v_i most similar to that of an image."""
     own = embeddings.vectors(np.array([image]), known=known)[0]
     best = Similar(np.empty(0, np.int64), np.empty(0, np.float32))
     for first in range(0, len(known.images), _BLOCK):
@@ -49,7 +50,7 @@ def similar_images(embeddings: Embeddings, known: Annotations, image: int, top: 
 
 
 def _cosines(vectors: Floats, own: Floats) -> Floats:
-    """0 for a vector without a direction."""
+    """Return the cosines; 0 for a vector of zeros."""
     lengths = np.sqrt(np.einsum("if,if->i", vectors, vectors)) * np.sqrt(own @ own)
     cosines = np.zeros(len(vectors), np.float32)
     np.divide(vectors @ own, lengths, out=cosines, where=lengths > 0)

@@ -1,4 +1,4 @@
-"""The label-label memory: what knowing one label says of every other."""
+"""Label weights: the label-label matrix B of a linear model from known labels to scores (EASE or its sparse form)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from vse_ens.model.embeddings import Floats
 
 @dataclass(frozen=True, eq=False)
 class LabelWeights:
-    """Weights B, a row for each known label b and a column for each label a that it tells of: dense or in CSR form."""
+    """The matrix B, dense or in CSR form: B[b, a] is the weight of known label b for label a."""
 
     values: Floats
-    """|A| x |A| where dense, else one number an entry."""
+    """|A| x |A| if dense, else one number per entry."""
     indptr: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """|A| + 1 where sparse, else empty."""
+    """|A| + 1 if sparse, else empty."""
     indices: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
-    """The label of every entry, rising in a row, where sparse; else empty."""
+    """The column a of every entry, ascending within a row, if sparse; else empty."""
 
     def __post_init__(self) -> None:
-        # Only what can be seen without touching every number: a loaded memory may be a map of a file.
+        # Only checks that do not read every number: the arrays may be a memory-mapped file.
         if self.is_dense:
             fits = self.values.shape[0] == self.values.shape[1]
         else:
@@ -37,28 +37,28 @@ class LabelWeights:
 
     @property
     def is_dense(self) -> bool:
-        """Whether every pair of labels has a weight."""
+        """Whether B is stored as a full matrix."""
         return self.values.ndim == 2
 
     @property
     def labels(self) -> int:
-        """|A|."""
+        """The number of labels |A|."""
         return len(self.values) if self.is_dense else len(self.indptr) - 1
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """The size of the arrays in bytes."""
         return self.values.nbytes + self.indptr.nbytes + self.indices.nbytes
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as they are saved."""
+        """Return the arrays to save, by name."""
         if self.is_dense:
             return {"memory_values": self.values}
         return {"memory_indices": self.indices, "memory_indptr": self.indptr, "memory_values": self.values}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LabelWeights | None:
-        """From arrays by name, as `arrays` gives them; None where there are none of a memory."""
+        """Return the label weights with the arrays that `arrays` returned, or None if there are none."""
         if "memory_values" not in arrays:
             return None
         if arrays["memory_values"].ndim == 2:
@@ -73,36 +73,22 @@ class LabelWeights:
             add_sparse_weights(known, scales, self.indptr, self.indices, self.values, scores)
 
     def weights_between(self, labels: NDArray[np.integer], label: int) -> Floats:
-        """B[b, label] of each b of ``labels``: how much each of these speaks for ``label``."""
+        """Return B[b, label] for each b of ``labels``."""
         if self.is_dense:
             return np.asarray(self.values[labels, label])
-        found = np.zeros(len(labels), np.float32)
-        for place, known in enumerate(labels):
+        weights = np.zeros(len(labels), np.float32)
+        for n, known in enumerate(labels):
             first, last = self.indptr[known], self.indptr[known + 1]
             entry = first + np.searchsorted(self.indices[first:last], label)
             if entry < last and self.indices[entry] == label:
-                found[place] = self.values[entry]
-        return found
+                weights[n] = self.values[entry]
+        return weights
 
-    def weights_of(self, label: int) -> Floats:
-        """B[:, label]: how much every label speaks for ``label``."""
+    def weights_for(self, label: int) -> Floats:
+        """Return B[:, label], the weights of all labels for ``label``."""
         if self.is_dense:
             return np.asarray(self.values[:, label])
-        found = np.zeros(self.labels, np.float32)
+        weights = np.zeros(self.labels, np.float32)
         entries = np.flatnonzero(self.indices == label)
-        found[np.searchsorted(self.indptr, entries, side="right") - 1] = self.values[entries]
-        return found
-
-    def regrown(self, translation: NDArray[np.int64], labels: int) -> LabelWeights:
-        """The same memory in a vocabulary of ``labels`` labels, old label b being ``translation[b]``, rising with b.
-
-        Labels that are new have no weights.
-        """
-        if self.is_dense:
-            values = np.zeros((labels, labels), np.float32)
-            values[np.ix_(translation, translation)] = self.values
-            return LabelWeights(values)
-        sizes = np.zeros(labels, np.int64)
-        sizes[translation] = np.diff(self.indptr)
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        return LabelWeights(self.values, indptr, translation[self.indices].astype(np.int32))
+        weights[np.searchsorted(self.indptr, entries, side="right") - 1] = self.values[entries]
+        return weights

@@ -1,12 +1,10 @@
-"""A page of sections: one file without outside addresses or scripts, for wide, narrow, dark, light and paper.
+"""HTML reports: one file without scripts or external resources, for any screen, light or dark, and for print.
 
-    page = Page("Four models on one split", "What was compared, in a sentence or two.")
+    page = Page("Four models on one split", "A short summary of the comparison.")
     page.add(Section("Accuracy", Paragraph("..."), Table(...), LineChart(...)))
     page.write("report.html")
 
-Whatever is given as text is shown as that text: nothing in it is markup.
-
-How a page looks. Colours are variables: one set for light and paper, one for dark.
+All text is escaped: no markup in it is interpreted.
 """
 
 from __future__ import annotations
@@ -20,78 +18,78 @@ from typing import Literal, Protocol
 from vse_ens import __version__
 from vse_ens.storage.atomic import write_text
 
-# What the page itself forbids a browser: to fetch or run anything.
+# The browser must not fetch or run anything.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 class Block(Protocol):
-    """Something a section holds: text, a table, a chart."""
+    """Content of a section: text, a table or a chart."""
 
     def html(self) -> str:
-        """As HTML, every text escaped."""
+        """Return HTML with all text escaped."""
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text."""
+    """A paragraph of text."""
 
     text: str
 
     def html(self) -> str:
-        """As HTML."""
+        """Return the block as HTML."""
         return f"<p>{escape(self.text)}</p>"
 
 
 @dataclass(frozen=True)
 class Note:
-    """A remark that must not be overlooked."""
+    """A highlighted note or warning."""
 
     text: str
     kind: Literal["info", "warning"] = "info"
 
     def html(self) -> str:
-        """As HTML."""
+        """Return the block as HTML."""
         word = {"info": "Note", "warning": "Warning"}[self.kind]
         return f'<p class="note {self.kind}" role="note"><strong>{word}:</strong> {escape(self.text)}</p>'
 
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list."""
+    """A bulleted list."""
 
     items: Iterable[str]
 
     def html(self) -> str:
-        """As HTML."""
+        """Return the block as HTML."""
         return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in self.items) + "</ul>"
 
 
 @dataclass(frozen=True)
 class Code:
-    """Text as a machine reads it, such as a command."""
+    """Preformatted text, such as a command."""
 
     text: str
 
     def html(self) -> str:
-        """As HTML."""
+        """Return the block as HTML."""
         return f'<pre tabindex="0"><code>{escape(self.text)}</code></pre>'
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and what they are."""
+    """A list of names with descriptions."""
 
     rows: Iterable[tuple[str, str]]
 
     def html(self) -> str:
-        """As HTML."""
+        """Return the block as HTML."""
         pairs = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in self.rows)
         return f'<dl class="facts">{"".join(pairs)}</dl>'
 
 
 @dataclass(frozen=True)
-class Fold:
-    """Blocks behind a line that opens them."""
+class Details:
+    """Blocks that are hidden until the summary is clicked."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -101,14 +99,14 @@ class Fold:
         object.__setattr__(self, "blocks", blocks)
 
     def html(self) -> str:
-        """As HTML."""
+        """Return the block as HTML."""
         inside = "".join(block.html() for block in self.blocks)
         return f"<details><summary>{escape(self.summary)}</summary>{inside}</details>"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading with blocks."""
 
     heading: str
     blocks: tuple[Block, ...]
@@ -120,19 +118,19 @@ class Section:
 
 @dataclass
 class Page:
-    """A report: a title, a lead in a sentence or two, and sections in order."""
+    """A report: a title, a short summary, and sections."""
 
     title: str
     lead: str = ""
     sections: list[Section] = field(default_factory=list)
 
     def add(self, *sections: Section) -> Page:
-        """Add sections at the end."""
+        """Append sections and return the page."""
         self.sections += sections
         return self
 
     def html(self) -> str:
-        """The whole document."""
+        """Return the whole document."""
         names = [f"section-{number}" for number in range(1, len(self.sections) + 1)]
         links = "".join(
             f'<li><a href="#{name}">{escape(section.heading)}</a></li>'
@@ -160,17 +158,19 @@ class Page:
         )
 
     def write(self, path: str | Path) -> None:
-        """Write the document, whole or not at all."""
+        """Write the document, atomically."""
         # An id may contain half of a surrogate pair, which UTF-8 cannot encode: its number is shown instead.
         write_text(Path(path), self.html(), errors="xmlcharrefreplace")
 
 
-# Lines and bars, after Okabe and Ito (2008), told apart with any colour vision; shapes and dashes differ as well.
+# Style sheet. Colours are variables: one set for light screens and print, one for dark screens.
+
+# Series colours after Okabe and Ito (2008), distinguishable with any colour vision; shapes and dashes differ as well.
 _LIGHT = ("#0072b2", "#c44e00", "#00805d", "#a84a85", "#8a6a00", "#2b8cc4", "#5a4fb0", "#4d4d4d")
 _DARK = ("#56b4e9", "#ff9248", "#2fc79b", "#e59ac6", "#f0c04a", "#9fd4f5", "#b3a8ff", "#c9c9c9")
 
 SERIES = len(_LIGHT)
-"""How many series have a colour of their own."""
+"""Number of different series colours."""
 
 
 def _variables(colours: tuple[str, ...], **others: str) -> str:

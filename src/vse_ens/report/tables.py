@@ -1,4 +1,4 @@
-"""Tables: a caption, headings, and cells that may hold an interval and the paper's figure beside ours."""
+"""HTML tables; a cell may show an interval and the value of the paper below its own."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ Value = str | int | float | None
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, and how the numbers under it are shown, as Python's `format` takes it: ``".4f"``."""
+    """A heading, and the format specification of its numbers, such as ``".4f"``."""
 
     name: str
     format: str = ""
     right: bool = False
-    """Whether text under it is set flush right, as numbers are."""
+    """Whether text is aligned to the right, as numbers are."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value with what belongs to it; None is shown as a dash."""
+    """A value with annotations; None is shown as a dash."""
 
     ours: Value
     paper: Value = None
-    """The paper's figure for the same thing."""
+    """The value in the paper."""
     interval: tuple[float, float] | None = None
-    """Between which figures it lies."""
+    """Lower and upper end of an interval."""
     best: bool = False
-    """Whether it is to stand out."""
+    """Whether to highlight it."""
     note: str = ""
-    """A word or two below it."""
+    """A short note below the value."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings; the first cell of a row is its name."""
+    """A table; the first cell of each row is the row heading."""
 
     caption: str
     columns: Sequence[str | Column]
@@ -52,12 +52,12 @@ class Table:
                 )
 
     def html(self) -> str:
-        """As HTML: on a narrow screen the table scrolls sideways and its first column stays."""
+        """Return the table as HTML; on narrow screens it scrolls sideways and the first column stays visible."""
         columns = [column if isinstance(column, Column) else Column(column) for column in self.columns]
         rows = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
         numeric = [
-            column.right or any(isinstance(row[place].ours, int | float) for row in rows)
-            for place, column in enumerate(columns)
+            column.right or any(isinstance(row[index].ours, int | float) for row in rows)
+            for index, column in enumerate(columns)
         ]
         heads = "".join(
             f'<th scope="col"{_class(number=number)}>{escape(column.name)}</th>'
@@ -66,8 +66,8 @@ class Table:
         lines = "\n".join(
             "<tr>"
             + "".join(
-                _cell(cell, column.format, number, name=place == 0)
-                for place, (cell, column, number) in enumerate(zip(row, columns, numeric, strict=True))
+                _cell(cell, column.format, number, name=index == 0)
+                for index, (cell, column, number) in enumerate(zip(row, columns, numeric, strict=True))
             )
             + "</tr>"
             for row in rows
@@ -80,7 +80,7 @@ class Table:
 
 
 def shown(value: Value, style: str = "") -> str:
-    """A value as text, not yet escaped; numbers without a style have thousands separators and three decimals."""
+    """Format a value as text, not escaped; by default with thousands separators and three decimals."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -93,7 +93,7 @@ def shown(value: Value, style: str = "") -> str:
 def _cell(cell: Cell, style: str, number: bool, name: bool) -> str:
     text = escape(shown(cell.ours, style))
     if name:
-        # A long name without spaces, such as settings in a row, may go on in the next line.
+        # Long names without spaces, such as lists of settings, may wrap after these characters.
         text = text.replace(",", ",<wbr>").replace(":", ":<wbr>")
     parts = [f"<strong>{text}</strong>" if cell.best else text]
     if cell.interval is not None:

@@ -1,1 +1,1 @@
-"""Threads (and later processes and clusters). Does not know what a label is."""
+"""Threads, pools of workers in this process or on a cluster, and available RAM. Knows nothing about labels."""

@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish, not an axe: the work under way is finished first."""
+"""Graceful Ctrl-C: finish the current round, then stop."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 
 class Interrupt:
-    """Inside the block, the first Ctrl-C only sets ``requested``; a second one interrupts as usual.
+    """A context in which the first Ctrl-C only sets ``requested``; a second one interrupts as usual.
 
-    Outside the main thread signals cannot be caught, and nothing changes.
+    Outside the main thread, where signals cannot be caught, it has no effect.
     """
 
     def __init__(self) -> None:
         self.requested = False
-        self._before: Any = None
+        self._previous: Any = None
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            self._previous = signal.signal(signal.SIGINT, self._on_signal)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
 
-    def _note(self, _signal: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, _signal: int, _frame: FrameType | None) -> None:
         self.requested = True
-        signal.signal(signal.SIGINT, self._before)
+        signal.signal(signal.SIGINT, self._previous)

@@ -1,15 +1,9 @@
-"""A pool runs parts of a work in workshops: in this process, or on a cluster. It does not know what the work is.
+"""Pools run shards and tasks: in this process, or on a cluster. They do not know what the work is.
 
-A workshop is made by a factory, a class or function given by its dotted name, so that another process can make one too:
-`factory(settings, workers)`. It has the methods of `Workshop`. What goes in and out is arrays, numbers and text, in
-dictionaries and lists: anything else would tie the two ends to one version of the code.
-
-Work that needs nothing but a task of its own is done at a bench: `factory(settings, workers)` makes a function from a
-task to its result, and any worker may take any task.
-
-Merging many results two at a time: the same tree for so many results, whoever merges and whenever.
-
-Which cluster the work is done on, if any.
+Shards keep data between rounds. They live in a `ShardWorker`. Tasks are independent: a `TaskFn` maps a task to its
+result, and any worker may take any task. Both are made by a factory, ``factory(settings, workers)``, which is given by
+its dotted name so that another process can import it. Arguments and results are arrays, numbers and text in
+dictionaries and lists: other objects would tie both ends to one version of the code.
 """
 
 from __future__ import annotations
@@ -25,33 +19,36 @@ from typing import Any, Protocol, TypeVar
 from vse_ens.errors import ConfigError
 from vse_ens.run.threads import Workers
 
+T = TypeVar("T")
+
 Payload = Mapping[str, Any]
 """Arrays, numbers and text by name."""
 
 TaskFn = Callable[[Payload], Payload]
-"""From a task to its result; what it is told of before, by its settings, is the same for all tasks."""
+"""Maps a task to its result; the settings of its factory are the same for all tasks."""
 
 
 class ShardWorker(Protocol):
-    """What a factory makes: some of the parts live in it."""
+    """Holds and runs some of the shards."""
 
     @property
     def keeps_state(self) -> bool:
-        """Whether what a part does depends on what it did before."""
+        """Whether the result of a shard depends on its earlier runs."""
 
-    def add_shard(self, part: int, arguments: Payload) -> None:
-        """Take in a part."""
+    def add_shard(self, shard: int, arguments: Payload) -> None:
+        """Add a shard."""
 
-    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
-        """Work on a part from what all parts share, in pieces: of every piece what is to be merged with that of the
-        other parts, and a report.
+    def run_shard(self, shard: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+        """Run a shard on the shared data, which may be split into pieces.
+
+        Returns one result per piece, to be merged with those of the other shards, and a report.
         """
 
-    def save_shard(self, part: int, arguments: Payload) -> Payload:
-        """The state of a part, or where it was put: what `load` takes. Nothing where it has none."""
+    def save_shard(self, shard: int, arguments: Payload) -> Payload:
+        """Return the state of a shard, or its location, as `load_shard` takes it; empty if it has none."""
 
-    def load_shard(self, part: int, state: Payload) -> None:
-        """Set a part back to a saved state."""
+    def load_shard(self, shard: int, state: Payload) -> None:
+        """Restore a shard from a saved state."""
 
 
 @dataclass(frozen=True)
@@ -59,42 +56,42 @@ class WorkerTiming:
     """How one worker spent a round, in seconds."""
 
     name: str
-    parts: tuple[int, ...]
-    total_amount: float
-    """How much its parts say they did: the sum of ``amount`` in their reports."""
+    shards: tuple[int, ...]
+    amount: float
+    """The work done: the sum of ``amount`` in the reports of its shards."""
     computing: float
     moving: float
-    """Fetching what is shared, handing back and merging."""
+    """Fetching the shared data, returning results and merging them."""
     waiting: float
-    """For the slowest of the others."""
+    """For the slowest of the other workers."""
 
     @property
     def seconds(self) -> float:
-        """How long the round was."""
+        """The duration of the round."""
         return self.computing + self.moving + self.waiting
 
 
 @dataclass(frozen=True)
 class MergeSpec:
-    """How what is shared is handed out and how results are merged, by dotted names of functions.
+    """How shared data is distributed and results are merged, by dotted names of functions.
 
-    Where there are nodes, each hands on and merges a piece: then what moves over a link does not grow with their
-    number. Every piece must be merged as it is in the whole.
+    On several nodes, each node distributes and merges one piece, so that the traffic of a link does not grow with the
+    number of nodes. Merging a piece must give the same numbers as merging the whole.
     """
 
     merge: str
-    """merge(left, right): of two results, or of one piece of both."""
-    cut: str | None = None
-    """cut(shared, pieces): what is shared, in so many pieces; without it there is one."""
+    """merge(left, right): two results, or the same piece of both."""
+    split: str | None = None
+    """split(shared, pieces): the shared data in this many pieces; without it there is one piece."""
     join: str | None = None
-    """join(results): the results of all pieces as one."""
+    """join(results): the merged pieces as one result."""
 
-    def pieces(self, shared: Payload, count: int) -> list[Payload]:
-        """What is shared, in ``count`` pieces where it can be cut."""
-        return [shared] if count == 1 or self.cut is None else list(resolve(self.cut)(shared, count))
+    def split_shared(self, shared: Payload, pieces: int) -> list[Payload]:
+        """Split the shared data into pieces, if it can be split."""
+        return [shared] if pieces == 1 or self.split is None else list(resolve(self.split)(shared, pieces))
 
-    def joined(self, merged: Sequence[Payload]) -> Payload:
-        """The results of all pieces as one."""
+    def join_results(self, merged: Sequence[Payload]) -> Payload:
+        """Join the merged pieces."""
         if len(merged) == 1 or self.join is None:
             return merged[0]
         joined: Payload = resolve(self.join)(merged)
@@ -103,128 +100,99 @@ class MergeSpec:
 
 @dataclass(frozen=True)
 class RoundResult:
-    """What a round of all parts gave."""
+    """The result of one round of all shards."""
 
     merged: Payload
     reports: list[Payload]
-    """Of every part, in order."""
+    """One per shard, in order."""
     timings: tuple[WorkerTiming, ...] = ()
-    """Of every worker."""
-
-
-def total_amount(reports: Iterable[Payload]) -> float:
-    """How much some parts did, by what they say."""
-    return sum(float(report.get("amount", 0.0)) for report in reports)
+    """One per worker."""
 
 
 class Pool(Protocol):
-    """Where parts are worked on. Which worker has which part changes no result."""
+    """Runs shards and tasks. The assignment of shards to workers does not change a result."""
 
-    def open(self, factory: str, settings: Payload, parts: Sequence[Payload]) -> None:
-        """Make workshops and share out the parts; what was open before is closed."""
+    def open(self, factory: str, settings: Payload, shards: Sequence[Payload]) -> None:
+        """Create shard workers and distribute the shards, given by their arguments; earlier shards are dropped."""
 
-    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> RoundResult:
-        """Run every part once and merge the results two at a time."""
+    def run(self, shared: Payload, arguments: Payload, merge: MergeSpec) -> RoundResult:
+        """Run every shard once and merge the results pairwise."""
 
     def save(self, arguments: Payload) -> Iterator[Payload]:
-        """The states of all parts, in order; a part that is lost later goes on from here."""
+        """Yield the states of all shards, in order; a shard that is lost later continues from here."""
 
     def map(self, factory: str, settings: Payload, tasks: Sequence[Payload]) -> Iterator[Payload]:
-        """The results of tasks in their order, as they come, from benches that the factory of that name makes.
+        """Yield the results of tasks, in order.
 
-        No more results are held than there are workers to be kept busy. What is open stays open.
+        No more results are held than are needed to keep the workers busy. Open shards stay open.
         """
 
     def close(self) -> None:
-        """Let go of the workers."""
-
-
-def resolve(name: str) -> Any:
-    """The class or function of a dotted name."""
-    module, _, attribute = name.rpartition(".")
-    return getattr(importlib.import_module(module), attribute)
+        """Release the workers."""
 
 
 class LocalPool:
-    """A pool in this process: one workshop, one part after another, each on all threads."""
+    """A pool in this process: shards and tasks run one after another, each on all threads."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._workshop: ShardWorker | None = None
-        self._parts = 0
+        self._shard_worker: ShardWorker | None = None
+        self._shards = 0
 
-    def open(self, factory: str, settings: Payload, parts: Sequence[Payload]) -> None:
-        """Make a workshop of all parts."""
-        workshop: ShardWorker = resolve(factory)(settings, self._workers)
-        for part, arguments in enumerate(parts):
-            workshop.add_shard(part, arguments)
-        self._workshop, self._parts = workshop, len(parts)
+    def open(self, factory: str, settings: Payload, shards: Sequence[Payload]) -> None:
+        """Create one shard worker with all shards."""
+        shard_worker: ShardWorker = resolve(factory)(settings, self._workers)
+        for shard, arguments in enumerate(shards):
+            shard_worker.add_shard(shard, arguments)
+        self._shard_worker, self._shards = shard_worker, len(shards)
 
-    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> RoundResult:
-        """Run the parts in turn, each merged as soon as it is done."""
+    def run(self, shared: Payload, arguments: Payload, merge: MergeSpec) -> RoundResult:
+        """Run the shards one after another; each result is merged as soon as it is there."""
         began = time.perf_counter()
-        workshop = self._open
+        shard_worker = self._opened
         reports: list[Payload] = []
 
         def results() -> Iterator[Payload]:
-            for part in range(self._parts):
-                (result,), report = workshop.run_shard(part, merging.pieces(shared, 1), arguments)
+            for shard in range(self._shards):
+                (result,), report = shard_worker.run_shard(shard, merge.split_shared(shared, 1), arguments)
                 reports.append(report)
                 yield result
 
-        merged = tree_reduce(results(), resolve(merging.merge))
+        merged = tree_reduce(results(), resolve(merge.merge))
         seconds = time.perf_counter() - began
-        everything = WorkerTiming("this process", tuple(range(self._parts)), total_amount(reports), seconds, 0.0, 0.0)
-        return RoundResult(merged, reports, (everything,))
+        timing = WorkerTiming("this process", tuple(range(self._shards)), total_amount(reports), seconds, 0.0, 0.0)
+        return RoundResult(merged, reports, (timing,))
 
     def save(self, arguments: Payload) -> Iterator[Payload]:
-        """The states of all parts, in order."""
-        return (self._open.save_shard(part, arguments) for part in range(self._parts))
+        """Yield the states of all shards, in order."""
+        return (self._opened.save_shard(shard, arguments) for shard in range(self._shards))
 
     def map(self, factory: str, settings: Payload, tasks: Sequence[Payload]) -> Iterator[Payload]:
-        """The results of tasks, one after another, each on all threads."""
-        bench: TaskFn = resolve(factory)(settings, self._workers)
-        return map(bench, tasks)
+        """Yield the results of tasks, in order."""
+        task_fn: TaskFn = resolve(factory)(settings, self._workers)
+        return map(task_fn, tasks)
 
     def close(self) -> None:
-        """Forget the parts."""
-        self._workshop = None
+        """Drop the shards."""
+        self._shard_worker = None
 
     @property
-    def _open(self) -> ShardWorker:
-        if self._workshop is None:
+    def _opened(self) -> ShardWorker:
+        if self._shard_worker is None:
             raise RuntimeError("the pool is not open")
-        return self._workshop
-
-
-T = TypeVar("T")
-
-
-def tree_reduce(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
-    """Neighbours first, then neighbouring pairs, and so on; what is left over joins at the end, from the right.
-
-    Sums of floating-point numbers depend on their order, which here depends on the number of results alone. They may
-    come one by one: at most log2 of their number is held at a time.
-    """
-    waiting: list[tuple[int, T]] = []
-    for result in results:
-        size = 1
-        while waiting and waiting[-1][0] == size:
-            result = merge(waiting.pop()[1], result)
-            size *= 2
-        waiting.append((size, result))
-    return reduce(lambda right, left: merge(left, right), [result for _, result in reversed(waiting)])
+        return self._shard_worker
 
 
 @contextmanager
 def open_pool(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
-    """The workers of a cluster, until the block ends; None where the work is to be done in this process.
+    """Yield a pool on a cluster, or None if the work is to run in this process.
 
-    ``cluster`` is its kind, ``"ray"``; ``address`` that of a running one, else one is started on this machine.
+    ``cluster`` is the kind of cluster, ``"ray"``. ``address`` is that of a running cluster; without one, a cluster is
+    started on this machine.
     """
     if cluster is None:
         if address is not None:
-            raise ConfigError("address is that of a cluster: say --cluster ray too (cluster='ray' in Python)")
+            raise ConfigError("address needs a cluster: add --cluster ray (cluster='ray' in Python)")
         yield None
         return
     if cluster != "ray":
@@ -233,3 +201,30 @@ def open_pool(cluster: str | None, address: str | None, workers: int | None) -> 
 
     with RayPool(address, workers) as pool:
         yield pool
+
+
+def resolve(name: str) -> Any:
+    """Import the class or function of a dotted name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def total_amount(reports: Iterable[Payload]) -> float:
+    """Sum the work that reports of shards state."""
+    return sum(float(report.get("amount", 0.0)) for report in reports)
+
+
+def tree_reduce(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
+    """Merge neighbours, then neighbouring pairs, and so on; the rest is merged at the end, from the right.
+
+    A sum of floating-point numbers depends on its order, which here depends on the number of results alone. Results may
+    arrive one by one: at most log2 of their number is held at a time.
+    """
+    pending: list[tuple[int, T]] = []
+    for result in results:
+        size = 1
+        while pending and pending[-1][0] == size:
+            result = merge(pending.pop()[1], result)
+            size *= 2
+        pending.append((size, result))
+    return reduce(lambda right, left: merge(left, right), [result for _, result in reversed(pending)])

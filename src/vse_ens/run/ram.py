@@ -1,4 +1,4 @@
-"""How much memory this process may still take."""
+"""The RAM that this process may still allocate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class _Files(NamedTuple):
-    """Where a version of control groups tells of memory; what is read from a file and not in use can be had back."""
+    """The file names of one version of control groups; inactive file pages can be reclaimed."""
 
     limit: str
     usage: str
@@ -21,7 +21,10 @@ _VERSION_1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_ina
 
 
 def available_memory(process: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes: the least that the system, the container and the limit of the process leave; None where nothing tells."""
+    """Return the bytes left by the system, the container and the limit of the process, whichever is least.
+
+    None if the platform reports none of them.
+    """
     left = [*_system(process), *_containers(process, cgroups), *_own_limit(process)]
     return max(0, min(left)) if left else None
 
@@ -34,7 +37,7 @@ def _system(process: Path) -> Iterator[int]:
 
 
 def _containers(process: Path, cgroups: Path) -> Iterator[int]:
-    """What every control group that this process is in leaves, from its own up to the outermost."""
+    """Yield the bytes left by every control group of this process, from the innermost to the outermost."""
     for line in _lines(process / "self" / "cgroup"):
         number, controllers, group = line.split(":", 2)
         if number == "0":
@@ -44,7 +47,7 @@ def _containers(process: Path, cgroups: Path) -> Iterator[int]:
         else:
             continue
         own = root / group.lstrip("/")
-        # Inside a container its own group may be mounted as the root, while its name is that of the outside.
+        # In a container, the group may be mounted as the root while its name is that on the host.
         for folder in (own, *own.parents):
             if folder.is_relative_to(root):
                 yield from _container(folder, files)

@@ -1,4 +1,4 @@
-"""Our own threads: kernels run without the GIL, so that Python threads are real workers."""
+"""Worker threads. Kernels release the GIL, so that Python threads run them in parallel."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Task = Callable[[int], Any]
 
 
 def available_cores() -> int:
-    """The cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Workers:
-    """A fixed number of threads that work through lists of tasks; results come back in the order of the tasks.
+    """A fixed number of threads that run lists of tasks and return the results in order.
 
-    A task is called with the number of the worker that runs it, which owns the scratch buffers of that number. Which
-    worker runs which task is chance, so a task's result must not depend on it. One thread at a time may call `run`.
+    A task is called with the number of its worker, which selects the scratch buffers it may use. The assignment of
+    tasks to workers is not deterministic, and a result must not depend on it. `run` must not be called concurrently.
     """
 
     def __init__(self, count: int | None = None) -> None:
@@ -40,13 +40,13 @@ class Workers:
         self.close()
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for helper in self._helpers:
-            helper.end()
+            helper.stop()
         self._helpers = []
 
     def run(self, tasks: Sequence[Task]) -> list[Any]:
-        """Run all tasks and wait for them; the first error is raised after all have ended."""
+        """Run all tasks and wait for them; the first error is raised after all threads have finished."""
         if self.count == 1 or len(tasks) == 1:
             return [task(0) for task in tasks]
         results: list[Any] = [None] * len(tasks)
@@ -56,34 +56,34 @@ class Workers:
             for number in waiting:
                 results[number] = tasks[number](worker)
 
-        helpers = self._called(min(self.count, len(tasks)) - 1)
+        helpers = self._start_helpers(min(self.count, len(tasks)) - 1)
         for helper in helpers:
             helper.begin(work)
         try:
             work(0)
         finally:
-            errors = self._awaited(helpers)
+            errors = self._wait_for(helpers)
         if errors:
             raise errors[0]
         return results
 
-    def _called(self, count: int) -> list[_Helper]:
+    def _start_helpers(self, count: int) -> list[_Helper]:
         while len(self._helpers) < count:
             self._helpers.append(_Helper(len(self._helpers) + 1))
         return self._helpers[:count]
 
-    def _awaited(self, helpers: list[_Helper]) -> list[BaseException]:
+    def _wait_for(self, helpers: list[_Helper]) -> list[BaseException]:
         try:
-            return [error for helper in helpers if (error := helper.awaited()) is not None]
+            return [error for helper in helpers if (error := helper.wait()) is not None]
         except BaseException:
-            self._helpers = []  # Ctrl-C while waiting: nobody knows what these are at
+            self._helpers = []  # Ctrl-C while waiting: the threads may still be busy
             raise
 
 
 class _Helper:
-    """A thread that is woken by one lock and tells by another that it is done.
+    """A thread that is started by one lock and signals completion by another.
 
-    Batches of training are a few milliseconds long, and the queues and conditions of an executor cost a tenth of that.
+    A training batch takes a few milliseconds, and the queues and conditions of an executor cost a tenth of that.
     """
 
     def __init__(self, number: int) -> None:
@@ -93,26 +93,26 @@ class _Helper:
         self._wake, self._done = threading.Lock(), threading.Lock()
         self._wake.acquire()
         self._done.acquire()
-        self._thread = threading.Thread(target=self._live, name=f"vse-worker-{number}", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name=f"vse-worker-{number}", daemon=True)
         self._thread.start()
 
     def begin(self, work: Callable[[int], None] | None) -> None:
-        """Start some work; None ends the thread."""
+        """Start a function; None stops the thread."""
         self._work = work
         self._wake.release()
 
-    def awaited(self) -> BaseException | None:
-        """Wait until the work is done; what went wrong in it."""
+    def wait(self) -> BaseException | None:
+        """Wait until the function has returned; return the exception it raised, if any."""
         self._done.acquire()
         error, self._error = self._error, None
         return error
 
-    def end(self) -> None:
-        """End the thread."""
+    def stop(self) -> None:
+        """Stop the thread."""
         self.begin(None)
         self._thread.join()
 
-    def _live(self) -> None:
+    def _loop(self) -> None:
         while True:
             self._wake.acquire()
             if self._work is None:

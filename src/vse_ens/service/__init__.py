@@ -1,1 +1,1 @@
-"""The HTTP service: a trained model, feedback on its suggestions and a page for people; docs/service.md tells how."""
+"""The HTTP service (`vse serve`): predictions, feedback and a web page; see docs/service.md."""

@@ -1,4 +1,4 @@
-"""The application: its routes, and the layers around them."""
+"""The FastAPI application: routes and middleware."""
 
 from __future__ import annotations
 
@@ -9,27 +9,31 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from vse_ens import __version__
-from vse_ens.service.errors import add_refusals
+from vse_ens.service.errors import add_error_handlers
 from vse_ens.service.label_studio.routes import label_studio_router
-from vse_ens.service.middleware.access import AccessMiddleware, SecurityHeadersMiddleware
+from vse_ens.service.middleware.access import AccessMiddleware
+from vse_ens.service.middleware.headers import SecurityHeadersMiddleware
 from vse_ens.service.middleware.limits import LimitsMiddleware
 from vse_ens.service.middleware.logging import AccessLogMiddleware
 from vse_ens.service.openapi import DESCRIPTION, TAGS, document_key
-from vse_ens.service.routes.catalog import browsing_router
-from vse_ens.service.routes.feedback import judging_router
-from vse_ens.service.routes.ops import operating_router
+from vse_ens.service.routes.catalog import catalog_router
+from vse_ens.service.routes.feedback import feedback_router
+from vse_ens.service.routes.images import images_router
+from vse_ens.service.routes.ops import ops_router
 from vse_ens.service.routes.page import add_page
-from vse_ens.service.routes.predict import asking_router
+from vse_ens.service.routes.predict import predict_router
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
+_ROUTERS = (predict_router, catalog_router, images_router, feedback_router, ops_router, label_studio_router)
+
 
 def create_app(settings: Settings) -> FastAPI:
-    """An application that loads the model when it starts; ``app.state.service`` is what its routes share."""
+    """Create an application that loads its model on startup; the routes share ``app.state.service``."""
     service = Service(settings)
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.start()
         yield
         service.close()
@@ -40,12 +44,12 @@ def create_app(settings: Settings) -> FastAPI:
         description=DESCRIPTION,
         version=__version__,
         openapi_tags=TAGS,
-        # Their pages come from outside addresses.
+        # Their pages load scripts from external addresses.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=life,
-        # From the outside in.
+        lifespan=lifespan,
+        # Outermost first.
         middleware=[
             Middleware(SecurityHeadersMiddleware, settings),
             Middleware(AccessLogMiddleware, service.metrics),
@@ -54,10 +58,9 @@ def create_app(settings: Settings) -> FastAPI:
         ],
     )
     app.state.service = service
-    add_refusals(app)
-    routers = (asking_router, browsing_router, judging_router, operating_router, label_studio_router)
-    for make in routers:
-        app.include_router(make(service))
+    add_error_handlers(app)
+    for make_router in _ROUTERS:
+        app.include_router(make_router(service))
     add_page(app)
     if settings.api_key is not None:
         document_key(app)

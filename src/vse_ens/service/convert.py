@@ -1,17 +1,14 @@
-"""From what the model finds to what travels."""
+"""Conversion of the model's results to response schemas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
+from vse_ens.curate import explain, suggest
 from vse_ens.service.schemas import Reason, Suggestion
 
-if TYPE_CHECKING:
-    from vse_ens.curate.explain import Reason as Why
-    from vse_ens.curate.suggest import Suggestion as Suggested
-
-# Beyond them a single-precision number says nothing.
+# The precision of a float32.
 _DECIMALS = 6
 
 
@@ -20,21 +17,23 @@ def rounded(value: float) -> float: ...
 @overload
 def rounded(value: float | None) -> float | None: ...
 def rounded(value: float | None) -> float | None:
-    """A number as a person can read it."""
+    """Round a score or a confidence; None stays None."""
     return None if value is None else round(value, _DECIMALS)
 
 
-def reasons(because: Iterable[Why]) -> list[Reason]:
-    """Why a label."""
-    return [Reason(labels=list(one.labels), share=rounded(one.share), source=one.source) for one in because]
+def to_reasons(reasons: Iterable[explain.Reason]) -> list[Reason]:
+    """Convert the contributions to a score."""
+    return [Reason(labels=list(one.labels), share=rounded(one.share), source=one.source) for one in reasons]
 
 
-def suggestions(found: Sequence[Suggested], explained: bool) -> list[Suggestion]:
-    """Suggested labels; ``because`` stays unset, and so untold, where nobody asked for it."""
-    told = [(one.label, rounded(one.score), rounded(one.confidence), one.because) for one in found]
+def to_suggestion(suggestion: suggest.Suggestion, explained: bool) -> Suggestion:
+    """Convert a suggestion; without ``explained``, ``because`` stays unset and is left out of the response."""
+    label, score, confidence = suggestion.label, rounded(suggestion.score), rounded(suggestion.confidence)
     if explained:
-        return [
-            Suggestion(label=label, score=score, confidence=confidence, because=reasons(because))
-            for label, score, confidence, because in told
-        ]
-    return [Suggestion(label=label, score=score, confidence=confidence) for label, score, confidence, _ in told]
+        return Suggestion(label=label, score=score, confidence=confidence, because=to_reasons(suggestion.because))
+    return Suggestion(label=label, score=score, confidence=confidence)
+
+
+def to_suggestions(suggestions: Sequence[suggest.Suggestion], explained: bool) -> list[Suggestion]:
+    """Convert suggestions."""
+    return [to_suggestion(one, explained) for one in suggestions]

@@ -1,4 +1,4 @@
-"""Answers to requests that cannot be served: one sentence of JSON, never a trace."""
+"""Error responses: one sentence of JSON, never a traceback."""
 
 from __future__ import annotations
 
@@ -12,61 +12,64 @@ from starlette.exceptions import HTTPException
 
 from vse_ens.errors import ConfigError, UnknownIdError, VseError
 
-OURS = "the service failed in a way it should not; its log says how"
+INTERNAL_ERROR = "internal error; see the log of the service"
+
+_HTTP_MESSAGES = {
+    404: "this address does not exist",
+    405: "this address does not accept this method",
+}
 
 
-class ApiError(Exception):  # noqa: N818  # what it is; nothing went wrong
-    """A status and a sentence for the client."""
+class ApiError(Exception):
+    """A request that fails with a status and a message for the client."""
 
-    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(sentence)
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
         self.status = status
-        self.sentence = sentence
+        self.message = message
         self.headers = headers
 
 
-def unavailable(sentence: str) -> ApiError:
-    """Not now; soon."""
-    return ApiError(503, sentence, {"Retry-After": "1"})
+def unavailable(message: str) -> ApiError:
+    """Return a 503 error with ``Retry-After``."""
+    return ApiError(503, message, {"Retry-After": "1"})
 
 
-def refusal_response(refusal: ApiError) -> JSONResponse:
-    """What the client gets."""
-    return JSONResponse({"error": refusal.sentence}, refusal.status, refusal.headers)
+def error_response(error: ApiError) -> JSONResponse:
+    """Convert an error to a response."""
+    return JSONResponse({"error": error.message}, error.status, error.headers)
 
 
-def add_refusals(app: FastAPI) -> None:
-    """Let every error that the application raises on purpose become such an answer."""
+def add_error_handlers(app: FastAPI) -> None:
+    """Convert every error raised on purpose to an error response."""
 
     @app.exception_handler(ApiError)
-    async def refused(_: Request, error: ApiError) -> JSONResponse:
-        return refusal_response(error)
+    async def api_error(_: Request, error: ApiError) -> JSONResponse:
+        return error_response(error)
 
     @app.exception_handler(UnknownIdError)
-    async def unknown(_: Request, error: UnknownIdError) -> JSONResponse:
+    async def unknown_id(_: Request, error: UnknownIdError) -> JSONResponse:
         return JSONResponse({"error": str(error), "nearest": list(error.nearest)}, 404)
 
     @app.exception_handler(VseError)
-    async def failed(_: Request, error: VseError) -> JSONResponse:
-        # A ConfigError is about what was asked; any other says why it cannot be had at all.
+    async def vse_error(_: Request, error: VseError) -> JSONResponse:
+        # A ConfigError is the client's fault; any other error is a problem of the service.
         return JSONResponse({"error": str(error)}, 422 if isinstance(error, ConfigError) else 503)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": _sentence(error.errors())}, 422)
+        return JSONResponse({"error": _first_message(error.errors())}, 422)
 
     @app.exception_handler(HTTPException)
-    async def plain(_: Request, error: HTTPException) -> JSONResponse:
-        sentence = {404: "there is nothing at this address", 405: "this address takes another method"}
-        return JSONResponse(
-            {"error": sentence.get(error.status_code, str(error.detail))}, error.status_code, error.headers
-        )
+    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+        message = _HTTP_MESSAGES.get(error.status_code, str(error.detail))
+        return JSONResponse({"error": message}, error.status_code, error.headers)
 
 
-def _sentence(errors: Sequence[Any]) -> str:
-    """The first of pydantic's complaints."""
+def _first_message(errors: Sequence[Any]) -> str:
+    """Return the first of pydantic's validation errors as a sentence."""
     first = errors[0]
-    where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
     message = str(first["msg"]).removeprefix("Value error, ")
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where}: {message[:1].lower()}{message[1:]}{more}"
+    return f"{field}: {message[:1].lower()}{message[1:]}{more}"

@@ -1,4 +1,4 @@
-"""Work that would hold up the event loop: on a few threads, with an end to how much may wait for them."""
+"""Worker threads for work that would block the event loop."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Result = TypeVar("Result")
 
 
 class BoundedExecutor:
-    """A bounded pool: what does not fit is refused at once instead of piling up."""
+    """A thread pool with a bounded queue: work that does not fit is rejected at once."""
 
-    def __init__(self, name: str, threads: int, waiting: int, seconds: float) -> None:
+    def __init__(self, name: str, threads: int, waiting: int, timeout: float) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._places = threading.BoundedSemaphore(threads + waiting)
-        self._seconds = seconds
+        self._slots = threading.BoundedSemaphore(threads + waiting)
+        self._timeout = timeout
 
     async def run(
-        self, work: Callable[Arguments, Result], /, *given: Arguments.args, **named: Arguments.kwargs
+        self, work: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
-        """What ``work`` returns, made on one of the threads."""
-        if not self._places.acquire(blocking=False):
-            raise unavailable("too much is being worked on at once; try again soon")
-        future = self._pool.submit(work, *given, **named)
-        future.add_done_callback(lambda _: self._places.release())
+        """Run ``work`` on a thread and return its result."""
+        if not self._slots.acquire(blocking=False):
+            raise unavailable("the service is overloaded; try again soon")
+        future = self._pool.submit(work, *args, **kwargs)
+        future.add_done_callback(lambda _: self._slots.release())
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
+            return await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
         except TimeoutError:
             raise unavailable(
-                f"no answer was found within {self._seconds:g} s; ask for less, or try again later"
+                f"the work did not finish within {self._timeout:g} s; request less, or try again later"
             ) from None
 
     def close(self) -> None:
-        """Wait for what is being done; what waits is given up."""
+        """Wait for running work and cancel queued work."""
         self._pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""What /openapi.json says beside the schemas."""
+"""Descriptions, tags and error responses in /openapi.json."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from vse_ens.service.schemas import Refused
+from vse_ens.service.schemas import ErrorResponse
 
 DESCRIPTION = """\
-Suggests labels that images lack, learnt from nothing but which image has which labels.
+Suggests labels that images lack, learned from (image, label) pairs alone.
 
-Ids of images and labels may hold any character, so they travel in bodies and query strings, never in paths. Numbers
-are finite; a body with `NaN` is refused. An error is `{"error": "one sentence"}`, for an unknown id with the `nearest`
-known ones. Where the service was started with an API key, every call but `/health` and `/ready` needs it as
+Image and label IDs may contain any character, so they are sent in bodies and query strings, never in paths. Numbers
+are finite; a body with `NaN` is rejected. An error is `{"error": "one sentence"}`; for an unknown ID, `nearest` lists
+similar ones. If the service was started with an API key, every call except `/health` and `/ready` needs it as
 `Authorization: Bearer KEY`.
 """
 
 TAGS = [
-    {"name": "asking", "description": "Suggestions, search, what is like what, and why."},
-    {"name": "browsing", "description": "The model, its labels and images, its audit and its map."},
-    {"name": "judging", "description": "What people accept and reject; events are kept for good, undo is one too."},
-    {"name": "label studio", "description": "The machine-learning back end of Label Studio, in its published form."},
-    {"name": "operating", "description": "For those who run the service."},
+    {"name": "predict", "description": "Suggestions, search, similarity and explanations."},
+    {"name": "catalog", "description": "The model, its labels and images, its audit and its map."},
+    {"name": "feedback", "description": "Accepted and rejected labels. Events are never deleted; an undo is an event."},
+    {"name": "label studio", "description": "The machine-learning backend API of Label Studio."},
+    {"name": "operations", "description": "Health, readiness, metrics and reloading."},
 ]
 
 _ERRORS = {
     400: "The body is not JSON.",
     401: "The API key is missing or wrong.",
-    403: "Not from here, or not in this service.",
-    404: "An id is not known; the nearest that are.",
-    408: "The body came too slowly.",
+    403: "Not allowed from this origin, or not enabled in this service.",
+    404: "Unknown ID; `nearest` lists similar ones.",
+    408: "The body arrived too slowly.",
     413: "The body is too large.",
     415: "The body is not declared as application/json.",
-    422: "A field or parameter is not what it should be.",
-    503: "The model is still being loaded, or too much is asked at once; `Retry-After` says when to try again.",
+    422: "A field or parameter is invalid.",
+    503: "The model is still loading, or the service is overloaded; retry after `Retry-After`.",
 }
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The refusals a route may answer with."""
-    return {status: {"model": Refused, "description": _ERRORS[status]} for status in statuses}
+    """Return the documentation of the given error responses."""
+    return {status: {"model": ErrorResponse, "description": _ERRORS[status]} for status in statuses}
 
 
 def plain_text(description: str, examples: dict[str, str]) -> dict[int | str, dict[str, Any]]:
-    """An answer that is not JSON: what it looks like, by media type."""
+    """Return the documentation of a response that is not JSON, with an example per media type."""
     content = {kind: {"schema": {"type": "string"}, "example": text} for kind, text in examples.items()}
     return {200: {"description": description, "content": content}}
 
 
 def document_key(app: FastAPI) -> None:
-    """Say that every call needs the key, but those that say otherwise."""
+    """Document that every call needs the key, except those marked `NO_KEY`."""
     document = app.openapi()
     document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"key": []}]

@@ -1,4 +1,4 @@
-"""What travels: the bodies of requests and answers, as /openapi.json tells them."""
+"""Schemas of request and response bodies, as documented in /openapi.json."""
 
 from __future__ import annotations
 
@@ -6,130 +6,130 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from vse_ens.service.settings import LONGEST_ID, MOST_BATCH, MOST_LABELS, MOST_SUGGESTIONS, MOST_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
-LabelList = Annotated[list[Id], Field(max_length=MOST_LABELS)]
-Top = Annotated[int, Field(ge=1, le=MOST_TOP)]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
+LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
+Top = Annotated[int, Field(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
-_LEARNT = "The probability that it is right, learnt on held-out labels; null if the model has none."
+_CONFIDENCE = "Probability that it is correct, calibrated on held-out labels; null if the model is not calibrated."
 
 
-class Refused(BaseModel):
-    """Why a request was not served."""
+class ErrorResponse(BaseModel):
+    """Why a request failed."""
 
     error: str = Field(description="One sentence.", examples=["no label 'beech' is known; the nearest known: 'beach'"])
-    nearest: list[str] = Field(
-        default=[], description="Known ids that look like the unknown one.", examples=[["beach"]]
-    )
+    nearest: list[str] = Field(default=[], description="Known IDs similar to the unknown one.", examples=[["beach"]])
 
 
 class Request(BaseModel):
-    """A body someone sends: no unknown fields, no text where a number belongs."""
+    """Base class of request bodies: no unknown fields, no conversion between types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-# --- asking ---
+# --- predict ---
 
 
 class Reason(BaseModel):
-    """A part of a score."""
+    """One contribution to a score."""
 
-    labels: list[str] = Field(description="The known label, or the two that count together; none for other sources.")
-    share: float = Field(description="What it adds to the score; all shares of a suggestion add up to it.")
+    labels: list[str] = Field(
+        description="The known label, or a pair of labels that counts as one; empty for other sources."
+    )
+    share: float = Field(description="Amount added to the score; the shares of a suggestion add up to its score.")
     source: Literal["labels", "image", "bias"] = Field(
-        description="Known labels, the image's own vector, or how common the suggested label is."
+        description="Known labels, the image's own vector, or the frequency of the suggested label."
     )
 
 
 class Suggestion(BaseModel):
-    """A label that an image may lack."""
+    """A label that an image probably lacks, with its score."""
 
     label: str
     score: float
-    confidence: float | None = Field(description=_LEARNT)
-    because: list[Reason] = Field(default=[], description="Where reasons were asked for: what adds up to the score.")
+    confidence: float | None = Field(description=_CONFIDENCE)
+    because: list[Reason] = Field(default=[], description="Contributions to the score, if requested.")
 
 
 class AnnotateRequest(Request):
-    """Images of the model, or for images it has never seen the labels they have; one of the two."""
+    """Either images of the model, or the labels of images that are unknown to it."""
 
     images: list[Id] | None = Field(
-        default=None, min_length=1, max_length=MOST_BATCH, description="Images of the model."
+        default=None, min_length=1, max_length=MAX_BATCH, description="Images of the model."
     )
     labels: list[LabelList] | None = Field(
-        default=None, min_length=1, max_length=MOST_BATCH, description="For each image the labels it has."
+        default=None, min_length=1, max_length=MAX_BATCH, description="The labels of each image."
     )
-    top: Top = Field(default=5, description="At most so many labels an image.")
-    allow: LabelList | None = Field(default=None, description="Suggest only these.")
-    deny: LabelList | None = Field(default=None, description="Never suggest these.")
-    min_confidence: Probability = Field(default=0.0, description="Suggest nothing that is less likely right.")
-    explain: bool = Field(default=False, description="Tell the reasons of every suggestion.")
+    top: Top = Field(default=5, description="Maximum number of suggestions per image.")
+    allow: LabelList | None = Field(default=None, description="Suggest only these labels.")
+    deny: LabelList | None = Field(default=None, description="Do not suggest these labels.")
+    min_confidence: Probability = Field(default=0.0, description="Omit suggestions with a lower confidence.")
+    explain: bool = Field(default=False, description="Include the contributions to each score.")
 
     @property
     def count(self) -> int:
-        """How many images are asked about."""
+        """Number of images in the request."""
         return len(self.images or self.labels or ())
 
     @property
     def all_labels(self) -> list[str]:
-        """Every label that is named, for whatever it is."""
+        """Every label in the request: known, allowed and denied ones."""
         return [label for labels in (*(self.labels or ()), self.allow or (), self.deny or ()) for label in labels]
 
     @model_validator(mode="after")
     def _check(self) -> AnnotateRequest:
         if (self.images is None) == (self.labels is None):
-            raise ValueError("give images or labels, one of the two")
-        if self.count * self.top > MOST_SUGGESTIONS:
+            raise ValueError("give either images or labels")
+        if self.count * self.top > MAX_SUGGESTIONS:
             raise ValueError(
-                f"{self.count} images with {self.top} suggestions each are more than {MOST_SUGGESTIONS:,} at once; "
-                "send them in parts"
+                f"{self.count} images with {self.top} suggestions each exceed the limit of {MAX_SUGGESTIONS:,}; "
+                "split the request"
             )
         return self
 
 
 class AnnotatedImage(BaseModel):
-    """One image, and what it may lack."""
+    """One image and its suggestions."""
 
-    image: str | None = Field(description="Null where only labels were given.")
-    labels: list[str] = Field(description="What it has.")
-    suggestions: list[Suggestion] = Field(description="The best first.")
+    image: str | None = Field(description="Null if only labels were given.")
+    labels: list[str] = Field(description="Its known labels.")
+    suggestions: list[Suggestion] = Field(description="Best first.")
 
 
-class AnnotateAnswer(BaseModel):
-    """Suggestions in the order of the request, all by one model."""
+class AnnotateResponse(BaseModel):
+    """Suggestions in the order of the request, all from one model."""
 
-    model: str = Field(description="Fingerprint of the model that suggested.")
+    model: str = Field(description="Fingerprint of the model.")
     results: list[AnnotatedImage]
 
 
 class SearchRequest(Request):
-    """Labels that images should have; with a minus in front: should not."""
+    """Labels that images should have; a leading minus excludes a label."""
 
     labels: list[Id] = Field(min_length=1, max_length=20)
     top: Top = 20
-    tagged: bool = Field(default=False, description="Also find images that are known to have the labels already.")
+    tagged: bool = Field(default=False, description="Include images that already have the labels.")
 
 
 class FoundImage(BaseModel):
-    """An image that fits."""
+    """An image that matches a search."""
 
     image: str
     score: float
-    confidence: float | None = Field(description=_LEARNT)
-    labels: list[str] = Field(description="What it is known to have.")
+    confidence: float | None = Field(description=_CONFIDENCE)
+    labels: list[str] = Field(description="Its known labels.")
 
 
-class SearchAnswer(BaseModel):
-    """The images that fit best, best first."""
+class SearchResponse(BaseModel):
+    """The best matches, best first."""
 
     images: list[FoundImage]
 
 
 class ExplainRequest(Request):
-    """Why a label would be suggested for an image of the model, or for one with the given labels."""
+    """A label to explain, for an image of the model or for an image with the given labels."""
 
     image: Id | None = None
     labels: LabelList | None = None
@@ -138,56 +138,47 @@ class ExplainRequest(Request):
     @model_validator(mode="after")
     def _check(self) -> ExplainRequest:
         if (self.image is None) == (self.labels is None):
-            raise ValueError("give an image or labels, one of the two")
+            raise ValueError("give either an image or labels")
         return self
 
 
-class ExplainAnswer(BaseModel):
-    """A score, and what adds up to it."""
-
-    label: str
-    score: float
-    confidence: float | None = Field(description=_LEARNT)
-    because: list[Reason]
-
-
 class SimilarLabel(BaseModel):
-    """A label like the one asked about."""
+    """A label similar to the requested one."""
 
     label: str
-    similarity: float = Field(description="From -1 to 1.")
+    similarity: float = Field(description="Cosine similarity, from -1 to 1.")
 
 
-class SimilarLabelsAnswer(BaseModel):
-    """The most similar first."""
+class SimilarLabelsResponse(BaseModel):
+    """Similar items, most similar first."""
 
     label: str
     similar: list[SimilarLabel]
 
 
 class SimilarImage(BaseModel):
-    """An image like the one asked about."""
+    """An image similar to the requested one."""
 
     image: str
-    similarity: float = Field(description="From -1 to 1.")
-    labels: list[str] = Field(description="What it is known to have.")
+    similarity: float = Field(description="Cosine similarity, from -1 to 1.")
+    labels: list[str] = Field(description="Its known labels.")
 
 
-class SimilarImagesAnswer(BaseModel):
-    """The most similar first."""
+class SimilarImagesResponse(BaseModel):
+    """Similar items, most similar first."""
 
     image: str
     similar: list[SimilarImage]
 
 
-# --- browsing ---
+# --- catalog ---
 
 
-class ModelAnswer(BaseModel):
-    """The model card, and what this service can do with it."""
+class ModelResponse(BaseModel):
+    """The model card, and the features and limits of this service."""
 
     name: str = Field(description="Name of the model directory.")
-    fingerprint: str = Field(description="Changes with the model; every answer and event that names a model uses it.")
+    fingerprint: str = Field(description="Identifies the model in responses and events.")
     images: int
     labels: int
     pairs: int
@@ -196,42 +187,44 @@ class ModelAnswer(BaseModel):
     training: dict[str, Any]
     validation: dict[str, float] | None
     has_confidence: bool
-    image_url: str | None = Field(description="Where pictures are, with `{image}` for the id.")
-    feedback: bool = Field(description="Whether accepted and rejected suggestions are kept.")
+    image_url: str | None = Field(
+        description="Address of the pictures, with `{image}` as a placeholder for the image ID."
+    )
+    feedback: bool = Field(description="Whether this service stores feedback.")
     version: str
-    limits: dict[str, int] = Field(description="What one request may ask for.")
+    limits: dict[str, int] = Field(description="Limits of one request.")
 
 
 class LabelCount(BaseModel):
-    """A label, and how many images have it."""
+    """A label and its number of images."""
 
     label: str
     images: int
 
 
-class LabelsAnswer(BaseModel):
-    """Labels that begin so; or a later word of them does."""
+class LabelsResponse(BaseModel):
+    """Labels with a word that starts with the prefix."""
 
     labels: list[LabelCount]
-    total: int = Field(description="How many there are in all.")
+    total: int = Field(description="Number of all matches.")
 
 
-class ImagesAnswer(BaseModel):
-    """Images whose ids begin so."""
+class ImagesResponse(BaseModel):
+    """Images with an ID that starts with the prefix."""
 
     images: list[str]
-    total: int = Field(description="How many there are in all.")
+    total: int = Field(description="Number of all matches.")
 
 
-class Working(BaseModel):
-    """It is being made; ask again in a second."""
+class JobStatus(BaseModel):
+    """A background job that has not finished; poll again in a second."""
 
     state: Literal["working"] = "working"
-    done: float = Field(description="How much of it, from 0 to 1.")
+    done: float = Field(description="Fraction of the work done, from 0 to 1.")
 
 
 class Finding(BaseModel):
-    """A label that an image may have wrongly, or lack."""
+    """A label of an image that is probably wrong or missing."""
 
     image: str
     label: str
@@ -241,7 +234,7 @@ class Finding(BaseModel):
 
 
 class Duplicate(BaseModel):
-    """A label that may be the same as another, more common one."""
+    """A label that probably means the same as another, more frequent one."""
 
     label: str
     other: str
@@ -249,8 +242,8 @@ class Duplicate(BaseModel):
     reason: str
 
 
-class AuditAnswer(BaseModel):
-    """A page of findings, the surest first; those that were judged since are left out."""
+class AuditResponse(BaseModel):
+    """A page of findings, most confident first, without those that have a verdict."""
 
     kind: Literal["missing", "wrong", "duplicates"]
     state: Literal["ready"] = "ready"
@@ -258,8 +251,8 @@ class AuditAnswer(BaseModel):
     findings: list[Finding] | list[Duplicate]
 
 
-class PlacedLabel(BaseModel):
-    """Where a label lies on the map, from 0 to 1 either way."""
+class LabelPosition(BaseModel):
+    """Position of a label on the map; both coordinates are between 0 and 1."""
 
     label: str
     x: float
@@ -267,66 +260,66 @@ class PlacedLabel(BaseModel):
     images: int
 
 
-class MapAnswer(BaseModel):
-    """Labels that are used alike lie side by side."""
+class MapResponse(BaseModel):
+    """The map: labels with similar use are close together."""
 
-    labels: list[PlacedLabel]
+    labels: list[LabelPosition]
 
 
-# --- judging ---
+# --- feedback ---
 
 
 class LabelInForce(BaseModel):
-    """A label that an image has now."""
+    """A current label of an image."""
 
     label: str
     source: Literal["data", "feedback"]
-    event: int | None = Field(description="The event that gave it, where feedback did.")
+    event: int | None = Field(description="The event that added it, if it comes from feedback.")
 
 
 class RejectedLabel(BaseModel):
-    """A label that is not suggested for an image any more."""
+    """A rejected label, which is not suggested for the image again."""
 
     label: str
     event: int
 
 
 class ImageState(BaseModel):
-    """An image as it stands: what it has, what it shall not have, what it may lack."""
+    """Current state of an image: its labels, rejected labels and suggestions."""
 
     image: str
-    known: bool = Field(description="Whether the model has seen it; feedback may know others.")
+    known: bool = Field(description="Whether the model knows the image; feedback may contain others.")
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
-    url: str | None = Field(description="Where its picture is.")
+    url: str | None = Field(description="Address of its picture.")
 
 
 class FeedbackRequest(Request):
-    """A person's word on a label of an image."""
+    """A verdict on a label of an image."""
 
     image: Id
     label: Id
     verdict: Literal["accept", "reject"]
     source: Literal["page", "audit", "api", "label-studio"] = "api"
-    confidence: Probability | None = Field(default=None, description="As it was when the person saw the suggestion.")
+    confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
 
 
 class UndoRequest(Request):
-    """The event to take back."""
+    """The event to undo."""
 
     event: int = Field(ge=1, lt=2**63)
 
 
-class FeedbackAnswer(BaseModel):
-    """The new event, and the image after it."""
+class FeedbackResponse(BaseModel):
+    """The new event, and the state of the image after it."""
 
     event: int
     state: ImageState
 
 
 class FeedbackEvent(BaseModel):
-    """Who said what, when, and about which model's suggestion."""
+    """A verdict or an undo: who, when, and with which model."""
 
     event: int
     image: str
@@ -340,31 +333,31 @@ class FeedbackEvent(BaseModel):
     undoes: int | None
 
 
-class EventsAnswer(BaseModel):
-    """Events in their order."""
+class EventsResponse(BaseModel):
+    """Events in the order they were stored."""
 
     events: list[FeedbackEvent]
-    next: int = Field(description="What to give as `after` for those that follow.")
+    next: int = Field(description="Value of `after` for the next page.")
 
 
-# --- operating ---
+# --- operations ---
 
 
-class HealthAnswer(BaseModel):
-    """The process lives."""
+class HealthResponse(BaseModel):
+    """The process is running."""
 
     status: Literal["UP"] = "UP"
     model_class: Literal["vse-ens"] = "vse-ens"
 
 
-class ReadyAnswer(BaseModel):
-    """A model is served."""
+class ReadyResponse(BaseModel):
+    """A model is loaded."""
 
     ready: Literal[True] = True
     model: str
 
 
-class ReloadAnswer(BaseModel):
+class ReloadResponse(BaseModel):
     """The model that is served from now on."""
 
     model: str

@@ -1,6 +1,7 @@
-"""The process: a socket, one event loop, signals.
+"""The server process: socket, event loop, signals, and time limits for connections.
 
-Connections that bring no request, or a head without end, are given up: uvicorn itself would wait for ever.
+uvicorn waits without limit for a request and for the end of its headers. `timeout_protocol` adds these limits by
+subclassing a protocol class of uvicorn that is not a public API, so pyproject.toml caps the version of uvicorn.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from vse_ens.service.models import check_model
 from vse_ens.service.settings import Limits, Settings
 from vse_ens.service.state import Service
 
-# How long a thread of heavy work may keep the interpreter from the event loop, which asks for it several times an
-# answer: with Python's own 5 ms a single image took 9 ms beside a busy thread, with 1 ms it took 2.
+# How long a worker thread may hold the interpreter lock, which the event loop needs several times per response:
+# beside a busy thread, one image took 9 ms with Python's default of 5 ms, and 2 ms with 1 ms.
 _SWITCH_SECONDS = 0.001
 
 _log = logging.getLogger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to us: a service that was told to stop, and did, has not failed."""
+    """Leaves signals to `_serve`, so that a service stopped by a signal exits with status 0."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -41,20 +42,23 @@ class _Server(uvicorn.Server):
 
 
 def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C, and drain; ``announce`` hears the address when the model is there."""
+    """Serve until SIGTERM or Ctrl-C, then finish requests in progress.
+
+    ``announce`` is called with the actual port once the model is loaded.
+    """
     check_model(settings.model)
-    with _listening(settings) as listener:
+    with _listen(settings) as listener:
         _log_to_stderr()
-        _one_matrix_thread()
+        _limit_blas_threads()
         sys.setswitchinterval(_SWITCH_SECONDS)
-        if settings.weak_key:
-            _log.warning("the API key is short enough to be guessed; a longer one is made by: openssl rand -hex 32")
+        if settings.has_short_key:
+            _log.warning("the API key is short enough to be guessed; create a longer one with: openssl rand -hex 32")
         settings = replace(settings, port=listener.getsockname()[1])
         app = create_app(settings)
-        app.openapi()  # FastAPI prepares its routes when they are first looked at: now, not in the first request
+        app.openapi()  # FastAPI prepares its routes on first use: do it now, not in the first request
         config = uvicorn.Config(
             app,
-            http=impatient_protocol(settings.limits),
+            http=timeout_protocol(settings.limits),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -73,30 +77,30 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.handle_exit, number, None)
-    reloading: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
+    reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def reload() -> None:
         task = asyncio.create_task(_reload(service))
-        reloading.add(task)
-        task.add_done_callback(reloading.discard)
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
 
     loop.add_signal_handler(signal.SIGHUP, reload)
 
-    first = service.start()
+    first_load = service.start()
     serving = asyncio.create_task(server.serve([listener]))
-    await asyncio.wait({first, serving}, return_when=asyncio.FIRST_COMPLETED)
-    if first.done() and first.exception() is None:
+    await asyncio.wait({first_load, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if first_load.done() and first_load.exception() is None:
         announce()
-    elif first.done():
+    elif first_load.done():
         server.should_exit = True
     await serving
-    if first.done():
-        first.result()
+    if first_load.done():
+        first_load.result()
 
 
 async def _reload(service: Service) -> None:
-    with suppress(VseError):  # the old model stays; the holder has said why
-        await service.holder.load()
+    with suppress(VseError):  # the old model stays; ModelManager has logged the reason
+        await service.models.load()
 
 
 def _log_to_stderr() -> None:
@@ -104,60 +108,60 @@ def _log_to_stderr() -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
-def _one_matrix_thread() -> None:
-    """One answer is too small to share: the matrix library's threads would only wait for each other.
+def _limit_blas_threads() -> None:
+    """Limit BLAS to one thread: one response is too little work to distribute.
 
-    To be called by the main thread: OpenBLAS heeds no other after it.
+    Call it from the main thread: OpenBLAS ignores later calls from other threads.
     """
-    import scipy.linalg  # noqa: F401  # brings a matrix library of its own, which must be there to be told
+    import scipy.linalg  # noqa: F401  # loads SciPy's own BLAS, which must be loaded to be limited
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1, user_api="blas")
 
 
-def _listening(settings: Settings) -> socket.socket:
+def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
         raise ConfigError(
-            f"--host {settings.host} --port {settings.port} cannot be served: {error.strerror or error}; "
+            f"cannot listen on --host {settings.host} --port {settings.port}: {error.strerror or error}; "
             "choose another --port"
         ) from error
 
 
-def impatient_protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """uvicorn's protocol with an end to connections, and to the time and the size of a request's head."""
+def timeout_protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """Return uvicorn's HTTP protocol with limits on connections and on the time and size of request heads."""
 
     class TimeoutProtocol(HttpToolsProtocol):
-        _clock: asyncio.TimerHandle | None = None
+        _timer: asyncio.TimerHandle | None = None
         _in_head = True
         _head_bytes = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             if len(self.connections) > limits.connections:
-                self._refuse(503, "too many connections; try again soon")
+                self._reject(503, "too many connections; try again soon")
             else:
-                self._wind_clock()
+                self._start_timer()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_clock()
+            self._cancel_timer()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
             self._head_bytes += len(data) if self._in_head else 0
             super().data_received(data)
             if self._in_head and self._head_bytes > limits.head_bytes and not self.transport.is_closing():
-                self._refuse(431, f"the address and headers are larger than {limits.head_bytes:,} bytes")
+                self._reject(431, f"the request line and headers are larger than {limits.head_bytes:,} bytes")
 
         def on_message_begin(self) -> None:
-            self._wind_clock()
+            self._start_timer()
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
             self._in_head = False
-            self._stop_clock()
+            self._cancel_timer()
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
@@ -165,27 +169,27 @@ def impatient_protocol(limits: Limits) -> type[asyncio.Protocol]:
             super().on_message_complete()
 
         def send_400_response(self, msg: str) -> None:
-            self._refuse(400, f"this is no request that can be read: {msg}")
+            self._reject(400, f"invalid HTTP request: {msg}")
 
-        def _wind_clock(self) -> None:
-            self._stop_clock()
-            self._clock = self.loop.call_later(limits.receive_seconds, self._lose_patience)
+        def _start_timer(self) -> None:
+            self._cancel_timer()
+            self._timer = self.loop.call_later(limits.receive_seconds, self._on_timeout)
 
-        def _stop_clock(self) -> None:
-            if self._clock is not None:
-                self._clock.cancel()
-                self._clock = None
+        def _cancel_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
-        def _lose_patience(self) -> None:
+        def _on_timeout(self) -> None:
             if self._head_bytes:
-                self._refuse(408, f"the headers did not arrive within {limits.receive_seconds:g} s")
+                self._reject(408, f"the headers did not arrive within {limits.receive_seconds:g} s")
             else:
                 self.transport.close()
 
-        def _refuse(self, status: int, sentence: str) -> None:
-            """Where no request is there yet that the application could refuse."""
-            self._stop_clock()
-            body = json.dumps({"error": sentence})
+        def _reject(self, status: int, message: str) -> None:
+            """Send an error and close: the application has no request to respond to yet."""
+            self._cancel_timer()
+            body = json.dumps({"error": message})
             head = (
                 f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
                 "content-type: application/json",

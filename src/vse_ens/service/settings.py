@@ -1,4 +1,4 @@
-"""What a service is told when it starts, checked before anything is opened."""
+"""Settings and limits of a service, validated before anything is opened."""
 
 from __future__ import annotations
 
@@ -10,73 +10,73 @@ from urllib.parse import quote, urlsplit
 
 from vse_ens.errors import ConfigError
 
-# What one request may ask for; part of the API, and told in /openapi.json.
-MOST_TOP = 100
-MOST_BATCH = 256
-MOST_SUGGESTIONS = 5_000
-MOST_LABELS = 1_000
-LONGEST_ID = 1_000
-LONGEST_USER = 100
+# Limits of one request. They are part of the API and documented in /openapi.json.
+MAX_TOP = 100
+MAX_BATCH = 256
+MAX_SUGGESTIONS = 5_000
+MAX_LABELS = 1_000
+MAX_ID_LENGTH = 1_000
+MAX_USER_LENGTH = 100
 
-_SHORT_KEY = 16
+_MIN_KEY_LENGTH = 16
 _ORIGIN = re.compile(r"[A-Za-z0-9.\-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client may take of the server; none of it is for a client to know."""
+    """Limits that protect the server; they are not part of the API."""
 
     body_bytes: int = 2_000_000
     head_bytes: int = 32_768
-    """The first line and the headers of a request."""
+    """Maximum size of the request line and the headers."""
     connections: int = 500
     requests: int = 256
-    """Open at once, those that are still being received among them."""
+    """Maximum number of concurrent requests, including those still being received."""
     waiting: int = 32
-    """Of these: how many may wait for one of the threads of heavy work."""
+    """Maximum number of requests that wait for a worker thread."""
     threads: int = 2
     receive_seconds: float = 10.0
-    """For the head of a request, and again for its body."""
+    """Time limit for the head of a request, and again for its body."""
     idle_seconds: int = 5
-    """For a kept connection to bring the next request."""
+    """How long a kept-alive connection may stay idle."""
     send_seconds: float = 30.0
-    """For a client to take the next piece of an answer."""
+    """Time limit for a client to accept the next chunk of a response."""
     answer_seconds: float = 60.0
-    """For work on a thread; past it the client is told to ask for less."""
+    """Time limit for work on a worker thread."""
     ready_seconds: float = 30.0
-    """How long a request waits for the first model."""
+    """How long a request waits for the first model to load."""
     drain_seconds: int = 30
-    """How long a service that was told to stop waits for answers on their way."""
+    """How long a stopping service waits for requests in progress."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A model directory, and how it is served."""
+    """A model directory and how to serve it."""
 
     model: Path
     host: str = "127.0.0.1"
     port: int = 8765
     feedback: Path | None = None
-    """Where accepted and rejected suggestions are kept; None: they are not taken."""
+    """File that stores accepted and rejected suggestions; None disables feedback."""
     image_url: str | None = None
-    """Where pictures are, with ``{image}`` for the id of one."""
+    """Address of the pictures, with ``{image}`` as a placeholder for the image ID."""
     api_key: str | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if not self.loopback and self.api_key is None:
+        if not self.is_loopback and self.api_key is None:
             raise ConfigError(
-                f"--host {self.host} can be reached by others, who would need no key: "
-                "give one with --api-key-file or VSE_API_KEY, or stay on 127.0.0.1"
+                f"--host {self.host} is reachable from other machines without a key: "
+                "set one with --api-key-file or VSE_API_KEY, or use 127.0.0.1"
             )
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable() and self.api_key):
-            raise ConfigError("the API key must be printable ASCII characters, and at least one")
+            raise ConfigError("the API key must consist of printable ASCII characters and must not be empty")
         if self.image_url is not None:
             _check_image_url(self.image_url)
 
     @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach the service."""
+    def is_loopback(self) -> bool:
+        """Whether the service is reachable from this machine only."""
         if self.host == "localhost":
             return True
         try:
@@ -85,32 +85,34 @@ class Settings:
             return False
 
     @property
-    def weak_key(self) -> bool:
-        """Whether the key could be found by trying."""
-        return self.api_key is not None and len(self.api_key) < _SHORT_KEY
+    def has_short_key(self) -> bool:
+        """Whether the API key is short enough to be guessed."""
+        return self.api_key is not None and len(self.api_key) < _MIN_KEY_LENGTH
 
     @property
     def image_origin(self) -> str | None:
-        """Scheme and host of the pictures, where they are elsewhere."""
+        """Scheme and host of the pictures; None if they come from this service's own host."""
         parts = urlsplit(self.image_url or "")
         return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None
 
-    def url_of(self, image: str) -> str | None:
-        """Where the picture of an image is."""
+    def picture_url(self, image: str) -> str | None:
+        """Return the address of an image's picture."""
         return self.image_url and self.image_url.replace("{image}", quote(image, safe="/"))
 
     @property
     def address(self) -> str:
-        """What to type into a browser."""
+        """The address to open in a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/"
 
 
 def _check_image_url(template: str) -> None:
-    """The host ends up in a security header: nothing but a host may be there."""
+    """Check the template strictly: its host becomes part of a security header."""
     parts = urlsplit(template)
     if "{image}" not in template:
-        raise ConfigError(f'--image-url {template} lacks {{image}}; for example "https://example.org/{{image}}.jpg"')
+        raise ConfigError(
+            f'--image-url {template} does not contain {{image}}; for example "https://example.org/{{image}}.jpg"'
+        )
     absolute = parts.scheme in ("http", "https") and _ORIGIN.fullmatch(parts.netloc)
     if not absolute and (parts.scheme or parts.netloc or not template.startswith("/")):
-        raise ConfigError(f"--image-url {template} must begin with http://HOST/, https://HOST/ or /")
+        raise ConfigError(f"--image-url {template} must start with http://HOST/, https://HOST/ or /")

@@ -1,4 +1,4 @@
-"""All that the answers need, in one hand; made once an application."""
+"""Shared application state, one instance per app."""
 
 from __future__ import annotations
 
@@ -9,53 +9,56 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import UnknownIdError
 from vse_ens.service.errors import ApiError
 from vse_ens.service.executor import BoundedExecutor
-from vse_ens.service.metrics import Metrics
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.settings import Settings
+from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
 
 
 class Service:
-    """The model, the feedback on it, and the threads that work for both."""
+    """The model, the feedback file and the worker threads."""
 
     def __init__(self, settings: Settings) -> None:
         limits = settings.limits
         self.settings = settings
-        self.metrics = Metrics()
-        self.holder = ModelManager(settings.model, self.metrics, limits.ready_seconds)
-        self.heavy = BoundedExecutor("heavy", limits.threads, limits.waiting, limits.answer_seconds)
-        # Of their own, so that a click is kept at once while others search.
+        self.metrics = ServiceMetrics()
+        self.models = ModelManager(settings.model, self.metrics, limits.ready_seconds)
+        self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
+        # Separate from `compute`, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
-        self._first: asyncio.Task[ServedModel] | None = None
+        self._first_load: asyncio.Task[ServedModel] | None = None
 
     def start(self) -> asyncio.Task[ServedModel]:
-        """Begin to load the first model; requests come in meanwhile and wait for it."""
-        if self._first is None:
-            self._first = asyncio.create_task(self.holder.load())
-        return self._first
+        """Start to load the first model; requests that arrive meanwhile wait for it."""
+        if self._first_load is None:
+            self._first_load = asyncio.create_task(self.models.load())
+        return self._first_load
 
     def close(self) -> None:
-        """When the last answer is given."""
-        self.holder.close()
-        self.heavy.close()
+        """Release threads and files after the last response."""
+        self.models.close()
+        self.compute.close()
         self.disk.close()
         if self._feedback is not None:
             self._feedback.close()
 
     @property
     def feedback(self) -> Feedback | None:
-        """What people said of suggestions, where that is kept."""
+        """The feedback file, or None if the service runs without one."""
         return self._feedback
 
-    def kept_feedback(self) -> Feedback:
-        """The same, for requests that make no sense without."""
+    def require_feedback(self) -> Feedback:
+        """Return the feedback file, or raise an `ApiError` if the service runs without one."""
         if self._feedback is None:
-            raise ApiError(403, "this service keeps no feedback; start it with --feedback FILE.sqlite")
+            raise ApiError(403, "this service stores no feedback; start it with --feedback FILE.sqlite")
         return self._feedback
 
     async def check_known(self, vocabulary: Vocabulary, ids: Iterable[str]) -> None:
-        """Refuse unknown ids here, not on the event loop: looking for the nearest compares thousands of spellings."""
+        """Raise `UnknownIdError` for the first unknown ID.
+
+        The search for similar IDs compares thousands of spellings, so it runs on a worker thread.
+        """
         for one in ids:
             if one not in vocabulary:
-                raise UnknownIdError(one, vocabulary.kind, await self.heavy.run(vocabulary.nearest, one))
+                raise UnknownIdError(one, vocabulary.kind, await self.compute.run(vocabulary.nearest, one))

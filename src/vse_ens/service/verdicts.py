@@ -1,4 +1,4 @@
-"""What people accepted and rejected, kept so that neither a kill nor a power cut loses what was acknowledged."""
+"""Verdicts on labels, stored durably: a verdict that was acknowledged survives a kill and a power cut."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from vse_ens.data.feedback.store import (
 )
 from vse_ens.errors import ConfigError, UnknownIdError
 
-_ADD = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"  # noqa: S608  # our own words
+_ADD = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"  # noqa: S608  # constants
 _EVENT = f"SELECT {COLUMNS} FROM events WHERE event = ?"  # noqa: S608
 _EVENTS_AFTER = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event LIMIT ?"  # noqa: S608
 _OF_IMAGE = "SELECT label, verdict, event FROM in_force WHERE image = ?"
 _OF_PAIR = "SELECT event, verdict, by, reference FROM in_force WHERE image = ? AND label = ?"
-_OF_REFERENCE = f"""SELECT {COLUMNS} FROM events AS said WHERE reference = ? AND undoes IS NULL
-    AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.undoes = said.event)"""  # noqa: S608
-# The largest number that SQLite knows.
-_LAST = 2**63 - 1
+_OF_REFERENCE = f"""SELECT {COLUMNS} FROM events AS verdict WHERE reference = ? AND undoes IS NULL
+    AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.undoes = verdict.event)"""  # noqa: S608
+# The largest integer of SQLite.
+_MAX_INTEGER = 2**63 - 1
 
 
 class ImageVerdicts(NamedTuple):
-    """What is in force for an image: each label with the event that says so."""
+    """The verdicts in force for one image: event numbers by label."""
 
     accepted: dict[str, int]
     rejected: dict[str, int]
 
 
 class Feedback:
-    """The feedback file of a service; every method may be called from any thread, and from several processes.
+    """The feedback file of a service, safe to use from several threads and processes.
 
-    Nothing is remembered outside the file, so that two services on one file see each other's events at once.
+    Nothing is cached outside the file, so two services on one file see each other's events immediately.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._writer = open_to_write(self.path)
-        # Apart from the writer, so that a reader does not wait for its disk.
+        # A second connection, so that reads do not wait for writes to reach the disk.
         self._reader = open_to_read(self.path)
-        self._writing, self._reading = Lock(), Lock()
+        self._write_lock, self._read_lock = Lock(), Lock()
 
     def add(
         self,
@@ -65,27 +65,27 @@ class Feedback:
         model: str,
         reference: str | None = None,
     ) -> int:
-        """Keep a verdict and give its event, durable when this returns.
+        """Store a verdict and return its event number; it is on disk when this returns.
 
-        A verdict in force that the same person has given from the same place is that event: a request may be sent
-        twice. ``reference`` names what it came from in another program.
+        Repeating a verdict that is in force, with the same ``by`` and ``reference``, returns the existing event, so a
+        request may be sent twice. ``reference`` names the object in another program that the verdict came from.
         """
         _check(image, label, verdict, by, confidence)
-        with self._writing, sentences(self.path), transaction(self._writer):
+        with self._write_lock, sentences(self.path), transaction(self._writer):
             before = self._writer.execute(_OF_PAIR, (image, label)).fetchone()
             if before is not None and before[1:] == (verdict, by, reference):
                 return int(before[0])
             return self._append(image, label, verdict, by, source, confidence, model, None, reference)
 
     def undo(self, event: int, *, by: str, model: str) -> int:
-        """Take a verdict back and give the event that does so; what was in force before it is in force again.
+        """Undo a verdict and return the number of the undo event; the previous verdict is in force again.
 
-        Undoing what is undone already gives the event that did.
+        Undoing an event twice returns the first undo event.
         """
         _check_text("by", by)
-        if not 0 < event <= _LAST:
+        if not 0 < event <= _MAX_INTEGER:
             raise UnknownIdError(str(event), "event")
-        with self._writing, sentences(self.path), transaction(self._writer):
+        with self._write_lock, sentences(self.path), transaction(self._writer):
             done = self._writer.execute("SELECT event FROM events WHERE undoes = ?", (event,)).fetchone()
             if done is not None:
                 return int(done[0])
@@ -94,26 +94,26 @@ class Feedback:
                 raise UnknownIdError(str(event), "event")
             undone = Event(*row)
             if undone.verdict == "undo":
-                raise ConfigError(f"event {event} is itself an undo; judge {undone.label!r} again instead")
+                raise ConfigError(f"event {event} is itself an undo; accept or reject {undone.label!r} again instead")
             return self._append(
                 undone.image, undone.label, "undo", by, undone.source, undone.confidence, model, event, undone.reference
             )
 
     def of(self, image: str) -> ImageVerdicts:
-        """What is in force for an image."""
-        judged = ImageVerdicts({}, {})
+        """Return the verdicts in force for an image."""
+        verdicts = ImageVerdicts({}, {})
         for label, verdict, event in self._read(_OF_IMAGE, image):
-            (judged.accepted if verdict == "accept" else judged.rejected)[label] = event
-        return judged
+            (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
+        return verdicts
 
-    def of_reference(self, reference: str) -> list[Event]:
-        """The verdicts that came from ``reference`` and were not undone."""
+    def events_of_reference(self, reference: str) -> list[Event]:
+        """Return the verdicts with this ``reference`` that were not undone."""
         return [Event(*row) for row in self._read(_OF_REFERENCE, reference)]
 
-    def judged(self, among: Iterable[tuple[str, str]] | None = None) -> set[tuple[str, str]]:
-        """Every (image, label) for which a verdict is in force.
+    def pairs_with_verdicts(self, among: Iterable[tuple[str, str]] | None = None) -> set[tuple[str, str]]:
+        """Return the (image, label) pairs with a verdict in force, all of them or those ``among`` the given ones.
 
-        All of them take seconds to find among a million events; those ``among`` a thousand pairs take none.
+        With a million events, finding all takes seconds; checking a thousand pairs is fast.
         """
         with reading(self.path) as file:
             if among is None:
@@ -121,22 +121,22 @@ class Feedback:
             return {pair for pair in among if file.execute(_OF_PAIR, pair).fetchone() is not None}
 
     def events(self, after: int = 0, limit: int = 100) -> list[Event]:
-        """The first ``limit`` events past the one numbered ``after``."""
-        return [Event(*row) for row in self._read(_EVENTS_AFTER, min(after, _LAST), min(limit, _LAST))]
+        """Return the first ``limit`` events after number ``after``."""
+        return [Event(*row) for row in self._read(_EVENTS_AFTER, min(after, _MAX_INTEGER), min(limit, _MAX_INTEGER))]
 
     def pairs(self) -> Iterator[Event]:
-        """The accepted pairs in force, by image and label, as they were when the first was asked for."""
+        """Iterate over the accepted pairs in force, by image and label, as of the first item."""
         with reading(self.path) as file:
             yield from in_force(file, "accept")
 
     def close(self) -> None:
-        """Give the file back; nothing can be asked afterwards."""
-        with self._writing, self._reading:
+        """Close the file."""
+        with self._write_lock, self._read_lock:
             self._reader.close()
             self._writer.close()
 
     def _read(self, statement: str, *values: str | int) -> list[Any]:
-        with self._reading, sentences(self.path):
+        with self._read_lock, sentences(self.path):
             return self._reader.execute(statement, values).fetchall()
 
     def _append(
@@ -162,7 +162,7 @@ def _check(image: str, label: str, verdict: str, by: str, confidence: float | No
     if verdict not in get_args(Verdict):
         raise ConfigError(f"verdict must be one of {', '.join(get_args(Verdict))}, got {verdict!r}")
     if confidence is not None and not (math.isfinite(confidence) and 0 <= confidence <= 1):
-        raise ConfigError(f"confidence must lie in 0..1, got {confidence}")
+        raise ConfigError(f"confidence must be between 0 and 1, got {confidence}")
 
 
 def _check_text(name: str, text: str) -> None:
@@ -171,4 +171,4 @@ def _check_text(name: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{name} {text!r} is not valid unicode") from None
+        raise ConfigError(f"{name} {text!r} is not valid Unicode") from None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.label_pairs import collect_label_pairs, pair_count_histogram
-from vse_ens.label_weights.gram import PairSource, known_pairs, label_tasks, map_ranges, pair_settings
+from vse_ens.label_weights.pairs import PairSource, known_pairs, label_tasks, map_ranges, pair_settings
 from vse_ens.run.pool import LocalPool, Payload, Pool, TaskFn
 from vse_ens.run.threads import Workers
 

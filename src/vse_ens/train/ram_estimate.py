@@ -23,7 +23,7 @@ from vse_ens.kernels.context import ContextGradients, ContextScratch
 from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.kernels.rank_table import RankScratch
 from vse_ens.kernels.softmax import BatchGradients
-from vse_ens.label_weights.learn import DENSE_LABELS, held_bytes, learning_bytes
+from vse_ens.label_weights.learn import DENSE_LABELS, peak_bytes, stored_bytes
 from vse_ens.model.embeddings import label_pair_table
 from vse_ens.run.ram import available_memory
 from vse_ens.run.threads import available_cores
@@ -248,13 +248,13 @@ class RamModel:
 
     @cached_property
     def _weights_held(self) -> int:
-        return held_bytes(self._labels, self._meetings) if self._config.label_weights else 0
+        return stored_bytes(self._labels, self._meetings) if self._config.label_weights else 0
 
     @cached_property
     def _weights_learnt(self) -> int:
         if not self._config.label_weights:
             return 0
-        return learning_bytes(self._labels, self._data.pairs, self._meetings)
+        return peak_bytes(self._labels, self._data.pairs, self._meetings)
 
     # --- what an engine holds ---
 

@@ -82,7 +82,7 @@ def test_nothing_is_suggested_below_a_confidence(vse: Vse, model: Path) -> None:
 def test_all_images_go_to_a_file(
     suffix: str, vse: Vse, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vse_ens.model.topk._TASKS", 1)  # several blocks, and the last is not full
+    monkeypatch.setattr("vse_ens.model.topk._TASKS_PER_BLOCK", 1)  # several blocks, and the last is not full
     path = tmp_path / f"suggestions.{suffix}"
     answer = vse("annotate", model, "--all", "--out", path, "--top", 2, "--json")
     assert (answer.status, answer.err) == (0, "")
@@ -141,17 +141,17 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
         (["--labels", "no such thing"], 1, "no label 'no such thing' is known"),
         (["img_0000001", "--allow", "no such thing"], 1, "no label 'no such thing' is known"),
         (["--all", "--out", "x.txt"], 1, "x.txt must end in"),
-        ([], 2, "give images, --labels or --all, one of the three"),
-        (["img_0000001", "--all", "--out", "x.csv"], 2, "one of the three"),
-        (["--all"], 2, "--all and --out FILE go together"),
-        (["img_0000001", "--out", "x.csv"], 2, "--all and --out FILE go together"),
+        ([], 2, "give exactly one of IMAGE, --labels and --all"),
+        (["img_0000001", "--all", "--out", "x.csv"], 2, "give exactly one of IMAGE, --labels and --all"),
+        (["--all"], 2, "--all and --out FILE must be given together"),
+        (["img_0000001", "--out", "x.csv"], 2, "--all and --out FILE must be given together"),
         (["--all", "--out", "x.csv", "--explain"], 2, "'--explain'"),
         (["--all", "--out", "x.csv", "--format", "xml"], 1, "unknown format 'xml'"),
-        (["img_0000001", "--format", "csv"], 2, "--format and --prefix go with --all"),
-        (["img_0000001", "--cluster", "ray"], 2, "--cluster and --address go with --all"),
-        (["--labels", "sky", "--address", "a:1"], 2, "--cluster and --address go with --all"),
+        (["img_0000001", "--format", "csv"], 2, "--format and --prefix need --all"),
+        (["img_0000001", "--cluster", "ray"], 2, "--cluster and --address need --all"),
+        (["--labels", "sky", "--address", "a:1"], 2, "--cluster and --address need --all"),
         (["--all", "--out", "x.csv", "--cluster", "spark"], 2, "'--cluster'"),
-        (["--all", "--out", "x.csv", "--address", "a:1"], 1, "address is that of a cluster"),
+        (["--all", "--out", "x.csv", "--address", "a:1"], 1, "address needs a cluster"),
         (["img_0000001", "--top", "0"], 2, "'--top'"),
         (["img_0000001", "--min-confidence", "1.5"], 2, "'--min-confidence'"),
     ],
@@ -168,4 +168,4 @@ def test_a_file_of_labels_must_be_text(vse: Vse, model: Path, tmp_path: Path) ->
     file.write_bytes(b"\xff\xfe\x00")
     answer = vse("annotate", model, "img_0000001", "--deny", file)
     assert answer.status == 2
-    assert "labels.txt is not UTF-8 text with one label a line" in answer.err
+    assert "labels.txt is not UTF-8 text with one label per line" in answer.err

@@ -37,7 +37,7 @@ def test_the_screen_shows_the_first_and_the_files_have_all(vse: Vse, model: Path
 def test_a_short_list_is_shown_whole(vse: Vse, model: Path) -> None:
     answer = vse("audit", model, "--top", 2)
     assert "Labels likely missing: 2\n" in answer.out
-    assert answer.out.endswith("all findings: with --out FILE.csv, --page FILE.html or --json\n")
+    assert answer.out.endswith("use --out FILE.csv, --page FILE.html or --json for all findings\n")
 
 
 def test_the_share_of_wrong_labels_sets_the_confidence(vse: Vse, model: Path) -> None:

@@ -72,11 +72,15 @@ def test_a_budget_is_told(vse: Callable[..., Answer], scenes: Path) -> None:
     ("arguments", "status", "fault"),
     [
         ([], 2, "give a file of pairs, or a folder with --from-rankings"),
-        (["pairs.csv", "--from-rankings", "x"], 2, "'PAIRS': it means nothing with --from-rankings"),
-        (["--from-rankings", "x", "--seed", "0"], 2, "'--seed': it means nothing with --from-rankings"),
-        (["--from-rankings", "x", "--label-column", "0"], 2, "'--label-column': it means nothing with --from-rankings"),
+        (["pairs.csv", "--from-rankings", "x"], 2, "'PAIRS': cannot be combined with --from-rankings"),
+        (["--from-rankings", "x", "--seed", "0"], 2, "'--seed': cannot be combined with --from-rankings"),
+        (
+            ["--from-rankings", "x", "--label-column", "0"],
+            2,
+            "'--label-column': cannot be combined with --from-rankings",
+        ),
         (["pairs.csv", "--models", "pear"], 1, "models must be of context, vse-ens"),
-        (["pairs.csv", "--out", "."], 2, ". is a folder; name a file such as report.html"),
+        (["pairs.csv", "--out", "."], 2, ". is a folder; give a file such as report.html"),
         (["--from-rankings", "nowhere"], 1, "nowhere has no comparison.json"),
     ],
 )

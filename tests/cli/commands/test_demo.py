@@ -22,8 +22,8 @@ def test_it_shows_images_with_what_is_known_and_what_is_suggested(vse: Vse) -> N
 def test_it_reads_well_in_a_terminal(vse: Vse) -> None:
     answer = vse("demo", "--images", 500, "--shown", 3)
     assert answer.status == 0
-    assert answer.out.startswith("The built-in data set: 500 everyday scenes")
-    assert "what is suggested" in answer.out
+    assert answer.out.startswith("Built-in data set: 500 everyday scenes")
+    assert "suggested labels" in answer.out
     assert max(map(len, answer.out.splitlines())) <= 80
 
 

@@ -28,7 +28,7 @@ def test_a_machine_that_runs_the_tests_is_healthy(vse: Vse) -> None:
 
 def test_it_prints_a_table_that_fits(vse: Vse) -> None:
     answer = vse("doctor")
-    assert answer.out.rstrip().endswith("all that vse needs is here")
+    assert answer.out.rstrip().endswith("vse is ready to use")
     assert max(map(len, answer.out.splitlines())) <= 80
 
 
@@ -44,7 +44,9 @@ def test_a_required_part_that_does_not_work_is_a_failure(vse: Vse, monkeypatch: 
 def test_an_optional_part_that_is_absent_is_no_failure_and_says_how_to_get_it(
     vse: Vse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor_checks, "OPTIONAL_PARTS", (doctor_checks.OptionalPart("no_such_package", "to do more"),))
+    monkeypatch.setattr(
+        doctor_checks, "OPTIONAL_PACKAGES", (doctor_checks.OptionalPackage("no_such_package", "to do more"),)
+    )
     answer = vse("doctor", "--json")
     assert answer.status == 0
     assert checks(answer)["no_such_package"] == {

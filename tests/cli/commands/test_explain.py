@@ -60,7 +60,9 @@ def test_an_image_of_any_labels(vse: Vse, model: Path) -> None:
     document = vse("explain", model, "--labels", ",".join(known), label, "--json").document
     assert (document["image"], document["labels"]) == (None, known)
     assert document["score"] == annotator.explain(labels=known, label=label).score
-    assert vse("explain", model, "--labels", ",".join(known), label).out.startswith(f"{label} for these labels")
+    assert vse("explain", model, "--labels", ",".join(known), label).out.startswith(
+        f"Score of {label} for these labels"
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_an_image_of_any_labels(vse: Vse, model: Path) -> None:
         (["img_0000001", "no such thing"], 1, "no label 'no such thing' is known"),
         (["img_0000001", "{known}"], 1, "already"),
         (["{label}"], 2, "give an IMAGE and a LABEL"),
-        (["img_0000001", "{label}", "--labels", "{known}"], 2, "give one LABEL beside --labels"),
+        (["img_0000001", "{label}", "--labels", "{known}"], 2, "give one LABEL with --labels"),
         (["img_0000001", "{label}", "--top", "0"], 2, "'--top'"),
     ],
 )

@@ -47,7 +47,7 @@ def test_an_index_is_made_at_first_use(vse: Vse, model: Path, tmp_path: Path) ->
     ("arguments", "status", "sentence"),
     [
         (["no such thing"], 1, "no label 'no such thing' is known"),
-        (["sky", "--without", "sky"], 1, "the label 'sky' is both wanted and unwanted"),
+        (["sky", "--without", "sky"], 1, "the label 'sky' is both included and excluded"),
         (["sky", "--top", "0"], 2, "'--top'"),
         ([], 2, "'LABEL"),
     ],

@@ -31,8 +31,8 @@ def test_images_like_an_image(vse: Vse, model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        ([], 2, "give a LABEL or --image IMAGE, one of the two"),
-        (["sky", "--image", "img_0000001"], 2, "one of the two"),
+        ([], 2, "give either LABEL or --image IMAGE"),
+        (["sky", "--image", "img_0000001"], 2, "give either LABEL or --image IMAGE"),
         (["skj"], 1, "no label 'skj' is known; the nearest known: 'sk"),
         (["--image", "nie"], 1, "no image 'nie' is known"),
     ],

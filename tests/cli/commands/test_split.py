@@ -80,11 +80,11 @@ def test_the_seed_decides(vse: Vse, pairs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["--share", "0.5"], 2, "error: invalid value for '--share': it means nothing with --protocol leave-one-out"),
+        (["--share", "0.5"], 2, "error: invalid value for '--share': cannot be combined with --protocol leave-one-out"),
         (
             ["--protocol", "random", "--reveal", "0.5"],
             2,
-            "error: invalid value for '--reveal': it means nothing with --protocol random",
+            "error: invalid value for '--reveal': cannot be combined with --protocol random",
         ),
         (["--protocol", "random", "--share", "2"], 1, "error: share must lie between 0 and 1, got 2.0"),
         (["--seed", "-1"], 1, "error: seed must be a whole number from 0 to 2**64 - 1, got -1"),

@@ -38,9 +38,9 @@ def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
     answer = vse("train", path, "--out", tmp_path / "model", *settings)
     assert answer.status == 0
     words = " ".join(answer.out.split())
-    assert re.search(r"epochs (\d) on all pairs, after 3 with labels held out, of which \1 was best", words)
+    assert re.search(r"epochs (\d) on all pairs, after 3 validation epochs \(best: \1\)", words)
     assert re.search(r"validation recall@5 0\.\d{4}, .*, overall 0\.\d{4}", words)
-    assert re.search(r"label memory weight [\d.]+, found on the held-out labels", words)
+    assert re.search(r"label weights factor [\d.]+, chosen on held-out labels", words)
 
     document = vse("train", path, "--out", tmp_path / "again", *settings, "--json").document
     assert (document["preset"], document["epochs"]) == ("context", 3 + document["best_epoch"])
@@ -93,7 +93,7 @@ def test_a_place_that_is_not_a_model_is_refused_before_the_work(vse: Vse, pairs:
 def test_nothing_to_resume_is_told(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     answer = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS, "--resume")
     assert answer.status == 0
-    assert "there was nothing to resume" in answer.err
+    assert "has nothing to resume; trained from the start" in answer.err
 
 
 def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> Non
 def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "model")
     for arguments, status, sentence in (
-        ([pairs, *out, "--address", "localhost:1"], 1, "address is that of a cluster"),
+        ([pairs, *out, "--address", "localhost:1"], 1, "address needs a cluster"),
         ([pairs, *out, "--cluster", "spark"], 2, "'--cluster'"),
         ([pairs, *out, "--shards", 100], 1, "shards must be no more than the 10 images"),
         ([tmp_path, *out, "--feedback", "f.sqlite"], 2, "--features and --feedback need all pairs in one file"),

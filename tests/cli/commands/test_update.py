@@ -53,7 +53,7 @@ def test_files_of_pairs_and_of_feedback_go_together(vse: Vse, model: Path, more:
     )
     answer = vse("update", model, more, file, "--out", tmp_path / "grown")
     assert answer.status == 0, answer.err
-    assert "note: an update can only add, so that 2 rejected pairs had no effect; vse train --feedback" in answer.err
+    assert "note: ignored 2 rejected pairs; vse train --feedback" in answer.err
     assert "4 pairs, 2 images, 1 label" in answer.out
     grown = Annotator.load(tmp_path / "grown")
     assert grown.known_labels("img 2") == ["sea"]
@@ -65,7 +65,7 @@ def test_nothing_new_is_told(vse: Vse, model: Path, tmp_path: Path) -> None:
     label = Annotator.load(model).known_labels(image)[0]
     answer = vse("update", model, judged(tmp_path / "f.sqlite", (image, label, "accept")), "--out", tmp_path / "same")
     assert answer.status == 0
-    assert f"note: the model knew the 1 pair given already; {tmp_path / 'same'} is the same model" in answer.err
+    assert f"note: the model already has the given 1 pair; {tmp_path / 'same'} is the same model" in answer.err
     assert Annotator.load(tmp_path / "same").annotate(image) == Annotator.load(model).annotate(image)
 
 

@@ -21,9 +21,9 @@ from vse_ens.errors import ConfigError, DataError
 
 NASTY = '<script>alert("1")</script>, ä\n"quoted"'
 MADE_UP = Audit(
-    [Finding(NASTY, "sea", 0.9, "speaking against it: sky (-1.00)", (Reason(("sky",), -1.0),))],
-    [Finding("i2", "=1+1", 0.75, "no known label speaks for it", ())],
-    [Duplicate("cars", "car & co", 0.8, "the same word; ...")],
+    [Finding(NASTY, "sea", 0.9, "contradicted by sky (-1.00)", (Reason(("sky",), -1.0),))],
+    [Finding("i2", "=1+1", 0.75, "no known label supports it", ())],
+    [Duplicate("cars", "car & co", 0.8, "same word; ...")],
 )
 
 
@@ -46,20 +46,18 @@ def test_an_audit_joins_the_three_lists(name: str) -> None:
 
 
 def test_reasons_name_what_speaks_most() -> None:
-    found = audit(MODELS["context with memory"], KNOWN, top=30)
+    found = audit(MODELS["context with weights"], KNOWN, top=30)
     for one in found.wrong:
         shares = [reason.share for reason in one.because]
-        if one.reason.startswith("speaking against it"):
+        if one.reason.startswith("contradicted by"):
             assert max(shares) < 0
             assert shares == sorted(shares)
     strongest = found.missing[0].because[0]
-    assert found.missing[0].reason.startswith(
-        f"speaking for it: {' + '.join(strongest.labels)} ({strongest.share:+.2f})"
-    )
+    assert found.missing[0].reason.startswith(f"supported by {' + '.join(strongest.labels)} ({strongest.share:+.2f})")
 
 
 @pytest.mark.parametrize(("values", "message"), [({"top": 0}, "top"), ({"wrong_share": 1.0}, "wrong_share")])
-def test_bad_arguments_are_told(values: dict[str, float], message: str) -> None:
+def test_bad_arguments_are_errors(values: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         audit(MODELS["context"], KNOWN, **values)  # type: ignore[arg-type]
 
@@ -70,11 +68,11 @@ def test_as_a_dictionary() -> None:
         "image": NASTY,
         "label": "sea",
         "confidence": 0.9,
-        "reason": "speaking against it: sky (-1.00)",
+        "reason": "contradicted by sky (-1.00)",
         "because": [{"labels": ["sky"], "share": -1.0}],
     }
     assert plain["duplicates"] == [
-        {"label": "cars", "other": "car & co", "confidence": 0.8, "reason": "the same word; ..."}
+        {"label": "cars", "other": "car & co", "confidence": 0.8, "reason": "same word; ..."}
     ]
     assert plain["missing"][0]["because"] == []
 
@@ -85,15 +83,15 @@ def test_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     assert [tuple(line.values()) for line in lines] == [
-        ("wrong", NASTY, "sea", "", "0.9000", "speaking against it: sky (-1.00)", ""),
-        ("missing", "i2", "=1+1", "", "0.7500", "no known label speaks for it", ""),
-        ("duplicate", "", "cars", "car & co", "0.8000", "the same word; ...", ""),
+        ("wrong", NASTY, "sea", "", "0.9000", "contradicted by sky (-1.00)", ""),
+        ("missing", "i2", "=1+1", "", "0.7500", "no known label supports it", ""),
+        ("duplicate", "", "cars", "car & co", "0.8000", "same word; ...", ""),
     ]
     assert list(lines[0]) == ["kind", "image", "label", "other_label", "confidence", "reason", "decision"]
     assert [one.name for one in path.parent.iterdir()] == ["audit.csv"]
 
 
-def test_a_csv_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_csv_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"audit\.csv could not be written"):
         MADE_UP.write_csv(tmp_path / "file" / "audit.csv")
@@ -103,11 +101,11 @@ def test_the_page_shows_ids_as_text() -> None:
     page = Reader(audit_page(MADE_UP).html())
     assert not page.all("script")
     assert NASTY.replace("\n", " ") in page.text.replace("\n", " ")
-    for words in ("1 label that may be wrong", "car & co", "=1+1", "0.900", "the same word; ..."):
+    for words in ("Labels likely wrong: 1.", "car & co", "=1+1", "0.900", "same word; ..."):
         assert words in page.text
 
 
 def test_an_empty_audit_has_a_page() -> None:
     text = Reader(audit_page(Audit([], [], [])).html()).text
     assert text.count("None.") == 3
-    assert "0 labels that may be wrong" in text
+    assert "Labels likely wrong: 0." in text

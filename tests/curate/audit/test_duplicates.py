@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vse_ens.annotator import Annotator
-from vse_ens.curate.audit.duplicates import alike, near_duplicates, stem
+from vse_ens.curate.audit.duplicates import near_duplicates, spelling_matches, stem
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.model.embeddings import Embeddings
@@ -29,12 +29,12 @@ from vse_ens.streams import Streams
 )
 def test_the_same_word(one: str, other: str) -> None:
     assert stem(one) == stem(other)
-    assert alike([one, "something else", other]) == {(0, 2): "same word"}
+    assert spelling_matches([one, "something else", other]) == {(0, 2): "same word"}
 
 
 @pytest.mark.parametrize(("one", "other"), [("glas", "glass"), ("bus", "bu"), ("iris", "iri"), ("sea", "see")])
 def test_another_word(one: str, other: str) -> None:
-    assert alike([one, other]).get((0, 1)) != "same word"
+    assert spelling_matches([one, other]).get((0, 1)) != "same word"
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_another_word(one: str, other: str) -> None:
     ],
 )
 def test_one_letter_apart(one: str, other: str, near: bool) -> None:
-    assert (alike([one, other]) == {(0, 1): "one letter"}) == near
+    assert (spelling_matches([one, other]) == {(0, 1): "one letter"}) == near
 
 
 def test_signs_alone_are_no_word() -> None:
-    assert alike(["!", "?", "-"]) == {}
+    assert spelling_matches(["!", "?", "-"]) == {}
 
 
 def vectors(*rows: tuple[float, float]) -> Embeddings:
@@ -73,7 +73,7 @@ def test_company_counts_less_the_more_often_two_are_together() -> None:
     first, second, *_ = near_duplicates(embeddings, known, 10)
     assert (first.label, first.other) == ("a", "b")
     assert first.confidence == pytest.approx(0.8)
-    assert first.reason == "company alike by 0.80; on 20 and 30 images, on 0 together"
+    assert first.reason == "similarity 0.80; on 20 and 30 images, 0 in common"
     (together,) = [one for one in near_duplicates(embeddings, known, 10) if (one.label, one.other) == ("d", "c")]
     assert together.confidence == pytest.approx(0.8 / (1.0 + 20 / (20 * 20 / 70)))
     assert second.confidence >= together.confidence
@@ -85,9 +85,9 @@ def test_spelling_counts_beside_company() -> None:
     embeddings = vectors((0.0, 1.0), (1.0, 0.0), (0.6, 0.8), (1.0, 0.0), (-1.0, 0.0))
     found = {(one.label, one.other): one for one in near_duplicates(embeddings, known, 10)}
     assert found["Car", "car"].confidence == pytest.approx(0.8)
-    assert found["Car", "car"].reason.startswith("the same word; company alike by 0.00; on 3 and 47 images")
+    assert found["Car", "car"].reason.startswith("same word; similarity 0.00; on 3 and 47 images")
     assert found["beech", "beach"].confidence == pytest.approx(1 - 0.4**2)
-    assert found["beech", "beach"].reason.startswith("one letter apart; ")
+    assert found["beech", "beach"].reason.startswith("one letter differs; ")
     # Company says nothing of a label on five images.
     assert ("beech", "zoo") not in found
 

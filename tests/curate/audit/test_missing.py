@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.curate_models import KNOWN, LABELS, MODELS
 from vse_ens.curate.audit.missing import likely_missing
-from vse_ens.model import topk as cutting
+from vse_ens.model import topk
 from vse_ens.model.calibration import Calibration, Temperature
 from vse_ens.model.model import Model
 
@@ -20,7 +20,7 @@ CALIBRATION = Calibration(
     Temperature(2.0, 0.5), np.array([0.0, 0.1, 0.3], np.float32), np.array([0.0, 0.2, 0.9], np.float32)
 )
 # Scores so large that a share is as good as 1 would not tell one order from another.
-CONTEXT = replace(MODELS["context with memory"], label_weights_scale=0.3)
+CONTEXT = replace(MODELS["context with weights"], label_weights_scale=0.3)
 
 
 def slow_missing(model: Model, heat: Temperature) -> list[tuple[float, float, int, int]]:
@@ -43,7 +43,7 @@ def in_order(found: list[tuple[float, float, int, int]]) -> list[tuple[float, fl
 @pytest.mark.parametrize("model", [CONTEXT, MODELS["id"]])
 @pytest.mark.parametrize("rows", [1, 7, 1_000])
 def test_the_best_of_all_images(model: Model, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "_TABLE", 4 * LABELS * rows)
+    monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * rows)
     counts = list[int]()
     found = likely_missing(model, KNOWN, 25, progress=counts.append)
     expected = in_order(slow_missing(model, PLAIN))[:25]
@@ -58,7 +58,7 @@ def test_the_best_of_all_images(model: Model, rows: int, monkeypatch: pytest.Mon
 def test_the_confidence_is_that_of_suggestions_and_scores_order_the_equally_sure(
     rows: int, top: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cutting, "_TABLE", 4 * LABELS * rows)
+    monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * rows)
     found = likely_missing(CONTEXT, KNOWN, top, CALIBRATION)
     judged = [
         (float(np.interp(share, CALIBRATION.shares, CALIBRATION.values)), score, image, label)

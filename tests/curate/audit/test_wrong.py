@@ -11,33 +11,33 @@ from tests.support.curate_models import IMAGES, KNOWN, LABELS, MODELS, without
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.wrong import (
     Auditor,
+    fit_logistic_regression,
     images_of,
-    random_absent,
-    steps_of,
-    tell_apart,
+    random_negatives,
+    total_step_size,
     without_label,
     wrong_confidences,
 )
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model import topk as cutting
+from vse_ens.model import topk
 from vse_ens.model.embeddings import Floats
 from vse_ens.presets import configure
 from vse_ens.streams import Streams
 
-PLACES = np.arange(KNOWN.pairs)
+PAIRS = np.arange(KNOWN.pairs)
 
 
 def test_left_out_rows_are_those_without_the_label() -> None:
-    images, rows = images_of(KNOWN, PLACES), without_label(KNOWN, PLACES)
+    images, rows = images_of(KNOWN, PAIRS), without_label(KNOWN, PAIRS)
     assert (images == KNOWN.image_numbers()).all()
-    for place in PLACES:
+    for place in PAIRS:
         expected = without(KNOWN, place).label_numbers(images[place])
         assert rows.indices[rows.indptr[place] : rows.indptr[place + 1]].tolist() == expected.tolist()
 
 
-def slow_look(scores: Floats, others: list[int], label: int) -> tuple[float, float]:
+def slow_evidence(scores: Floats, others: list[int], label: int) -> tuple[float, float]:
     """Of one label in the company of all but the others."""
     company = [float(scores[a]) for a in range(LABELS) if a not in others]
     share = np.exp(scores[label]) / np.exp(company).sum()
@@ -45,42 +45,46 @@ def slow_look(scores: Floats, others: list[int], label: int) -> tuple[float, flo
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_looks_are_those_of_a_model_that_does_not_know_the_label(name: str) -> None:
+def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> None:
     model = MODELS[name]
     draws = Streams(0).uniforms(KNOWN.pairs)
-    looks = Auditor(model, KNOWN).looks(PLACES, draws)
-    images = images_of(KNOWN, PLACES)
-    decoys = random_absent(KNOWN.rows(images), LABELS, draws)
+    evidence = Auditor(model, KNOWN).evidence(PAIRS, draws)
+    images = images_of(KNOWN, PAIRS)
+    controls = random_negatives(KNOWN.rows(images), LABELS, draws)
     for place, image in enumerate(images):
         rest = without(KNOWN, place)
         scores = model.scores(np.array([image]), rest)[0].astype(float)
         others = rest.label_numbers(image).tolist()
-        assert looks.known[place] == pytest.approx(slow_look(scores, others, KNOWN.indices[place]), rel=1e-4, abs=1e-4)
-        assert looks.has_decoy[place] == (len(others) < LABELS - 1)
-        if looks.has_decoy[place]:
-            assert looks.decoy[place] == pytest.approx(slow_look(scores, others, decoys[place]), rel=1e-4, abs=1e-4)
+        assert evidence.known[place] == pytest.approx(
+            slow_evidence(scores, others, KNOWN.indices[place]), rel=1e-4, abs=1e-4
+        )
+        assert evidence.has_control[place] == (len(others) < LABELS - 1)
+        if evidence.has_control[place]:
+            assert evidence.control[place] == pytest.approx(
+                slow_evidence(scores, others, controls[place]), rel=1e-4, abs=1e-4
+            )
 
 
 def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
-    model = MODELS["id with memory"]
+    model = MODELS["id with weights"]
     asked: list[Csr] = []
 
     def fold_in(rows: Csr) -> Floats:
         asked.append(rows)
         return np.zeros((len(rows.indptr) - 1, model.embeddings.dimensions), np.float32)
 
-    some = PLACES[:9]
-    looks = Auditor(model, KNOWN, fold_in=fold_in).looks(some, np.zeros(9))
+    some = PAIRS[:9]
+    evidence = Auditor(model, KNOWN, fold_in=fold_in).evidence(some, np.zeros(9))
     nothing = replace(model, embeddings=replace(model.embeddings, image_vectors=np.zeros((IMAGES, 6), np.float32)))
-    np.testing.assert_allclose(looks.known, Auditor(nothing, KNOWN).looks(some, np.zeros(9)).known, rtol=1e-5)
+    np.testing.assert_allclose(evidence.known, Auditor(nothing, KNOWN).evidence(some, np.zeros(9)).known, rtol=1e-5)
     assert asked[0].indices.tolist() == without_label(KNOWN, some).indices.tolist()
 
 
 def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
     model, steps = MODELS["context"], 0.3
     e = model.embeddings
-    plain, taken = (Auditor(model, KNOWN, one).looks(PLACES, np.zeros(KNOWN.pairs)) for one in (0.0, steps))
-    for place, image in enumerate(images_of(KNOWN, PLACES)):
+    plain, taken = (Auditor(model, KNOWN, one).evidence(PAIRS, np.zeros(KNOWN.pairs)) for one in (0.0, steps))
+    for place, image in enumerate(images_of(KNOWN, PAIRS)):
         rest, label = without(KNOWN, place), KNOWN.indices[place]
         others = rest.label_numbers(image)
         vector = e.vectors(np.array([image]), known=rest)[0].astype(float)
@@ -91,45 +95,45 @@ def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
         by_inputs = sum(wanted @ wanted / len(others) / np.sqrt(e.input_squares[b]) for b in others)
         scores = model.scores(np.array([image]), rest)[0].astype(float)
         scores[label] -= steps * slope * (by_label + by_inputs)
-        expected = slow_look(scores, others.tolist(), label)
+        expected = slow_evidence(scores, others.tolist(), label)
         assert taken.known[place] == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 def test_steps_are_twice_the_sum_of_the_rates() -> None:
     config = configure("context", learning_rate=0.1, learning_rate_decay=0.5)
-    assert steps_of(config, 3) == pytest.approx(2 * (0.1 + 0.05 + 0.025))
-    assert steps_of(config, 0) == 0.0
+    assert total_step_size(config, 3) == pytest.approx(2 * (0.1 + 0.05 + 0.025))
+    assert total_step_size(config, 0) == 0.0
 
 
-def test_decoys_are_uniform_among_labels_the_image_has_not() -> None:
+def test_controls_are_uniform_among_labels_the_image_has_not() -> None:
     rows = Csr(np.array([0, 3, 3, 5]), np.array([0, 2, 3, 1, 4], np.int32))
     count = 3_000
     draws = np.concatenate([np.full(3, (n + 0.5) / count) for n in range(count)])
     many = Csr(np.concatenate([[0], np.cumsum(np.tile(np.diff(rows.indptr), count))]), np.tile(rows.indices, count))
-    found = random_absent(many, 5, draws).reshape(count, 3)
+    found = random_negatives(many, 5, draws).reshape(count, 3)
     for row, absent in enumerate(([1, 4], [0, 1, 2, 3, 4], [0, 2, 3])):
         values, counts = np.unique(found[:, row], return_counts=True)
         assert values.tolist() == absent
         assert (counts == count / len(absent)).all()
 
 
-def test_an_image_with_all_labels_has_no_decoy() -> None:
+def test_an_image_with_all_labels_has_no_control() -> None:
     full = Csr(np.array([0, 3]), np.array([0, 1, 2], np.int32))
-    assert random_absent(full, 3, np.array([0.7])).tolist() == [0]
-    looks = np.zeros((1, 2))
-    assert tell_apart(looks, looks, np.array([False])).tolist() == [0.0, 0.0, 0.0]
+    assert random_negatives(full, 3, np.array([0.7])).tolist() == [0]
+    statistics = np.zeros((1, 2))
+    assert fit_logistic_regression(statistics, statistics, np.array([False])).tolist() == [0.0, 0.0, 0.0]
 
 
-def test_known_labels_are_told_from_decoys_as_their_densities_say() -> None:
+def test_known_labels_are_told_from_controls_as_their_densities_say() -> None:
     # Two normal distributions of variance 1: the log of the ratio of densities is linear.
     streams = Streams(0).child("densities")
-    known, decoys = (streams.child(n).normals(40_000).reshape(-1, 2) for n in (1, 2))
-    weights = tell_apart(known + np.array([1.0, 0.5]), decoys, np.ones(20_000, bool))
+    known, controls = (streams.child(n).normals(40_000).reshape(-1, 2) for n in (1, 2))
+    weights = fit_logistic_regression(known + np.array([1.0, 0.5]), controls, np.ones(20_000, bool))
     assert weights == pytest.approx([1.0, 0.5, -0.625], abs=0.05)
 
 
 def test_a_label_alone_cannot_be_judged() -> None:
-    confidences = wrong_confidences(Auditor(MODELS["context with memory"], KNOWN), 0.1)
+    confidences = wrong_confidences(Auditor(MODELS["context with weights"], KNOWN), 0.1)
     alone = KNOWN.labels_per_image[KNOWN.image_numbers()] == 1
     assert alone.any()
     assert (confidences[alone] == np.float32(0.1)).all()
@@ -137,10 +141,10 @@ def test_a_label_alone_cannot_be_judged() -> None:
 
 
 def test_blocks_give_what_one_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    auditor, counts = Auditor(MODELS["context+id with memory"], KNOWN, 0.1), list[int]()
+    auditor, counts = Auditor(MODELS["context+id with weights"], KNOWN, 0.1), list[int]()
     whole = wrong_confidences(auditor, progress=counts.append)
     assert counts == [int((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1).sum())]
-    monkeypatch.setattr(cutting, "_TABLE", 4 * LABELS * 7)
+    monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * 7)
     np.testing.assert_allclose(wrong_confidences(auditor, progress=counts.append), whole, rtol=1e-3)
     assert max(counts[1:]) == 7
     assert sum(counts[1:]) == counts[0]
@@ -151,7 +155,7 @@ def plant(data: Annotations, share: float) -> tuple[Annotations, np.ndarray]:
     streams = Streams(5).child("plant")
     count = round(share * data.pairs)
     images = data.image_numbers()[np.argsort(streams.words(data.pairs))[:count]].astype(np.int64)
-    labels = random_absent(data.rows(images), len(data.labels), streams.child("labels").uniforms(count))
+    labels = random_negatives(data.rows(images), len(data.labels), streams.child("labels").uniforms(count))
     planted = Annotations.from_numbers(data.images, data.labels, images, labels)
     noisy = data.joined(planted)
     keys = noisy.image_numbers().astype(np.int64) * len(noisy.labels) + noisy.indices
@@ -161,7 +165,7 @@ def plant(data: Annotations, share: float) -> tuple[Annotations, np.ndarray]:
 def test_planted_labels_come_first() -> None:
     noisy, planted = plant(scenes(2_000, 80, seed=1), 0.02)
     model = Annotator(seed=0, workers=1, epochs=6).fit(noisy)
-    steps = steps_of(model.config_, model.training_["best_epoch"])
+    steps = total_step_size(model.config_, model.training_["best_epoch"])
     confidences = wrong_confidences(Auditor(model.model_, noisy, steps))
     order = np.argsort(-confidences, kind="stable")
     assert planted[order[:50]].mean() > 10 * planted.mean()

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.support.ray_environment import TESTS, ray_environment
-from tests.support.toy_actor import BENCH, FACTORY, MERGE
+from tests.support.toy_actor import FACTORY, MERGE, TASK
 from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import Config
 from vse_ens.data.partition.build import partition
@@ -36,7 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 
-PARTS = [{"start": np.full(1, float(part))} for part in range(5)]
+SHARDS = [{"start": np.full(1, float(shard))} for shard in range(5)]
 CONFIGS = {
     "id": small_config(sampler="vse-ens", loss="hinge", shards=3, exchanges=2, epochs=3),
     "whole preset": whole_preset(shards=3, exchanges=2),
@@ -82,7 +82,7 @@ def pool(cluster: Any) -> Iterator[Callable[..., Any]]:
 
 def rounds(pool: Pool, keeps_state: bool, harm: dict[str, Any] | None = None, saved: bool = False) -> list[Any]:
     """Four rounds of the toy; what harm there is comes in the third."""
-    pool.open(FACTORY, {"keeps_state": keeps_state}, PARTS)
+    pool.open(FACTORY, {"keeps_state": keeps_state}, SHARDS)
     found = []
     for number in range(4):
         if saved and number == 1:
@@ -108,20 +108,20 @@ def test_workers_tell_how_they_spent_their_time(pool: Any) -> None:
     began = time.perf_counter()
     done = cluster_pool.run({"number": 0.0}, {}, MERGE)
     passed = time.perf_counter() - began
-    assert sorted(part for share in done.timings for part in share.parts) == [0, 1, 2, 3, 4]
+    assert sorted(shard for timing in done.timings for shard in timing.shards) == [0, 1, 2, 3, 4]
     assert len({report["process"] for report in done.reports}) == len(done.timings) == 3
     assert len({report["parent"] for report in done.reports}) == 3, "workers are not spread over the nodes"
-    for share in done.timings:
-        assert min(share.computing, share.moving, share.waiting) >= 0.0
-        assert share.seconds <= passed
-        assert share.amount == 2 * len(share.parts)
+    for timing in done.timings:
+        assert min(timing.computing, timing.moving, timing.waiting) >= 0.0
+        assert timing.seconds <= passed
+        assert timing.amount == 2 * len(timing.shards)
 
 
 @pytest.mark.parametrize(("kind", "saved"), [("killed", False), ("killed", True), ("hangs", True)])
 def test_a_worker_that_comes_to_harm_costs_the_round_and_not_a_byte(
     pool: Any, tmp_path: Path, kind: str, saved: bool
 ) -> None:
-    harm = {"parts": [1], "kind": kind, "mark": str(tmp_path / "mark")}
+    harm = {"shards": [1], "kind": kind, "mark": str(tmp_path / "mark")}
     found = rounds(pool(timeout=4.0 if kind == "hangs" else 600.0), keeps_state=True, harm=harm, saved=saved)
     assert found == at_home(keeps_state=True, saved=saved)
     assert (tmp_path / "mark").exists()
@@ -130,11 +130,11 @@ def test_a_worker_that_comes_to_harm_costs_the_round_and_not_a_byte(
 def test_an_error_of_the_work_itself_is_told_and_not_tried_again(pool: Any, tmp_path: Path) -> None:
     cluster_pool = pool()
     with pytest.raises(DataError, match="there is nothing to start from"):
-        cluster_pool.open(FACTORY, {"keeps_state": True}, [*PARTS, {"start": None}])
-    harm = {"parts": [1], "kind": "bad data", "mark": str(tmp_path / "one")}
-    with pytest.raises(DataError, match="this part is bad"):
+        cluster_pool.open(FACTORY, {"keeps_state": True}, [*SHARDS, {"start": None}])
+    harm = {"shards": [1], "kind": "bad data", "mark": str(tmp_path / "one")}
+    with pytest.raises(DataError, match="this shard is bad"):
         rounds(cluster_pool, keeps_state=True, harm=harm)
-    harm = {"parts": [1], "kind": "slip", "mark": str(tmp_path / "other")}
+    harm = {"shards": [1], "kind": "slip", "mark": str(tmp_path / "other")}
     with pytest.raises(ClusterError, match="ZeroDivisionError: a slip"):
         rounds(cluster_pool, keeps_state=True, harm=harm)
 
@@ -143,22 +143,22 @@ TASKS = [{"number": np.array([number])} for number in range(40)]
 
 
 def added(pool: Pool, tasks: list[dict[str, Any]]) -> list[int]:
-    return [int(one["number"][0]) for one in pool.map(BENCH, {"number": 100}, tasks)]
+    return [int(one["number"][0]) for one in pool.map(TASK, {"number": 100}, tasks)]
 
 
 def test_tasks_go_to_all_workers_and_results_come_in_order(pool: Any) -> None:
-    found = list(pool().map(BENCH, {"number": 100}, TASKS))
+    found = list(pool().map(TASK, {"number": 100}, TASKS))
     assert [int(one["number"][0]) for one in found] == list(range(100, 140))
     assert len({one["process"] for one in found}) == 3
 
 
 @pytest.mark.parametrize("kind", ["killed", "hangs"])
-def test_tasks_of_a_lost_worker_are_done_by_others_and_its_parts_go_on(pool: Any, tmp_path: Path, kind: str) -> None:
+def test_tasks_of_a_lost_worker_are_done_by_others_and_its_shards_go_on(pool: Any, tmp_path: Path, kind: str) -> None:
     cluster_pool = pool(timeout=4.0 if kind == "hangs" else 600.0)
-    cluster_pool.open(FACTORY, {"keeps_state": True}, PARTS)
+    cluster_pool.open(FACTORY, {"keeps_state": True}, SHARDS)
     with Workers(1) as workers:
         home = LocalPool(workers)
-        home.open(FACTORY, {"keeps_state": True}, PARTS)
+        home.open(FACTORY, {"keeps_state": True}, SHARDS)
         harm = {"kind": kind, "mark": str(tmp_path / "mark")}
         for tasks in (TASKS, [*TASKS[:7], {**TASKS[7], "harm": harm}, *TASKS[8:]], TASKS):
             wanted = home.run({"number": 1.0}, {}, MERGE).merged
@@ -170,9 +170,9 @@ def test_tasks_of_a_lost_worker_are_done_by_others_and_its_parts_go_on(pool: Any
 def test_what_is_wrong_with_a_task_or_with_all_is_told(pool: Any, tmp_path: Path) -> None:
     cluster_pool = pool()
     with pytest.raises(DataError, match="there is no number to add"):
-        list(cluster_pool.map(BENCH, {"number": None}, TASKS))
+        list(cluster_pool.map(TASK, {"number": None}, TASKS))
     harm = {"kind": "bad data", "mark": str(tmp_path / "mark")}
-    with pytest.raises(DataError, match="this part is bad"):
+    with pytest.raises(DataError, match="this shard is bad"):
         added(cluster_pool, [*TASKS, {**TASKS[0], "harm": harm}])
     assert added(cluster_pool, TASKS) == list(range(100, 140))
 
@@ -234,14 +234,14 @@ def test_a_killed_driver_goes_on_with_another_number_of_workers(pool: Any, clust
 
 def test_a_node_killed_in_a_round_costs_the_round_and_not_a_byte(pool: Any, cluster: Any, tmp_path: Path) -> None:
     cluster_pool = pool()
-    cluster_pool.open(FACTORY, {"keeps_state": True}, PARTS)
+    cluster_pool.open(FACTORY, {"keeps_state": True}, SHARDS)
     # Neither the head of the cluster nor the node that this process is attached to: those cost the run.
     here = cluster_pool._ray.get_runtime_context().get_node_id()
     others = [node for node in cluster.worker_nodes if node.unique_id != here]
     raylets = {node.all_processes["raylet"][0].process.pid for node in others}
     reports = cluster_pool.run({"number": 0.0}, {}, MERGE).reports
-    victims = [part for part, report in enumerate(reports) if report["parent"] in raylets]
-    harm = {"parts": victims[:1], "kind": "node killed", "mark": str(tmp_path / "mark")}
+    victims = [shard for shard, report in enumerate(reports) if report["parent"] in raylets]
+    harm = {"shards": victims[:1], "kind": "node killed", "mark": str(tmp_path / "mark")}
     assert rounds(cluster_pool, keeps_state=True, harm=harm) == at_home(keeps_state=True)
     assert sum(node["Alive"] for node in cluster_pool._ray.nodes()) == 2
     assert len(cluster_pool._workers) == 2

@@ -27,5 +27,5 @@ def test_without_ray_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
 def test_a_cluster_that_is_not_there_is_told_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(ClusterError, match=f"^there is no Ray cluster to be had at {address}: .*refused; see docs/"):
-        start._knock(address)
+    with pytest.raises(ClusterError, match=f"^cannot connect to a Ray cluster at {address}: .*refused; see docs/"):
+        start._check_reachable(address)

@@ -53,7 +53,7 @@ def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
         (*first, "accept", "audit"),
         (*second, "reject", "audit"),
     ]
-    assert kept.judged() == {(first[1], first[0])}
+    assert kept.pairs_with_verdicts() == {(first[1], first[0])}
     kept.close()
     tab.reload()
     assert front(tab) == second

@@ -61,7 +61,7 @@ def suggested(client: Client, top: int = 40) -> list[str]:
 
 
 def labels_of(client: Client, image: str = IMAGE) -> list[str]:
-    labels: list[str] = client.service.holder.ready.annotator.known_labels(image)  # type: ignore[union-attr]
+    labels: list[str] = client.service.models.loaded.annotator.known_labels(image)  # type: ignore[union-attr]
     return [label for label in labels if "<" not in label]
 
 
@@ -316,7 +316,7 @@ def annotated(action: str, chosen: Sequence[Any], *, kind: str = "choices", **mo
 
 
 def in_force(client: Client, image: str = IMAGE) -> dict[str, int]:
-    accepted: dict[str, int] = client.service.kept_feedback().of(image).accepted
+    accepted: dict[str, int] = client.service.require_feedback().of(image).accepted
     return accepted
 
 
@@ -325,7 +325,7 @@ def test_an_annotation_accepts_what_it_chooses_for_as_long_as_it_does(studio: Ca
     answer = client.post("/webhook", json=annotated("ANNOTATION_CREATED", ["Sea", "unheard of"]))
     assert (answer.status_code, answer.json()) == (201, {"status": "ok", "result": {"accepted": [1, 2], "undone": []}})
     assert list(in_force(client)) == ["sea", "unheard of"]  # the model has it in small letters
-    event = client.service.kept_feedback().events()[0]
+    event = client.service.require_feedback().events()[0]
     assert (event.image, event.by, event.source, event.confidence) == (IMAGE, "1", "label-studio", None)
     assert event.model == client.get("/ready").json()["model"]
 
@@ -336,7 +336,7 @@ def test_an_annotation_accepts_what_it_chooses_for_as_long_as_it_does(studio: Ca
     changed = client.post("/webhook", json=annotated("ANNOTATION_UPDATED", ["sand", "Sea"], updated_by=person)).json()
     assert len(changed["result"]["undone"]) == 1
     assert sorted(in_force(client)) == ["sand", "sea"]
-    assert client.service.kept_feedback().events()[-1].by == "ben@example.org"
+    assert client.service.require_feedback().events()[-1].by == "ben@example.org"
 
     deleted = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 17}], "project": {"id": 2}}
     assert client.post("/webhook", json=deleted).status_code == 201
@@ -371,7 +371,7 @@ def test_what_the_machine_had_said_is_kept_with_the_event(studio: Callable[..., 
     body = annotated("ANNOTATION_CREATED", best[:2], prediction={**prediction, "model_version": "vse-ens older"})
     body["project"]["label_config"] = config
     client.post("/webhook", json=body)
-    first = client.service.kept_feedback().events()[0]
+    first = client.service.require_feedback().events()[0]
     assert first.confidence == prediction["result"][0]["meta"]["suggested"][first.label]
     assert first.model == "older"
 
@@ -466,7 +466,7 @@ def test_a_webhook_of_another_form_is_refused(studio: Callable[..., Client], cha
     answer = client.post("/webhook", json=annotated("ANNOTATION_CREATED", ["Sea"]) | change)
     assert answer.status_code == 422
     assert sentence in answer.json()["error"]
-    assert client.service.kept_feedback().events() == []
+    assert client.service.require_feedback().events() == []
 
 
 def test_a_service_without_feedback_says_so(studio: Callable[..., Client]) -> None:

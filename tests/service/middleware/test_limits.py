@@ -68,7 +68,7 @@ def test_too_many_requests_at_once_are_told_to_come_back(serve: Callable[..., Cl
 def test_heavy_work_waits_in_a_short_line_and_light_work_passes_it(serve: Callable[..., Client]) -> None:
     client = serve(limits=Limits(threads=1, waiting=1))
     gate = threading.Event()
-    heavy = client.service.heavy
+    heavy = client.service.compute
 
     async def crowd() -> list[int]:
         held = [asyncio.create_task(heavy.run(gate.wait, 300)) for _ in range(2)]
@@ -85,7 +85,7 @@ def test_heavy_work_waits_in_a_short_line_and_light_work_passes_it(serve: Callab
 
 def test_work_that_takes_too_long_is_answered_all_the_same(serve: Callable[..., Client]) -> None:
     client = serve(limits=Limits(answer_seconds=0.05))
-    served = client.service.holder.ready
+    served = client.service.models.loaded
     assert served is not None
     gate = threading.Event()
     with pytest.MonkeyPatch.context() as patch:

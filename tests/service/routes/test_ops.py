@@ -70,8 +70,8 @@ def test_a_model_is_swapped_in_and_a_broken_one_is_not(
 def test_a_request_keeps_the_model_it_began_with(serve: Callable[..., Client], model: Path, tmp_path: Path) -> None:
     """The audit of a model that is no longer served gives up, and that of the new one begins anew."""
     client = serve()
-    old = client.service.holder.ready
+    old = client.service.models.loaded
     assert old is not None
     client.post("/api/reload", headers={"X-VSE-Reload": "yes"})
-    assert client.service.holder.ready is not old
+    assert client.service.models.loaded is not old
     assert old.annotator.annotate("img_0000001")

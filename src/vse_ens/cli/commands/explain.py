@@ -55,10 +55,10 @@ def explain(
         "confidence": explanation.confidence,
         "reasons": reasons_json(explanation.reasons),
     }
-    confidence = "" if explanation.confidence is None else f" (confidence {confidence_text(explanation.confidence)})"
+    confidence = "" if explanation.confidence is None else f", confidence {confidence_text(explanation.confidence)}"
     console.result(
         document,
-        Text(f"Score of {label} for {'these labels' if image is None else image}{confidence}, by source\n"),
+        Text(f"Score of {label} for {'these labels' if image is None else image}{confidence}\n"),
         columns(("because of", "share"), _rows(explanation, top), numbers=("share",)),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vse_ens.cli.console import Console, columns, facts
+from vse_ens.cli.formatting import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,8 +62,8 @@ def feedback(
         ("undone", f"{counts.undone:,}"),
         ("events", f"{counts.events:,} in total"),
     ]
-    if out is not None:
-        rows.append(("written", f"{written:,} accepted pairs to {out}"))
+    if written is not None:
+        rows.append(("written", f"{plural(written, 'accepted pair')} to {out}"))
     people = dict(islice(counts.by_person.items(), _ROWS_SHOWN))
     days = dict(islice(reversed(counts.by_day.items()), _ROWS_SHOWN))
     tables = [table for table in (_table("person", people), _table("day", days)) if table.row_count]

@@ -1,1 +1,1 @@
-"""Audit: labels that are likely wrong, missing or duplicates."""
+"""Audit of known pairs: labels that are likely wrong, missing or duplicate."""

@@ -1,4 +1,4 @@
-"""An audit as an HTML page."""
+"""The HTML page of an audit."""
 
 from __future__ import annotations
 
@@ -8,41 +8,33 @@ from vse_ens.report.tables import Column, Table
 
 _CONFIDENCE = Column("confidence", ".3f")
 
+_WRONG = (
+    "Each label was removed from its image and ranked among all labels that the image lacks. The labels below score no "
+    "better than random labels. The confidence is the probability that the label is wrong; it assumes the fraction of "
+    "wrong labels that the audit was run with. Numbers in brackets are contributions to the score."
+)
+_MISSING = (
+    "The best suggestions over all images. The confidence is the rate at which similar suggestions were right for "
+    "held-out labels. For a model trained without held-out labels, it is the softmax share among the labels that the "
+    "image lacks."
+)
+_DUPLICATES = (
+    "Labels that occur with the same other labels but rarely together, and words with the same stem. Labels that are "
+    "used similarly can still mean different things: the confidence sorts the list and is not a probability."
+)
 
-def audit_page(audit: Audit, title: str = "Audit of labels") -> Page:
-    """Labels likely wrong, labels likely missing, and labels that could be one, with the reason of each."""
+
+def audit_page(audit: Audit, title: str = "Label audit") -> Page:
+    """Return a page with the labels likely wrong, likely missing and likely duplicate, and the reason for each."""
     lead = (
-        f"{_counted(len(audit.wrong), 'label')} that may be wrong, {len(audit.missing):,} that may be missing, "
-        f"{_counted(len(audit.duplicates), 'pair')} of labels that may be one. Nothing was changed: what is right, a "
-        "person decides."
+        f"Labels likely wrong: {len(audit.wrong):,}. Labels likely missing: {len(audit.missing):,}. "
+        f"Pairs of labels likely duplicate: {len(audit.duplicates):,}. The data was not changed; review each finding."
     )
     return Page(title, lead).add(
-        Section(
-            "Labels likely wrong",
-            Paragraph(
-                "Every label was left out of its image and looked for among all labels the image has not. These stood "
-                "where labels drawn at random stand. The confidence is that a label is wrong, if as many are as the "
-                "audit was told to expect. Numbers in brackets are parts of the score."
-            ),
-            _findings("Labels that images have", audit.wrong),
-        ),
-        Section(
-            "Labels likely missing",
-            Paragraph(
-                "The best suggestions over all images. The confidence is how often suggestions like it were right for "
-                "labels that had been held out; of a model trained without any, the share among all labels the image "
-                "has not."
-            ),
-            _findings("Labels that images have not", audit.missing),
-        ),
-        Section("Labels that could be one", Paragraph(_DUPLICATES), _duplicates(audit)),
+        Section("Labels likely wrong", Paragraph(_WRONG), _findings("Labels that images have", audit.wrong)),
+        Section("Labels likely missing", Paragraph(_MISSING), _findings("Labels that images lack", audit.missing)),
+        Section("Labels likely duplicate", Paragraph(_DUPLICATES), _duplicates(audit)),
     )
-
-
-_DUPLICATES = (
-    "Labels found beside the same other labels but rarely together, and words of one stem. Two labels may keep the "
-    "same company and still be two things: the confidence orders the list, it is no probability."
-)
 
 
 def _findings(caption: str, findings: list[Finding]) -> Block:
@@ -56,10 +48,5 @@ def _duplicates(audit: Audit) -> Block:
     if not audit.duplicates:
         return Paragraph("None.")
     rows = [(one.label, one.other, one.confidence, one.reason) for one in audit.duplicates]
-    return Table(
-        "Pairs of labels", [Column("label"), Column("might be merged into"), _CONFIDENCE, Column("reason")], rows
-    )
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    columns = [Column("label"), Column("merge into"), _CONFIDENCE, Column("reason")]
+    return Table("Pairs of labels", columns, rows)

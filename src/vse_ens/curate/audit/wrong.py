@@ -1,17 +1,14 @@
 """Known labels that are likely wrong.
 
-Every known label is left out of its image and looked at in the company of all labels the image has not: by its share of
-the softmax, and by how many standard deviations it lies above their mean. What these two are worth is learnt from the
-data alone: beside each known label a *decoy*, a random label that the image has not, is looked at in the same company,
-and a logistic regression tells known labels from decoys. A label that looks like a decoy is likely wrong.
+Every known label is removed from its image and compared with all labels that the image lacks, by two statistics: the
+logarithm of its softmax share, and its z-score. A random label that the image lacks, the *control*, is measured the
+same way. A logistic regression of known labels against controls turns the two statistics into odds: a label that
+resembles the controls is likely wrong.
 
-A model trained on the very pairs has also learnt the wrong ones. How far a pair has moved its own score is estimated
-from the steps that training took, and taken back (`_own_lesson`): for label and input vectors of the context tower. A
-free vector of an image (`id` and its sums) still knows all of its labels; without a context, fold-in finds another.
-
-Labels drawn at random, and how known ones are told from them.
-
-Known labels, each judged as if it were not known.
+A model trained on these pairs has learnt the wrong ones, too. The influence of a pair on its own score is estimated
+from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower.
+Image vectors (`id` and its sums) still depend on all labels of the image. A model without a context tower can compute
+another vector by fold-in.
 """
 
 from __future__ import annotations
@@ -29,162 +26,162 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import log_totals
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import blocks
+from vse_ens.model.topk import row_blocks
 from vse_ens.streams import Streams
 
 Doubles = NDArray[np.float64]
+FoldIn = Callable[[Csr], Floats]
+"""Returns vectors of images that are known only by their labels."""
 
-# A regression of three numbers needs no more decoys.
-_DECOYS = 50_000
+# A regression with three parameters needs no more controls.
+_MAX_CONTROLS = 50_000
+# L2 penalty of the regression: keeps it finite if known labels and controls can be separated.
+_PENALTY = 1e-2
+_NEWTON_STEPS = 25
 
 
 class LabelEvidence(NamedTuple):
-    """How labels stand in the company of all labels their images have not."""
+    """Statistics of labels among all labels that their images lack: log of the softmax share, and z-score."""
 
-    known: Doubles  # pairs x 2: of the label left out, log of the share and standard deviations above the mean
-    decoy: Doubles  # pairs x 2: of a label drawn at random, in the same company
-    has_decoy: NDArray[np.bool_]  # pairs: an image with all labels has none
+    known: Doubles  # pairs x 2: of the removed label
+    control: Doubles  # pairs x 2: of a random label that the image lacks
+    has_control: NDArray[np.bool_]  # pairs: False for an image that has all labels
 
 
 @dataclass(frozen=True)
 class Auditor:
-    """Looks at known pairs by a model, trained on them or not."""
+    """Measures known pairs by a model."""
 
     model: Model
     known: Annotations
-    steps: float = 0.0
-    """How far training on these pairs went, as `steps_of` tells; 0 where the model was trained on others."""
+    step_size: float = 0.0
+    """`total_step_size` of training on these pairs; 0 if the model was trained on other pairs."""
     fold_in: FoldIn | None = None
 
-    def looks(self, places: NDArray[np.int64], draws: Doubles) -> LabelEvidence:
-        """How some known pairs, and random labels in their place, look; ``draws`` in [0, 1) choose those."""
-        labels, every = self.known.indices[places].astype(np.int64), len(self.known.labels)
-        images = images_of(self.known, places)
-        others = without_label(self.known, places)
-        vectors = left_out_vectors(self.model, images, others, self.fold_in)
+    def evidence(self, pairs: NDArray[np.int64], draws: Doubles) -> LabelEvidence:
+        """Measure known pairs, given by index, and controls for them, chosen by ``draws`` in [0, 1)."""
+        labels, every = self.known.indices[pairs].astype(np.int64), len(self.known.labels)
+        images = images_of(self.known, pairs)
+        others = without_label(self.known, pairs)
+        vectors = vectors_without_label(self.model, images, others, self.fold_in)
         scores = self.model.scores_of(vectors, *others)
-        rows = np.arange(len(places))
-        beside = np.repeat(rows, np.diff(others.indptr)), others.indices
-        scores[beside] = -np.inf
+        rows = np.arange(len(pairs))
+        positives = np.repeat(rows, np.diff(others.indptr)), others.indices
+        scores[positives] = -np.inf
         totals = log_totals(scores, 1.0).astype(np.float64)
-        if self.steps and self.model.embeddings.has_context:
+        if self.step_size and self.model.embeddings.has_context:
             share = np.exp(scores[rows, labels] - totals)
-            lesson = self.steps * (1.0 - share) * _own_lesson(self.model.embeddings, vectors, others, labels)
-            scores[rows, labels] -= lesson
-            totals += np.log1p(np.maximum(share * np.expm1(-lesson), -1.0 + 1e-9))
+            influence = _self_influence(self.model.embeddings, vectors, others, labels)
+            influence = self.step_size * (1.0 - share) * influence
+            scores[rows, labels] -= influence
+            totals += np.log1p(np.maximum(share * np.expm1(-influence), -1.0 + 1e-9))
 
-        company = every - np.diff(others.indptr)
-        decoys = random_absent(self.known.rows(images), every, draws)
-        judged = np.stack([scores[rows, labels], scores[rows, decoys]], axis=1).astype(np.float64)
-        scores[beside] = 0.0
-        means = scores.sum(axis=1, dtype=np.float64) / company
+        lacking = every - np.diff(others.indptr)
+        controls = random_negatives(self.known.rows(images), every, draws)
+        measured = np.stack([scores[rows, labels], scores[rows, controls]], axis=1).astype(np.float64)
+        scores[positives] = 0.0
+        means = scores.sum(axis=1, dtype=np.float64) / lacking
         scores -= means[:, None].astype(np.float32)
-        scores[beside] = 0.0
-        spreads = np.sqrt(np.einsum("ij,ij->i", scores, scores) / company) + 1e-6
-        look = np.stack([judged - totals[:, None], (judged - means[:, None]) / spreads[:, None]], axis=2)
-        return LabelEvidence(look[:, 0], look[:, 1], company > 1)
+        scores[positives] = 0.0
+        deviations = np.sqrt(np.einsum("ij,ij->i", scores, scores) / lacking) + 1e-6
+        z_scores = (measured - means[:, None]) / deviations[:, None]
+        statistics = np.stack([measured - totals[:, None], z_scores], axis=2)
+        return LabelEvidence(statistics[:, 0], statistics[:, 1], lacking > 1)
 
 
 def wrong_confidences(
     auditor: Auditor, wrong_share: float = 0.02, progress: Callable[[int], None] | None = None
 ) -> Floats:
-    """For every known pair how likely its label is wrong, if ``wrong_share`` of all labels are.
+    """Return the probability that its label is wrong for every known pair, if ``wrong_share`` of all labels are.
 
-    A label alone on its image cannot be told from others: it gets that share. Takes one row of scores a pair.
+    The only label of an image cannot be tested and gets ``wrong_share``. Computes one row of scores per pair.
     """
     known = auditor.known
-    streams = Streams(0).child("audit", "decoys")
-    judged = np.flatnonzero(known.labels_per_image[known.image_numbers()] > 1)
+    streams = Streams(0).child("audit", "decoys")  # the name selects the random numbers
+    tested = np.flatnonzero(known.labels_per_image[known.image_numbers()] > 1)
     confidences = np.full(known.pairs, wrong_share, np.float32)
-    if not len(judged):
+    if not len(tested):
         return confidences
-    sample = np.sort(judged[np.argsort(streams.child("pairs").words(len(judged)))[:_DECOYS]])
+    sample = np.sort(tested[np.argsort(streams.child("pairs").words(len(tested)))[:_MAX_CONTROLS]])
     draws = streams.child("labels").uniforms(len(sample))
-    parts = [auditor.looks(sample[block], draws[block]) for block in blocks(len(sample), len(known.labels))]
-    weights = tell_apart(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    parts = [auditor.evidence(sample[block], draws[block]) for block in row_blocks(len(sample), len(known.labels))]
+    weights = fit_logistic_regression(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     prior = np.log(wrong_share) - np.log1p(-wrong_share)
-    for block in blocks(len(judged), len(known.labels)):
-        places = judged[block]
-        looks = auditor.looks(places, np.zeros(len(places)))
-        odds = prior - (looks.known @ weights[:2] + weights[2])
-        confidences[places] = 1.0 / (1.0 + np.exp(-np.clip(odds, -80.0, 80.0)))
+    for block in row_blocks(len(tested), len(known.labels)):
+        pairs = tested[block]
+        evidence = auditor.evidence(pairs, np.zeros(len(pairs)))
+        log_odds = prior - (evidence.known @ weights[:2] + weights[2])
+        confidences[pairs] = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0)))
         if progress:
-            progress(len(places))
+            progress(len(pairs))
     return confidences
 
 
-def steps_of(config: Config, epochs: int) -> float:
-    """How far AdaGrad has stepped in so many epochs, but for the root of the squares it ends with.
+def fit_logistic_regression(known: Doubles, control: Doubles, has_control: NDArray[np.bool_]) -> Doubles:
+    """Return the weights of the two statistics and the intercept for the log odds of known label against control."""
+    if not has_control.any():
+        return np.zeros(3)
+    samples = np.concatenate([known[has_control], control[has_control]])
+    targets = np.repeat([1.0, 0.0], has_control.sum())
+    mean, deviation = samples.mean(axis=0), samples.std(axis=0) + 1e-9
+    inputs = np.column_stack([(samples - mean) / deviation, np.ones(len(samples))])
+    weights = np.zeros(3)
+    for _ in range(_NEWTON_STEPS):
+        predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
+        gradient = inputs.T @ (targets - predicted) - _PENALTY * weights
+        hessian = (inputs * (predicted * (1.0 - predicted))[:, None]).T @ inputs + _PENALTY * np.eye(3)
+        weights += np.linalg.solve(hessian, gradient)
+    scaled = weights[:2] / deviation
+    return np.array([*scaled, weights[2] - scaled @ mean])
 
-    The squares grow evenly, so that the sum of rate / sqrt(squares so far) is twice that of rate / sqrt(squares).
+
+def random_negatives(known: Csr, labels: int, draws: Doubles) -> NDArray[np.int64]:
+    """Return a label per row that the row lacks, chosen by ``draws`` in [0, 1); label 0 if it has all labels."""
+    sizes = np.diff(known.indptr)
+    chosen = np.minimum((draws * (labels - sizes)).astype(np.int64), np.maximum(labels - sizes - 1, 0))
+    # Below the j-th label of a row, the number of lacking labels is its label number minus j.
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    below = known.indices - (np.arange(len(rows)) - np.repeat(known.indptr[:-1], sizes))
+    negatives = chosen + np.bincount(rows[below <= chosen[rows]], minlength=len(sizes))
+    return np.where(sizes < labels, negatives, 0)
+
+
+def total_step_size(config: Config, epochs: int) -> float:
+    """Return the sum of AdaGrad's step sizes, to be divided by the root of the final sum of squared gradients.
+
+    The sum of squares grows linearly, so the sum of rate / sqrt(squares so far) is twice that of rate / sqrt(squares).
     """
     return float(2.0 * config.learning_rate * np.sum(config.learning_rate_decay ** np.arange(epochs)))
 
 
-def _own_lesson(embeddings: Embeddings, vectors: Floats, others: Csr, labels: NDArray[np.int64]) -> Doubles:
-    """By how much a step of training on a pair raises its own score: by the label's vector, and by the inputs."""
+def _self_influence(embeddings: Embeddings, vectors: Floats, others: Csr, labels: NDArray[np.int64]) -> Doubles:
+    """Return how much a training step on a pair raises its own score, by the label vector and by the input vectors."""
     rows = np.repeat(np.arange(len(labels)), np.diff(others.indptr))
     rates = 1.0 / np.sqrt(embeddings.input_squares[others.indices].astype(np.float64))
     mean_rates = np.bincount(rows, rates, len(labels)) / np.maximum(np.diff(others.indptr), 1)
     by_label = np.einsum("ij,ij->i", vectors, vectors) / np.sqrt(embeddings.label_squares[labels])
-    wanted = embeddings.label_vectors[labels]
-    return np.asarray(by_label + np.einsum("ij,ij->i", wanted, wanted) * mean_rates, np.float64)
+    label_vectors = embeddings.label_vectors[labels]
+    return np.asarray(by_label + np.einsum("ij,ij->i", label_vectors, label_vectors) * mean_rates, np.float64)
 
 
-# Of the regression: enough to keep it finite where the two can be told apart without a fault.
-_RIDGE = 1e-2
-_NEWTON_STEPS = 25
+def images_of(known: Annotations, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the image of each pair, given by index."""
+    return np.searchsorted(known.indptr, pairs, side="right") - 1
 
 
-def random_absent(owned: Csr, labels: int, draws: Doubles) -> NDArray[np.int64]:
-    """A label that is not in the row, for each row; label 0 where all are."""
-    sizes = np.diff(owned.indptr)
-    chosen = np.minimum((draws * (labels - sizes)).astype(np.int64), np.maximum(labels - sizes - 1, 0))
-    # Of the j-th label of a row as many absent ones lie below as its number is above j.
-    rows = np.repeat(np.arange(len(sizes)), sizes)
-    below = owned.indices - (np.arange(len(rows)) - np.repeat(owned.indptr[:-1], sizes))
-    found = chosen + np.bincount(rows[below <= chosen[rows]], minlength=len(sizes))
-    return np.where(sizes < labels, found, 0)
-
-
-def tell_apart(known: Doubles, decoys: Doubles, has_decoy: NDArray[np.bool_]) -> Doubles:
-    """Weights of a logistic regression, the constant last: how much more a look is like known labels than decoys."""
-    if not has_decoy.any():
-        return np.zeros(3)
-    looks = np.concatenate([known[has_decoy], decoys[has_decoy]])
-    truth = np.repeat([1.0, 0.0], has_decoy.sum())
-    centre, spread = looks.mean(axis=0), looks.std(axis=0) + 1e-9
-    inputs = np.column_stack([(looks - centre) / spread, np.ones(len(looks))])
-    weights = np.zeros(3)
-    for _ in range(_NEWTON_STEPS):
-        expected = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
-        slope = inputs.T @ (truth - expected) - _RIDGE * weights
-        curvature = (inputs * (expected * (1.0 - expected))[:, None]).T @ inputs + _RIDGE * np.eye(3)
-        weights += np.linalg.solve(curvature, slope)
-    scaled = weights[:2] / spread
-    return np.array([*scaled, weights[2] - scaled @ centre])
-
-
-FoldIn = Callable[[Csr], Floats]
-"""The vectors of images known by their labels alone."""
-
-
-def images_of(known: Annotations, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The image of each of some pairs."""
-    return np.searchsorted(known.indptr, places, side="right") - 1
-
-
-def without_label(known: Annotations, places: NDArray[np.int64]) -> Csr:
-    """For each of some pairs the labels that its image has beside it."""
-    images = images_of(known, places)
+def without_label(known: Annotations, pairs: NDArray[np.int64]) -> Csr:
+    """Return, per pair, the other labels of its image."""
+    images = images_of(known, pairs)
     indptr, indices = known.rows(images)
-    return Csr(indptr - np.arange(len(indptr)), np.delete(indices, indptr[:-1] + places - known.indptr[images]))
+    return Csr(indptr - np.arange(len(indptr)), np.delete(indices, indptr[:-1] + pairs - known.indptr[images]))
 
 
-def left_out_vectors(model: Model, images: NDArray[np.int64], others: Csr, fold_in: FoldIn | None = None) -> Floats:
-    """v_i as built from the other labels.
+def vectors_without_label(
+    model: Model, images: NDArray[np.int64], others: Csr, fold_in: FoldIn | None = None
+) -> Floats:
+    """Return v_i of each image as computed from its other labels.
 
-    A free vector was trained with all labels of its image: without a context, ``fold_in`` finds one for the others.
+    Without a context tower, v_i was trained on all labels of the image; ``fold_in`` computes one from the others.
     """
     embeddings = model.embeddings
     if not embeddings.has_context:

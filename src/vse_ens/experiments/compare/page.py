@@ -11,7 +11,7 @@ from vse_ens.experiments.compare.fit import CURVE_METRIC
 from vse_ens.experiments.compare.results import METRICS, Comparison, Result
 from vse_ens.experiments.compare.store import Record, Run, remarks, seconds_text, speed_text
 from vse_ens.report.charts import BarChart, Bars, LineChart, Series
-from vse_ens.report.html import Block, Code, Facts, Fold, Note, Page, Paragraph, Section
+from vse_ens.report.html import Block, Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Column, Table, Value
 
 # Faster than this is drawn as this: an axis of ten decades would have no room for the curves.
@@ -41,7 +41,7 @@ def comparison_page(comparison: Comparison) -> Page:
                 "held-out labels: every model has the settings below, and is measured as its training ends."
             ),
             _facts(record),
-            Fold("All settings", Table("Settings of every model", ["model", "settings"], _settings(comparison))),
+            Details("All settings", Table("Settings of every model", ["model", "settings"], _settings(comparison))),
         ),
         Section(
             "How to do it again",

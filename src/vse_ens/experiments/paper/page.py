@@ -7,7 +7,7 @@ from typing import Any
 
 from vse_ens.experiments.paper import page_drawing, page_training
 from vse_ens.experiments.paper.page_training import NOT_AT_HAND
-from vse_ens.report.html import Block, Bullets, Code, Facts, Fold, Note, Page, Paragraph, Section
+from vse_ens.report.html import Block, Bullets, Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Table
 
 _VERDICTS = {
@@ -67,7 +67,7 @@ def _verdicts(document: dict[str, Any]) -> Iterator[Block]:
             yield Bullets(texts)
     texts = [f"{one['text']} ({_VERDICTS[one['verdict']]}.)" for one in document["findings"] if one["generated"]]
     if texts:
-        yield Fold("What was found on generated data, and so is no evidence about the paper's", Bullets(texts))
+        yield Details("What was found on generated data, and so is no evidence about the paper's", Bullets(texts))
 
 
 def _data(document: dict[str, Any]) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""What runs in every worker of a cluster."""
+"""The actor that runs in every worker process of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Tree = int | tuple["Tree", "Tree"]
 
 
 class RayActor:
-    """A workshop and a bench in a process of their own. Calls are worked off one after another, as they were made."""
+    """A shard worker and a task function in their own process. Calls are executed in order, one at a time."""
 
-    _workshop: ShardWorker
-    _bench: TaskFn
+    _shard_worker: ShardWorker
+    _task_fn: TaskFn
 
     def __init__(self, threads: int) -> None:
         self._workers = Workers(threads)
 
-    def about(self) -> dict[str, str]:
-        """Where this is."""
+    def location(self) -> dict[str, str]:
+        """Return the node and its address."""
         import ray
 
         return {
@@ -31,76 +31,84 @@ class RayActor:
             "address": ray.util.get_node_ip_address(),  # type: ignore[no-untyped-call]
         }
 
-    def open(self, factory: str, settings: Payload) -> bool:
-        """Make a workshop; whether parts that are lost have to be brought back to where they were."""
-        self._workshop = resolve(factory)(settings, self._workers)
-        return self._workshop.keeps_state
+    # --- shards ---
 
-    def prepare(self, factory: str, settings: Payload) -> None:
-        """Make a bench, in place of the one before."""
-        self._bench = resolve(factory)(settings, self._workers)
+    def open_shards(self, factory: str, settings: Payload) -> bool:
+        """Create the shard worker; return whether it keeps state."""
+        self._shard_worker = resolve(factory)(settings, self._workers)
+        return self._shard_worker.keeps_state
 
-    def do(self, task: Payload) -> Payload:
-        """Work on a task at the bench."""
-        return self._bench(task)
+    def add_shard(self, shard: int, arguments: Payload, state: Payload) -> None:
+        """Add a shard in a saved state."""
+        self._shard_worker.add_shard(shard, arguments)
+        self._shard_worker.load_shard(shard, state)
 
-    def clear(self) -> None:
-        """Let go of the bench, and of what it was told."""
-        del self._bench
-
-    def add(self, part: int, arguments: Payload, state: Payload) -> None:
-        """Take in a part, in a state it was saved in."""
-        self._workshop.add_shard(part, arguments)
-        self._workshop.load_shard(part, state)
-
-    def run(self, part: int, shared: list[Any], turn: int, arguments: Payload) -> tuple[Pieces, dict[str, Any]]:
-        """Run a part: what is to be merged of every piece, and a report with the time it took."""
-        pieces = _fetched(shared, turn)
+    def run_shard(
+        self, shard: int, shared: list[Any], first_piece: int, arguments: Payload
+    ) -> tuple[Pieces, dict[str, Any]]:
+        """Run a shard; return the result of every piece, and a report with the computing time."""
+        pieces = _fetch(shared, first_piece)
         began = time.perf_counter()
-        results, report = self._workshop.run_shard(part, pieces, arguments)
+        results, report = self._shard_worker.run_shard(shard, pieces, arguments)
         return list(results), {"report": report, "seconds": time.perf_counter() - began}
 
-    def repeat(self, part: int, shared: list[Any], turn: int, arguments: Payload) -> None:
-        """Run a part as it was run before it was lost."""
-        self._workshop.run_shard(part, _fetched(shared, turn), arguments)
+    def repeat_shard(self, shard: int, shared: list[Any], first_piece: int, arguments: Payload) -> None:
+        """Repeat an earlier run of a shard that was lost."""
+        self._shard_worker.run_shard(shard, _fetch(shared, first_piece), arguments)
+
+    def save_shard(self, shard: int, arguments: Payload) -> Payload:
+        """Return the state of a shard."""
+        return self._shard_worker.save_shard(shard, arguments)
+
+    # --- merging ---
 
     def merge(self, function: str, left: Pieces, right: Pieces) -> Pieces:
         """Merge two results, piece by piece."""
         return list(map(resolve(function), left, right))
 
-    def merge_apart(self, function: str, left: Pieces, right: Pieces) -> Any:
-        """The same, every piece as an object of its own."""
-        return self.apart(self.merge(function, left, right))
+    def merge_and_split(self, function: str, left: Pieces, right: Pieces) -> Any:
+        """Merge two results; return every piece as a separate object."""
+        return self.split(self.merge(function, left, right))
 
-    def apart(self, results: Pieces) -> Any:
-        """Every piece as an object of its own."""
+    def split(self, results: Pieces) -> Any:
+        """Return every piece as a separate object."""
         return results if len(results) > 1 else results[0]
 
     def merge_tree(self, function: str, tree: Tree, *results: Payload) -> Payload:
-        """Merge one piece of many results in the order of a tree, of which they are the leaves."""
+        """Merge one piece of many results, the leaves of the tree, in the order of the tree."""
         merge = resolve(function)
 
         def merged(branch: Tree) -> Payload:
-            found: Payload = results[branch] if isinstance(branch, int) else merge(*map(merged, branch))
-            return found
+            result: Payload = results[branch] if isinstance(branch, int) else merge(*map(merged, branch))
+            return result
 
         return merged(tree)
 
-    def save(self, part: int, arguments: Payload) -> Payload:
-        """The state of a part."""
-        return self._workshop.save_shard(part, arguments)
+    # --- tasks ---
+
+    def open_tasks(self, factory: str, settings: Payload) -> None:
+        """Create the task function; it replaces an earlier one."""
+        self._task_fn = resolve(factory)(settings, self._workers)
+
+    def run_task(self, task: Payload) -> Payload:
+        """Run a task."""
+        return self._task_fn(task)
+
+    def close_tasks(self) -> None:
+        """Release the task function and its settings."""
+        del self._task_fn
 
 
-def _fetched(shared: list[Any], turn: int) -> list[Payload]:
-    """What the references stand for, fetched one after another from the one whose turn it is on this node.
+def _fetch(shared: list[Any], first_piece: int) -> list[Payload]:
+    """Fetch the pieces of the shared data, from ``first_piece`` on.
 
-    Other nodes begin with others: so they come to have pieces for each other, and the one they all come from need not
-    send everything to everybody.
+    Every node starts with a different piece. The nodes can then fetch pieces from each other, and their origin need not
+    send all pieces to all nodes.
     """
     import ray
 
-    found: list[Payload] = [{}] * len(shared)
+    fetched: list[Payload] = [{}] * len(shared)
     for step in range(len(shared)):
-        place = (turn + step) % len(shared)
-        found[place] = ray.get(shared[place])
-    return found
+        piece = (first_piece + step) % len(shared)
+        fetched[piece] = ray.get(shared[piece])
+    return fetched

@@ -1,7 +1,7 @@
-"""A pool on a Ray cluster. A worker or a node may be lost at any moment, and not a byte of a result changes.
+"""A pool on a Ray cluster. Workers and nodes may be lost at any time without changing a byte of a result.
 
-A part is what it began with, its last saved state, and the runs since: so it can be made again on any worker. Its runs
-are repeated there; what the other parts did stands.
+A shard is defined by its arguments, its last saved state and the runs since then, so that it can be recreated on any
+worker: the runs are repeated there, and the results of the other shards stay valid.
 """
 
 from __future__ import annotations
@@ -15,112 +15,111 @@ from typing import Any
 from vse_ens.errors import ClusterError
 from vse_ens.run.pool import MergeSpec, Payload, RoundResult, WorkerTiming, total_amount, tree_reduce
 from vse_ens.run.ray.actor import RayActor, Tree
-from vse_ens.run.ray.calls import LEAST_SECONDS, MOST_LOSSES, TIMES_LONGEST, Worker, WorkerLost, answer
+from vse_ens.run.ray.calls import MAX_LOSSES, MIN_TIMEOUT, TIMEOUT_FACTOR, Worker, WorkerLost, get_result
 from vse_ens.run.ray.scheduler import TaskScheduler
 from vse_ens.run.ray.start import start
 
-# A worker starts, loads its packages and compiles nothing.
-_SECONDS_TO_START = 120.0
-_MOMENT = 1.0
+# Starting a worker imports packages but compiles nothing.
+_START_TIMEOUT = 120.0
+_LOSS_GRACE_SECONDS = 1.0
 
 
 @dataclass
-class _Part:
-    """All that it takes to make a part again."""
+class _Shard:
+    """Everything that is needed to recreate a shard."""
 
     arguments: Any
     worker: Worker
     state: Payload = field(default_factory=dict)
     runs: list[tuple[Any, Payload]] = field(default_factory=list)
-    """Since the state was saved, the one under way included."""
+    """The runs since the state was saved, including a pending one."""
 
 
 @dataclass
 class _PendingRun:
-    """A run under way: what will be its result, all pieces of it, and its report."""
+    """A run of a shard: references to its result, all pieces of it, and to its report."""
 
     result: Any
-    report: Any
-    landed: dict[str, Any] | None = None
-    """The report, once it is there."""
-    seen: float = 0.0
-    """When that was."""
+    report_reference: Any
+    report: dict[str, Any] | None = None
+    """The report, once it has arrived."""
+    arrived: float = 0.0
 
 
 @dataclass(frozen=True)
-class _Here:
-    """A result that a worker has, or two of its node that it is to merge."""
+class _LocalResult:
+    """A result on a worker, or two results of one node that the worker is to merge."""
 
     worker: Worker
     result: Any = None
-    halves: tuple[_Here, ...] = ()
+    halves: tuple[_LocalResult, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """What is to be merged from several nodes."""
+class _RemoteResults:
+    """Results of several nodes that are to be merged."""
 
     tree: Tree
 
 
-_Placed = _Here | _Spread
+_MergeNode = _LocalResult | _RemoteResults
 
 
 class RayPool:
-    """Actors of a Ray cluster, each with some of the parts.
+    """Actors of a Ray cluster, each with some of the shards.
 
-    ``address`` is that of a running cluster; without one, a cluster is started on this machine, for this process alone.
-    ``workers`` is how many actors there are at most: one a core where it is not said. ``timeout`` is how many seconds a
-    run may take before its worker counts as hung.
+    ``address`` is that of a running cluster; without one, a private cluster is started on this machine. ``workers`` is
+    the maximum number of actors, by default one per core. ``timeout`` is the number of seconds that a run may take
+    before its worker counts as hung.
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None, timeout: float = 3600.0) -> None:
-        self._ray, self._ours = start(address, workers)
-        self._most_workers = workers
+        self._ray, self._owns_cluster = start(address, workers)
+        self._max_workers = workers
         self._timeout = timeout
         self._longest = 0.0
         self._workers: list[Worker] = []
-        self._parts: list[_Part] = []
+        self._shards: list[_Shard] = []
         self._opened: tuple[str, Any] | None = None
-        """The factory of the workshops and their settings."""
+        """The factory of the shard workers and a reference to their settings."""
         self._threads = 1
         self._keeps_state = False
         self._names = itertools.count(1)
 
     # --- opening and closing ---
 
-    def open(self, factory: str, settings: Payload, parts: Sequence[Payload]) -> None:
-        """Have the workers make workshops, and share out the parts."""
-        self._parts, self._opened = [], None
-        self._staff(len(parts))
+    def open(self, factory: str, settings: Payload, shards: Sequence[Payload]) -> None:
+        """Create a shard worker on every worker and distribute the shards."""
+        self._shards, self._opened = [], None
+        self._ensure_workers(len(shards))
         self._opened = factory, self._ray.put(settings)
-        opening = [worker.actor.open.remote(*self._opened) for worker in self._workers]
+        opening = [worker.actor.open_shards.remote(*self._opened) for worker in self._workers]
         for worker in self._workers:
-            worker.parts.clear()
-        answers = [self._told(reference, default=True) for reference in opening]
-        self._keeps_state = any(answers)
-        # Neighbouring parts to one worker and neighbouring workers on one node: what is merged first need not travel.
+            worker.shards.clear()
+        keep_state = [self._get_unless_lost(reference, default=True) for reference in opening]  # raises their errors
+        self._keeps_state = any(keep_state)
+        # Adjacent shards go to one worker and adjacent workers to one node: results that are merged first stay local.
         self._workers.sort(key=lambda worker: worker.node)
-        placed = []
-        for number, arguments in enumerate(parts):
-            worker = self._workers[number * len(self._workers) // len(parts)]
-            self._parts.append(_Part(self._ray.put(arguments), worker))
-            placed.append(self._place(number, worker))
-        for reference in placed:
-            self._told(reference)
+        adding = []
+        for number, arguments in enumerate(shards):
+            worker = self._workers[number * len(self._workers) // len(shards)]
+            self._shards.append(_Shard(self._ray.put(arguments), worker))
+            adding.append(self._assign(number, worker))
+        for reference in adding:
+            self._get_unless_lost(reference)
 
-    def _told(self, reference: Any, default: Any = None) -> Any:
-        """What a call gave. What is wrong with it is told now; a worker that is lost is missed by the first run."""
+    def _get_unless_lost(self, reference: Any, default: Any = None) -> Any:
+        """Return the result of a call and raise its error; a lost worker is noticed by the first run."""
         try:
             return self._get(reference, self._timeout)
         except WorkerLost:
             return default
 
     def close(self) -> None:
-        """End the workers, and the cluster if it was started for them."""
-        self._end_workers()
-        self._parts, self._opened = [], None
-        if self._ours:
+        """Stop the workers, and the cluster if this pool started it."""
+        self._stop_workers()
+        self._shards, self._opened = [], None
+        if self._owns_cluster:
             self._ray.shutdown()
 
     def __enter__(self) -> RayPool:
@@ -129,253 +128,258 @@ class RayPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _cores(self) -> list[int]:
-        """Of every node that is there."""
+    # --- workers ---
+
+    def _cores_per_node(self) -> list[int]:
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         return [int(node["Resources"]["CPU"]) for node in nodes if node["Resources"].get("CPU", 0) >= 1]
 
-    def _staff(self, tasks: int) -> None:
-        """See to it that there are workers, as many as there is work for."""
-        cores = self._cores()
-        count = max(1, min(tasks, sum(cores), self._most_workers or sum(cores)))
+    def _ensure_workers(self, jobs: int) -> None:
+        """Start workers, at most one per job, unless this number is already running."""
+        cores = self._cores_per_node()
+        count = max(1, min(jobs, sum(cores), self._max_workers or sum(cores)))
         if len(self._workers) == count:
             return
-        self._end_workers()
+        self._stop_workers()
         self._threads = max(1, min(sum(cores) // count, min(cores, default=1)))
-        self._add_workers(count)
+        self._start_workers(count)
         if not self._workers:
             raise ClusterError(
-                f"no worker of the cluster was ready within {_SECONDS_TO_START:.0f} s; `ray status` tells whether it "
-                "has free cores"
+                f"no worker of the cluster was ready within {_START_TIMEOUT:.0f} s; check `ray status` for free cores"
             )
 
-    def _add_workers(self, count: int) -> None:
-        """Start so many; those that are not ready in time are left out."""
-        kind = self._ray.remote(RayActor).options(num_cpus=self._threads, scheduling_strategy="SPREAD")
-        actors = [kind.remote(self._threads) for _ in range(count)]
-        answers = [actor.about.remote() for actor in actors]
-        self._ray.wait(answers, num_returns=count, timeout=_SECONDS_TO_START)
-        for actor, reference in zip(actors, answers, strict=True):
+    def _start_workers(self, count: int) -> None:
+        """Start workers; those that are not ready in time are dropped."""
+        actor_class = self._ray.remote(RayActor).options(num_cpus=self._threads, scheduling_strategy="SPREAD")
+        actors = [actor_class.remote(self._threads) for _ in range(count)]
+        locations = [actor.location.remote() for actor in actors]
+        self._ray.wait(locations, num_returns=count, timeout=_START_TIMEOUT)
+        for actor, reference in zip(actors, locations, strict=True):
             try:
-                about = self._get(reference, 0.0)
+                location = self._get(reference, 0.0)
             except WorkerLost:
                 self._ray.kill(actor)
             else:
                 if self._opened:
-                    actor.open.remote(*self._opened)
-                name = f"{about['address']}, worker {next(self._names)}"
-                self._workers.append(Worker(name, about["node"], actor))
+                    actor.open_shards.remote(*self._opened)
+                name = f"{location['address']}, worker {next(self._names)}"
+                self._workers.append(Worker(name, location["node"], actor))
 
-    def _end_workers(self) -> None:
+    def _stop_workers(self) -> None:
         for worker in self._workers:
             self._ray.kill(worker.actor)
         self._workers.clear()
 
-    # --- running ---
+    # --- shards ---
 
-    def run(self, shared: Payload, arguments: Payload, merging: MergeSpec) -> RoundResult:
-        """Run every part on its worker and merge the results on the workers."""
+    def run(self, shared: Payload, arguments: Payload, merge: MergeSpec) -> RoundResult:
+        """Run every shard on its worker and merge the results on the workers."""
         began = time.perf_counter()
-        stored = [self._ray.put(piece) for piece in merging.pieces(shared, len(self._nodes))]
-        for part in self._parts:
-            part.runs.append((stored, arguments))
-        flights = [self._start(number) for number in range(len(self._parts))]
+        stored = [self._ray.put(piece) for piece in merge.split_shared(shared, len(self._nodes))]
+        for shard in self._shards:
+            shard.runs.append((stored, arguments))
+        pending = [self._start_run(number) for number in range(len(self._shards))]
         repeated = 0
-        for _ in range(MOST_LOSSES):
+        for _ in range(MAX_LOSSES):
             try:
-                self._wait(flights, repeated)
-                merged = self._merge([flight.result for flight in flights], len(stored), merging)
+                self._wait(pending, repeated)
+                merged = self._merge([run.result for run in pending], len(stored), merge)
                 break
             except WorkerLost as lost:
-                for number in self._bring_back(lost.workers or self._silent()):
-                    self._repeat(number, self._parts[number].runs[:-1])
-                    flights[number] = self._start(number)
-                    repeated = len(self._parts[number].runs) - 1
+                for number in self._recover(lost.workers or self._unresponsive()):
+                    self._repeat(number, self._shards[number].runs[:-1])
+                    pending[number] = self._start_run(number)
+                    repeated = len(self._shards[number].runs) - 1
         else:
-            raise ClusterError(
-                f"workers were lost {MOST_LOSSES} times in one round, so that it cannot be done; the logs of Ray tell "
-                "what ended them"
-            )
+            raise ClusterError(f"workers were lost {MAX_LOSSES} times in one round; see the logs of Ray for the cause")
         seconds = time.perf_counter() - began
         self._longest = max(self._longest, seconds)
         if not self._keeps_state:
-            for part in self._parts:
-                part.runs.clear()
-        reports = [flight.landed["report"] for flight in flights if flight.landed]
-        return RoundResult(merged, reports, tuple(self._shares(flights, seconds)))
+            for shard in self._shards:
+                shard.runs.clear()
+        reports = [run.report["report"] for run in pending if run.report]
+        return RoundResult(merged, reports, tuple(self._timings(pending, seconds)))
 
-    def _wait(self, flights: list[_PendingRun], repeated: int) -> None:
-        """Until all reports are there, some of them after so many runs that have to be repeated."""
-        waiting = {flight.report: number for number, flight in enumerate(flights) if not flight.landed}
-        end = time.monotonic() + self._patience() * (1 + repeated)
+    def _wait(self, pending: list[_PendingRun], repeated: int) -> None:
+        """Wait for all reports; some arrive only after this many ``repeated`` runs."""
+        waiting = {run.report_reference: number for number, run in enumerate(pending) if not run.report}
+        end = time.monotonic() + self._run_timeout() * (1 + repeated)
         lost: set[Worker] = set()
         while waiting:
-            # One loss seldom comes alone: who else is gone shows within a moment.
-            allowed = _MOMENT if lost else end - time.monotonic()
+            # Losses often come together: after the first one, wait a moment for the others.
+            allowed = _LOSS_GRACE_SECONDS if lost else end - time.monotonic()
             ready, _ = self._ray.wait(list(waiting), timeout=max(0.0, allowed))
             if not ready:
-                raise WorkerLost(lost or {self._parts[number].worker for number in waiting.values()})
-            for report in ready:
-                number = waiting.pop(report)
+                raise WorkerLost(lost or {self._shards[number].worker for number in waiting.values()})
+            for reference in ready:
+                number = waiting.pop(reference)
                 try:
-                    flights[number].landed = self._get(report, LEAST_SECONDS)
-                    flights[number].seen = time.perf_counter()
+                    pending[number].report = self._get(reference, MIN_TIMEOUT)
+                    pending[number].arrived = time.perf_counter()
                 except WorkerLost:
-                    lost.add(self._parts[number].worker)
+                    lost.add(self._shards[number].worker)
         if lost:
             raise WorkerLost(lost)
 
-    def _shares(self, flights: list[_PendingRun], seconds: float) -> Iterator[WorkerTiming]:
-        last = max(flight.seen for flight in flights)
+    def _timings(self, finished: list[_PendingRun], seconds: float) -> Iterator[WorkerTiming]:
+        last = max(run.arrived for run in finished)
         for worker in self._workers:
-            own = [flights[number] for number in sorted(worker.parts)]
-            landed = [flight.landed for flight in own if flight.landed]
-            computing = sum(one["seconds"] for one in landed)
-            waiting = last - max((flight.seen for flight in own), default=last)
+            own = [finished[number] for number in sorted(worker.shards)]
+            reports = [run.report for run in own if run.report]
+            computing = sum(report["seconds"] for report in reports)
+            waiting = last - max((run.arrived for run in own), default=last)
             yield WorkerTiming(
                 worker.name,
-                tuple(sorted(worker.parts)),
-                total_amount(one["report"] for one in landed),
+                tuple(sorted(worker.shards)),
+                total_amount(report["report"] for report in reports),
                 computing,
                 max(0.0, seconds - computing - waiting),
                 waiting,
             )
 
     def save(self, arguments: Payload) -> Iterator[Payload]:
-        """The states of all parts; the runs before are not needed any more."""
-        saving = [self._begin_saving(number, arguments) for number in range(len(self._parts))]
-        for number, part in enumerate(self._parts):
-            part.state = self._saved(number, saving, arguments)
-            part.runs.clear()
-            yield part.state
+        """Yield the states of all shards; the runs before them need not be repeated any more."""
+        saving = [self._start_saving(number, arguments) for number in range(len(self._shards))]
+        for number, shard in enumerate(self._shards):
+            shard.state = self._saved_state(number, saving, arguments)
+            shard.runs.clear()
+            yield shard.state
 
-    def _begin_saving(self, number: int, arguments: Payload) -> Any:
-        return self._parts[number].worker.actor.save.remote(number, arguments)
+    def _start_saving(self, number: int, arguments: Payload) -> Any:
+        return self._shards[number].worker.actor.save_shard.remote(number, arguments)
 
-    def _saved(self, number: int, saving: list[Any], arguments: Payload) -> Payload:
-        for _ in range(MOST_LOSSES):
+    def _saved_state(self, number: int, saving: list[Any], arguments: Payload) -> Payload:
+        for _ in range(MAX_LOSSES):
             try:
-                state: Payload = self._get(saving[number], self._patience())
+                state: Payload = self._get(saving[number], self._run_timeout())
             except WorkerLost:
-                for other in self._bring_back([self._parts[number].worker]):
-                    self._repeat(other, self._parts[other].runs)
-                    saving[other] = self._begin_saving(other, arguments)
+                for other in self._recover([self._shards[number].worker]):
+                    self._repeat(other, self._shards[other].runs)
+                    saving[other] = self._start_saving(other, arguments)
             else:
                 return state
-        raise ClusterError(f"part {number} was lost {MOST_LOSSES} times while it was saved; the logs of Ray tell why")
+        raise ClusterError(
+            f"shard {number} was lost {MAX_LOSSES} times while it was saved; see the logs of Ray for the cause"
+        )
 
-    def _place(self, number: int, worker: Worker) -> Any:
-        part = self._parts[number]
-        part.worker = worker
-        worker.parts.add(number)
-        return worker.actor.add.remote(number, part.arguments, part.state)
+    def _assign(self, number: int, worker: Worker) -> Any:
+        shard = self._shards[number]
+        shard.worker = worker
+        worker.shards.add(number)
+        return worker.actor.add_shard.remote(number, shard.arguments, shard.state)
 
-    def _start(self, number: int) -> _PendingRun:
-        part = self._parts[number]
-        stored, arguments = part.runs[-1]
-        run = part.worker.actor.run.options(num_returns=2)
-        return _PendingRun(*run.remote(number, stored, self._turn(part.worker), arguments))
+    def _start_run(self, number: int) -> _PendingRun:
+        shard = self._shards[number]
+        stored, arguments = shard.runs[-1]
+        run = shard.worker.actor.run_shard.options(num_returns=2)
+        return _PendingRun(*run.remote(number, stored, self._first_piece(shard.worker), arguments))
 
     def _repeat(self, number: int, runs: Iterable[tuple[Any, Payload]]) -> None:
-        worker = self._parts[number].worker
+        worker = self._shards[number].worker
         for stored, arguments in runs:
-            worker.actor.repeat.remote(number, stored, self._turn(worker), arguments)
+            worker.actor.repeat_shard.remote(number, stored, self._first_piece(worker), arguments)
 
-    def _merge(self, results: list[Any], pieces: int, merging: MergeSpec) -> Payload:
-        """First those of one node, by their workers; then every piece by another node, which fetches it from all."""
+    def _merge(self, results: list[Any], pieces: int, merge: MergeSpec) -> Payload:
+        """Merge the results: first those of each node, by its workers; then every piece, by a different node."""
         leaves: list[list[Any]] = []
 
-        def whole(here: _Here) -> Any:
-            return here.result or here.worker.actor.merge.remote(merging.merge, *map(whole, here.halves))
+        def whole(local: _LocalResult) -> Any:
+            return local.result or local.worker.actor.merge.remote(merge.merge, *map(whole, local.halves))
 
-        def leaf(placed: _Placed) -> Tree:
-            if isinstance(placed, _Spread):
-                return placed.tree
-            actor = placed.worker.actor
-            if placed.result:
-                apart = actor.apart.options(num_returns=pieces).remote(placed.result)
+        def leaf(node: _MergeNode) -> Tree:
+            if isinstance(node, _RemoteResults):
+                return node.tree
+            actor = node.worker.actor
+            if node.result:
+                split = actor.split.options(num_returns=pieces).remote(node.result)
             else:
-                halves = map(whole, placed.halves)
-                apart = actor.merge_apart.options(num_returns=pieces).remote(merging.merge, *halves)
-            leaves.append(apart if pieces > 1 else [apart])
+                halves = map(whole, node.halves)
+                split = actor.merge_and_split.options(num_returns=pieces).remote(merge.merge, *halves)
+            leaves.append(split if pieces > 1 else [split])
             return len(leaves) - 1
 
-        def merge(left: _Placed, right: _Placed) -> _Placed:
-            if isinstance(left, _Here) and isinstance(right, _Here) and left.worker.node == right.worker.node:
-                return _Here(left.worker, halves=(left, right))
-            return _Spread((leaf(left), leaf(right)))
+        def join(left: _MergeNode, right: _MergeNode) -> _MergeNode:
+            if (
+                isinstance(left, _LocalResult)
+                and isinstance(right, _LocalResult)
+                and left.worker.node == right.worker.node
+            ):
+                return _LocalResult(left.worker, halves=(left, right))
+            return _RemoteResults((leaf(left), leaf(right)))
 
-        placed: list[_Placed] = [_Here(part.worker, one) for part, one in zip(self._parts, results, strict=True)]
-        root = tree_reduce(placed, merge)
-        if isinstance(root, _Here):
-            return merging.joined(self._get(whole(root), self._patience()))
-        owners = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
-        merged = [
-            owner.actor.merge_tree.remote(merging.merge, root.tree, *own)
-            for owner, *own in zip(owners, *leaves, strict=False)  # what is not cut has one owner
+        local: list[_MergeNode] = [
+            _LocalResult(shard.worker, result) for shard, result in zip(self._shards, results, strict=True)
         ]
-        return merging.joined(self._get(merged, self._patience()))
+        root = tree_reduce(local, join)
+        if isinstance(root, _LocalResult):
+            return merge.join_results(self._get(whole(root), self._run_timeout()))
+        mergers = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
+        merged = [
+            merger.actor.merge_tree.remote(merge.merge, root.tree, *own)
+            for merger, *own in zip(mergers, *leaves, strict=False)  # data that is not split has one merger
+        ]
+        return merge.join_results(self._get(merged, self._run_timeout()))
 
     @property
     def _nodes(self) -> list[str]:
-        """Where there are workers, in an order that does not change."""
+        """The nodes that have workers, in a fixed order."""
         return sorted({worker.node for worker in self._workers})
 
-    def _turn(self, worker: Worker) -> int:
+    def _first_piece(self, worker: Worker) -> int:
         return self._nodes.index(worker.node)
 
     # --- tasks ---
 
     def map(self, factory: str, settings: Payload, tasks: Sequence[Payload]) -> Iterator[Payload]:
-        """The results of tasks in their order; each worker has the next one at hand while it is at one."""
+        """Yield the results of tasks, in order."""
         if not self._workers:
-            self._staff(len(tasks))
-        bench = factory, self._ray.put(settings)
-        errand = TaskScheduler(self._ray, self._workers, self._replace, bench, tasks, self._timeout)
+            self._ensure_workers(len(tasks))
+        task_fn = factory, self._ray.put(settings)
+        scheduler = TaskScheduler(self._ray, self._workers, self._replace, task_fn, tasks, self._timeout)
         try:
-            yield from errand.results()
+            yield from scheduler.results()
         finally:
-            errand.clear()
+            scheduler.close()
 
-    # --- losing ---
+    # --- lost workers ---
 
-    def _patience(self) -> float:
-        """Seconds that a run may take."""
-        allowed = max(LEAST_SECONDS, TIMES_LONGEST * self._longest) if self._longest else self._timeout
+    def _run_timeout(self) -> float:
+        """Return the seconds that a run may take."""
+        allowed = max(MIN_TIMEOUT, TIMEOUT_FACTOR * self._longest) if self._longest else self._timeout
         return min(self._timeout, allowed)
 
     def _replace(self, lost: list[Worker]) -> None:
-        """Between two rounds."""
-        for number in self._bring_back(lost):
-            self._repeat(number, self._parts[number].runs)
+        """Replace workers that were lost between two rounds."""
+        for number in self._recover(lost):
+            self._repeat(number, self._shards[number].runs)
 
-    def _bring_back(self, lost: list[Worker]) -> list[int]:
-        """Make the parts of lost workers again on others, as they were when they were saved; which ones they are."""
+    def _recover(self, lost: list[Worker]) -> list[int]:
+        """Recreate the shards of lost workers on others, in their saved states; return their numbers."""
         for worker in lost:
-            self._ray.kill(worker.actor)  # a worker that hangs is ended; one that is gone stays gone
+            self._ray.kill(worker.actor)  # stops a worker that hangs; a dead one stays dead
             self._workers.remove(worker)
-        room = sum(cores // self._threads for cores in self._cores()) - len(self._workers)
-        self._add_workers(max(0, min(len(lost), room)))
+        free = sum(cores // self._threads for cores in self._cores_per_node()) - len(self._workers)
+        self._start_workers(max(0, min(len(lost), free)))
         if not self._workers:
             raise ClusterError(
-                "all workers of the cluster are gone; start it again (a training then goes on with --resume)"
+                "all workers of the cluster are lost; restart the cluster (a training run continues with --resume)"
             )
-        numbers = sorted(number for worker in lost for number in worker.parts)
+        numbers = sorted(number for worker in lost for number in worker.shards)
         for number in numbers:
-            self._place(number, min(self._workers, key=lambda worker: len(worker.parts)))
+            self._assign(number, min(self._workers, key=lambda worker: len(worker.shards)))
         return numbers
 
-    def _silent(self) -> list[Worker]:
-        """Workers that do not answer though they have nothing to do."""
-        answers = [worker.actor.about.remote() for worker in self._workers]
-        self._ray.wait(answers, num_returns=len(answers), timeout=LEAST_SECONDS)
-        silent = []
+    def _unresponsive(self) -> list[Worker]:
+        """Return the idle workers that do not answer."""
+        answers = [worker.actor.location.remote() for worker in self._workers]
+        self._ray.wait(answers, num_returns=len(answers), timeout=MIN_TIMEOUT)
+        unresponsive = []
         for worker, reference in zip(self._workers, answers, strict=True):
             try:
                 self._get(reference, 0.0)
             except WorkerLost:
-                silent.append(worker)
-        return silent
+                unresponsive.append(worker)
+        return unresponsive
 
     def _get(self, reference: Any, timeout: float) -> Any:
-        return answer(self._ray, reference, timeout)
+        return get_result(self._ray, reference, timeout)

@@ -1,4 +1,4 @@
-"""Tasks that any worker may take, on a Ray cluster: results in order, and a lost worker's tasks go to the others."""
+"""Independent tasks on a Ray cluster: results in order; the tasks of a lost worker go to the others."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 
 from vse_ens.errors import ClusterError
 from vse_ens.run.pool import Payload
-from vse_ens.run.ray.calls import LEAST_SECONDS, MOST_LOSSES, TIMES_LONGEST, Worker, WorkerLost, answer
+from vse_ens.run.ray.calls import MAX_LOSSES, MIN_TIMEOUT, TIMEOUT_FACTOR, Worker, WorkerLost, get_result
 
-# A worker has so many tasks: one it is at, and one to go on with.
-_AT_HAND = 2
-# No task is begun that is so many tasks a worker ahead of the one that is waited for: results would pile up.
-_AHEAD = 4
+# Tasks per worker: one that runs, and one that is ready to follow.
+_QUEUED_PER_WORKER = 2
+# Tasks per worker that may start before the next result in order is there; the limit bounds the results held.
+_TASKS_AHEAD = 4
 
 
 @dataclass
 class _Call:
-    """A task under way, or that a worker is told what all tasks are about."""
+    """A pending call: a task, or without a number the creation of the task function."""
 
     number: int | None
     worker: Worker
-    since: float
-    """When the worker came to it, by the clock here."""
+    started: float
+    """When the worker began it, by the local clock."""
 
 
 class TaskScheduler:
-    """Some tasks, and the workers at them.
+    """Distributes tasks to workers and yields the results in order.
 
-    ``workers`` are those there are at the moment: ``replace`` puts others in the place of lost ones in that list.
-    ``timeout`` is how many seconds a task may take before anybody knows how long they are.
+    ``workers`` is the current list of workers; ``replace`` replaces lost ones in it. ``task_fn`` is the factory of the
+    task function and a reference to its settings. ``timeout`` is the number of seconds that the first task may take.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class TaskScheduler:
         ray: Any,
         workers: list[Worker],
         replace: Callable[[list[Worker]], None],
-        bench: tuple[str, Any],
+        task_fn: tuple[str, Any],
         tasks: Sequence[Payload],
         timeout: float,
     ) -> None:
         self._ray = ray
         self._workers = workers
         self._replace = replace
-        self._bench = bench
+        self._task_fn = task_fn
         self._tasks = tasks
         self._timeout = timeout
         self._longest = 0.0
@@ -58,66 +58,65 @@ class TaskScheduler:
         self._losses = 0
 
     def results(self) -> Iterator[Payload]:
-        """In the order of tasks, as they come."""
+        """Yield the results in the order of the tasks."""
         done: dict[int, Payload] = {}
-        for wanted in range(len(self._tasks)):
-            while wanted not in done:
-                self._hand_out(wanted)
+        for number in range(len(self._tasks)):
+            while number not in done:
+                self._submit(number)
                 done |= self._collect()
-            yield done.pop(wanted)
+            yield done.pop(number)
 
-    def clear(self) -> None:
-        """Let the workers forget what they were told for it."""
+    def close(self) -> None:
+        """Release the task functions of the workers."""
         for worker in self._prepared & set(self._workers):
-            worker.actor.clear.remote()
+            worker.actor.close_tasks.remote()
 
-    def _hand_out(self, wanted: int) -> None:
-        last = wanted + _AHEAD * len(self._workers)
-        for _ in range(_AT_HAND):
+    def _submit(self, next_number: int) -> None:
+        limit = next_number + _TASKS_AHEAD * len(self._workers)
+        for _ in range(_QUEUED_PER_WORKER):
             for worker in self._workers:
-                if self._queue and self._queue[0] < last and len(self._at(worker)) < _AT_HAND:
+                if self._queue and self._queue[0] < limit and len(self._tasks_of(worker)) < _QUEUED_PER_WORKER:
                     self._start(heapq.heappop(self._queue), worker)
 
     def _start(self, number: int, worker: Worker) -> None:
         now = time.monotonic()
         if worker not in self._prepared:
             self._prepared.add(worker)
-            self._calls[worker.actor.prepare.remote(*self._bench)] = _Call(None, worker, now)
-        self._calls[worker.actor.do.remote(self._tasks[number])] = _Call(number, worker, now)
+            self._calls[worker.actor.open_tasks.remote(*self._task_fn)] = _Call(None, worker, now)
+        self._calls[worker.actor.run_task.remote(self._tasks[number])] = _Call(number, worker, now)
 
     def _collect(self) -> dict[int, Payload]:
-        """Results that are there, once there is one; workers that are lost meanwhile are replaced."""
-        patience = min(self._timeout, max(LEAST_SECONDS, TIMES_LONGEST * self._longest) if self._longest else math.inf)
-        # A worker is at the first of its calls.
+        """Wait for at least one call; return the results that are there, and replace lost workers."""
+        timeout = min(self._timeout, max(MIN_TIMEOUT, TIMEOUT_FACTOR * self._longest) if self._longest else math.inf)
+        # A worker executes its calls in order: it is at the first one.
         first = {call.worker: call for call in reversed(self._calls.values())}
-        end = min(call.since for call in first.values()) + patience
+        end = min(call.started for call in first.values()) + timeout
         ready, _ = self._ray.wait(list(self._calls), timeout=max(0.0, end - time.monotonic()))
         now = time.monotonic()
-        found: dict[int, Payload] = {}
-        lost = set() if ready else {call.worker for call in first.values() if now - call.since >= patience}
+        results: dict[int, Payload] = {}
+        lost = set() if ready else {call.worker for call in first.values() if now - call.started >= timeout}
         for reference in ready:
             call = self._calls[reference]
             try:
-                result = answer(self._ray, reference, LEAST_SECONDS)
+                result = get_result(self._ray, reference, MIN_TIMEOUT)
             except WorkerLost:
                 lost.add(call.worker)
                 continue
             del self._calls[reference]
             if call.number is not None:
-                found[call.number] = result
-                self._longest = max(self._longest, now - call.since)
-            for later in self._at(call.worker):
-                later.since = now
+                results[call.number] = result
+                self._longest = max(self._longest, now - call.started)
+            for later in self._tasks_of(call.worker):
+                later.started = now
         if lost:
-            self._give_to_others(lost)
-        return found
+            self._reassign(lost)
+        return results
 
-    def _give_to_others(self, lost: set[Worker]) -> None:
+    def _reassign(self, lost: set[Worker]) -> None:
         self._losses += 1
-        if self._losses >= MOST_LOSSES:
+        if self._losses >= MAX_LOSSES:
             raise ClusterError(
-                f"workers were lost {MOST_LOSSES} times over one piece of work, so that it cannot be done; the logs of "
-                "Ray tell what ended them"
+                f"workers were lost {MAX_LOSSES} times while running the same tasks; see the logs of Ray for the cause"
             )
         for reference, call in list(self._calls.items()):
             if call.worker in lost:
@@ -126,6 +125,5 @@ class TaskScheduler:
                     heapq.heappush(self._queue, call.number)
         self._replace(list(lost))
 
-    def _at(self, worker: Worker) -> list[_Call]:
-        """The tasks of a worker."""
+    def _tasks_of(self, worker: Worker) -> list[_Call]:
         return [call for call in self._calls.values() if call.worker is worker and call.number is not None]

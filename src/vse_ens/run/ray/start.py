@@ -1,4 +1,4 @@
-"""Reaching a Ray cluster, or starting one on this machine that nobody else can reach."""
+"""Connecting to a Ray cluster, or starting a private one on this machine."""
 
 from __future__ import annotations
 
@@ -11,72 +11,71 @@ from types import ModuleType
 from vse_ens.errors import ClusterError, MissingPartError
 from vse_ens.run.threads import available_cores
 
-# Nothing is reported to Ray's makers; errors are for this package to tell.
-_ALWAYS = {
+# Send no usage statistics, and leave the reporting of errors to this package.
+_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-# A cluster of one machine listens on loopback alone (the name is Ray's: it says whether other machines may be part of
-# it), and who has no token is turned away.
-_ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
-_SECONDS_TO_ANSWER = 10.0
+# A private cluster listens on the loopback interface only (Ray names this variable after platforms, but it decides
+# whether other machines may join) and requires a token.
+_PRIVATE_ENVIRONMENT = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+_CONNECT_TIMEOUT = 10.0
 
 
 def start(address: str | None, workers: int | None) -> tuple[ModuleType, bool]:
-    """Ray, connected, and whether it was this call that connected it.
+    """Return Ray, connected, and whether this call connected it.
 
-    Without an ``address`` a cluster is started on this machine, for this process: loopback, a token of its own, no
-    dashboard.
+    Without an ``address`` a private cluster is started on this machine: loopback only, its own token, no dashboard.
     """
-    _prepare(alone=address is None)
-    ray = _ray()
+    _set_environment(private=address is None)
+    ray = _import_ray()
     if ray.is_initialized():
         return ray, False
     if address:
-        _knock(address)
+        _check_reachable(address)
     quiet = {"log_to_driver": False, "configure_logging": False}
     try:
         if address:
             ray.init(address, **quiet)
         else:
-            # "local": never one that happens to run here.
+            # "local": never connect to a cluster that happens to run here.
             ray.init("local", num_cpus=workers or available_cores(), include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise _nobody_there(address, error) from error
+        raise _connection_error(address, error) from error
     return ray, True
 
 
-def _knock(address: str) -> None:
-    """Ray itself would wait for minutes for an answer."""
+def _check_reachable(address: str) -> None:
+    """Fail early: Ray itself would wait for an answer for minutes."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal():
-        return  # "auto", or another way that Ray knows
+        return  # "auto", or another form that Ray accepts
     try:
-        socket.create_connection((host.rpartition("/")[2], int(port)), _SECONDS_TO_ANSWER).close()
+        socket.create_connection((host.rpartition("/")[2], int(port)), _CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
-        raise _nobody_there(address, error) from error
+        raise _connection_error(address, error) from error
 
 
-def _nobody_there(address: str | None, error: Exception) -> ClusterError:
-    place = f"at {address}" if address else "on this machine"
+def _connection_error(address: str | None, error: Exception) -> ClusterError:
+    where = f"at {address}" if address else "on this machine"
     reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
     return ClusterError(
-        f"there is no Ray cluster to be had {place}: {reason}; see docs/scale.md for how one is started and which "
-        "token it wants"
+        f"cannot connect to a Ray cluster {where}: {reason}; see docs/scale.md for how to start one and which token it "
+        "needs"
     )
 
 
-def _prepare(alone: bool) -> None:
-    """Set what a user has not. Ray reads it once, when it is imported: where that has been, its defaults hold."""
-    wanted = dict(_ALWAYS)
-    if alone and "ray" not in sys.modules:
-        wanted |= _ALONE | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    for name, value in wanted.items():
+def _set_environment(private: bool) -> None:
+    """Set the variables that the user has not set. Ray reads them when it is imported; later they have no effect."""
+    variables = dict(_ENVIRONMENT)
+    if private and "ray" not in sys.modules:
+        variables |= _PRIVATE_ENVIRONMENT | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    for name, value in variables.items():
         os.environ.setdefault(name, value)
 
 
-def _ray() -> ModuleType:
+def _import_ray() -> ModuleType:
     try:
         import ray
     except ImportError as error:

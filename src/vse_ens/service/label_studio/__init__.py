@@ -1,1 +1,1 @@
-"""The machine-learning backend for Label Studio."""
+"""The machine-learning backend API of Label Studio: predictions for tasks, and annotations as feedback."""

@@ -1,7 +1,7 @@
-"""A labelling interface of Label Studio: which choices people have, and what of a task is the image.
+"""The labelling interface of a Label Studio project: its choices, and the task field that holds the image.
 
-The part of the published XML that matters here: ``<Choices>`` and ``<Taxonomy>`` tags with ``<Choice>`` tags in them,
-and the tag that their ``toName`` points to, whose ``value`` names a field of a task's data.
+Only a part of the XML is read: ``<Choices>`` and ``<Taxonomy>`` tags with their ``<Choice>`` tags, and the tag that
+``toName`` refers to, which names a field of a task's data in its ``value``.
 """
 
 from __future__ import annotations
@@ -15,55 +15,55 @@ from xml.etree import ElementTree as ET
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 
-LONGEST_CONFIG = 1_000_000
-_DEEPEST = 50
+MAX_CONFIG_LENGTH = 1_000_000
+_MAX_DEPTH = 50
 _TOP = 5
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing to choose: what a result says of it, from the topmost parent down, and the names it may go by."""
+    """One choice: its path in a result, from the root down, and the label names it may stand for."""
 
     path: tuple[str, ...]
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, path: tuple[str, ...], *names: str) -> Choice:
-        """With the names that are not blank, the likeliest first; a model may have them in small letters."""
-        said = [name for name in names if name.strip()]
-        return cls(path, (*said, *(name.casefold() for name in said)))
+        """Create a choice with the names that are not blank, each also in lower case, in order of preference."""
+        filled = [name for name in names if name.strip()]
+        return cls(path, (*filled, *(name.casefold() for name in filled)))
 
     @property
     def own_name(self) -> str:
-        """What it is called where the model has none of its names."""
+        """The label to use if the model knows none of its names."""
         return self.names[len(self.names) // 2 - 1]
 
 
 @dataclass(frozen=True)
 class Control:
-    """A tag that people choose with."""
+    """A tag with choices for an image."""
 
     kind: Literal["choices", "taxonomy"]
     name: str
     to_name: str
     variable: str
-    """The field of a task's data with the image."""
+    """The field of a task's data that holds the image."""
     choices: tuple[Choice, ...]
     top: int
-    """How many suggestions to tick."""
-    least: float | None
-    """How sure a suggestion must be to be ticked, where the interface says it."""
+    """Maximum number of suggestions to select."""
+    min_confidence: float | None
+    """Minimum confidence to select a suggestion, if the interface sets one."""
 
     def labels(self, known: Vocabulary) -> dict[str, Choice]:
-        """What can be chosen, by the label of the model that it stands for; the first of several that say the same."""
-        found: dict[str, Choice] = {}
+        """Return the choices by the label they stand for; of several choices for one label, the first."""
+        by_label: dict[str, Choice] = {}
         for choice, label in zip(self.choices, labels_of(self.choices, known), strict=True):
-            found.setdefault(label, choice)
-        return found
+            by_label.setdefault(label, choice)
+        return by_label
 
 
 def labels_of(choices: Sequence[Choice], known: Vocabulary) -> list[str]:
-    """The label of the model that each choice stands for, or its own name where the model has none."""
+    """Return the label that each choice stands for: the first name the model knows, or else its own name."""
     names = [name for choice in choices for name in choice.names]
     is_known = dict(zip(names, (known.numbers(names, missing="minus-one") >= 0).tolist(), strict=True))
     return [next((name for name in choice.names if is_known[name]), choice.own_name) for choice in choices]
@@ -71,7 +71,7 @@ def labels_of(choices: Sequence[Choice], known: Vocabulary) -> list[str]:
 
 @lru_cache(maxsize=8)
 def controls(config: str) -> tuple[Control, ...]:
-    """The tags of a labelling interface that choose labels for a whole image, in their order."""
+    """Return the tags that choose labels for a whole image, in document order."""
     root = _parse(config)
     variables = {
         name: value[1:]
@@ -81,7 +81,12 @@ def controls(config: str) -> tuple[Control, ...]:
     found = []
     for element in root.iter():
         name, to_name = element.get("name", ""), element.get("toName", "")
-        if element.tag in ("Choices", "Taxonomy") and name and to_name in variables and not _says(element, "perRegion"):
+        if (
+            element.tag in ("Choices", "Taxonomy")
+            and name
+            and to_name in variables
+            and not _is_true(element, "perRegion")
+        ):
             found.append(_control(element, name, to_name, variables[to_name]))
     return tuple(found)
 
@@ -92,8 +97,8 @@ def _control(element: ET.Element, name: str, to_name: str, variable: str) -> Con
         choices = tuple(_flat(element))
         top = 1 if single else _TOP
     else:
-        choices = tuple(_nested(element, (), element.get("pathSeparator") or "/", _says(element, "leafsOnly")))
-        top = max(1, int(_number(element, "maxUsages", most=_TOP) or _TOP))
+        choices = tuple(_nested(element, (), element.get("pathSeparator") or "/", _is_true(element, "leafsOnly")))
+        top = max(1, int(_number(element, "maxUsages", maximum=_TOP) or _TOP))
     return Control(
         "choices" if element.tag == "Choices" else "taxonomy",
         name,
@@ -101,37 +106,37 @@ def _control(element: ET.Element, name: str, to_name: str, variable: str) -> Con
         variable,
         choices,
         top,
-        # The name by which Label Studio's own back ends have it.
-        _number(element, "model_score_threshold", most=1.0),
+        # The attribute that Label Studio's own backends use.
+        _number(element, "model_score_threshold", maximum=1.0),
     )
 
 
 def _flat(element: ET.Element) -> Iterator[Choice]:
     for choice in element.iter("Choice"):
         value, alias = choice.get("value", ""), choice.get("alias", "")
-        if (said := alias or value).strip():
-            yield Choice.of((said,), alias, value)
+        if (name := alias or value).strip():
+            yield Choice.of((name,), alias, value)
 
 
-def _nested(element: ET.Element, above: tuple[str, ...], separator: str, leaves_only: bool) -> Iterator[Choice]:
-    """Every node under one, parents before children; its full path is a name of it, and so is its own value."""
-    if len(above) > _DEEPEST:
-        raise ConfigError(f"the labelling interface has choices more than {_DEEPEST} deep; make it flatter")
+def _nested(element: ET.Element, parents: tuple[str, ...], separator: str, leaves_only: bool) -> Iterator[Choice]:
+    """Yield all descendants, parents first; a choice is named by its full path and by its own value."""
+    if len(parents) > _MAX_DEPTH:
+        raise ConfigError(f"the labelling interface nests choices more than {_MAX_DEPTH} levels deep; make it flatter")
     for choice in element.findall("Choice"):
         value, alias = choice.get("value", ""), choice.get("alias", "")
-        if not (said := alias or value).strip():
+        if not (name := alias or value).strip():
             continue
-        path = (*above, said)
+        path = (*parents, name)
         if not (leaves_only and choice.find("Choice") is not None):
             yield Choice.of(path, separator.join(path), alias, value)
         yield from _nested(choice, path, separator, leaves_only)
 
 
-def _says(element: ET.Element, attribute: str) -> bool:
+def _is_true(element: ET.Element, attribute: str) -> bool:
     return element.get(attribute, "").lower() == "true"
 
 
-def _number(element: ET.Element, attribute: str, *, most: float) -> float | None:
+def _number(element: ET.Element, attribute: str, *, maximum: float) -> float | None:
     text = element.get(attribute)
     if text is None:
         return None
@@ -140,22 +145,22 @@ def _number(element: ET.Element, attribute: str, *, most: float) -> float | None
     except ValueError:
         number = -1.0
     if not number >= 0.0:
-        raise ConfigError(f"the labelling interface says {attribute}={text!r}, which must be a number of 0 or more")
-    return min(number, most)
+        raise ConfigError(f"the labelling interface has {attribute}={text!r}; it must be a number >= 0")
+    return min(number, maximum)
 
 
 class _NoDoctype(ET.TreeBuilder):
-    """Where no document type is declared there are no entities, and so none that grow or lead to files."""
+    """Rejects document types: without one there are no entities that expand without limit or read files."""
 
     def doctype(self, _name: str, _public: str | None, _system: str | None) -> None:
-        """Refuse it."""
-        raise ConfigError("the labelling interface declares a document type; leave that out")
+        """Raise an error."""
+        raise ConfigError("the labelling interface declares a document type; remove the declaration")
 
 
 def _parse(config: str) -> ET.Element:
-    if len(config) > LONGEST_CONFIG:
-        raise ConfigError(f"the labelling interface is longer than {LONGEST_CONFIG:,} characters; make it shorter")
-    parser = ET.XMLParser(target=_NoDoctype())  # noqa: S314  # see there
+    if len(config) > MAX_CONFIG_LENGTH:
+        raise ConfigError(f"the labelling interface is longer than {MAX_CONFIG_LENGTH:,} characters; make it shorter")
+    parser = ET.XMLParser(target=_NoDoctype())  # noqa: S314  # _NoDoctype rejects entities
     try:
         parser.feed(config)
         return parser.close()

@@ -1,4 +1,4 @@
-"""Tasks of Label Studio: which image one is about, what is known of it, and what to tick in advance."""
+"""Label Studio tasks: the image of a task, its known labels, and the choices to select in advance."""
 
 from __future__ import annotations
 
@@ -13,82 +13,82 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.suggest import Suggestion
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.label_studio.config import Choice, Control, labels_of
-from vse_ens.service.settings import LONGEST_ID, MOST_LABELS
+from vse_ens.service.settings import MAX_ID_LENGTH, MAX_LABELS
 from vse_ens.service.verdicts import Feedback, ImageVerdicts
 
-# What Label Studio puts before the name of an uploaded file.
-_UPLOADED = re.compile(r"[0-9a-f]{8}-(?=.)")
-# To untick a wrong label takes a moment, to find a right one among many some five times as long.
-_LEAST = 0.2
-# How much of a path may belong to an id.
-_MOST_FOLDERS = 8
+# The prefix that Label Studio adds to the name of an uploaded file.
+_UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")
+# Finding a correct label among many takes a person about five times as long as deselecting a wrong one.
+_MIN_CONFIDENCE = 0.2
+# Maximum number of path components in an image ID.
+_MAX_COMPONENTS = 8
 
 Task = Mapping[str, Any]
 
 
 def image_of(task: Task, control: Control, images: Vocabulary) -> str | None:
-    """The image that a task is about: an id of the model where one fits, else one that looks as the model's do."""
+    """Return the image ID of a task: one of the model's if one matches, else one in the style of the model's IDs."""
     data = task.get("data")
     value = data.get(control.variable) if isinstance(data, Mapping) else None
     if not isinstance(value, str) or not value.strip():
         return None
-    names = list(_names(value))
-    known = next((name for name in names if name in images), None)
+    candidates = list(_candidate_ids(value))
+    known = next((name for name in candidates if name in images), None)
     if known is not None:
         return known
-    with_extension, without = names[-2:]
+    with_extension, without = candidates[-2:]
     has_extension = bool(len(images) and PurePosixPath(images.id(0)).suffix)
-    return (with_extension if has_extension else without)[:LONGEST_ID]
+    return (with_extension if has_extension else without)[:MAX_ID_LENGTH]
 
 
-def _names(value: str) -> Iterator[str]:
-    """What an address may call an image: itself, its path and ever shorter ends of it, each also without extension."""
+def _candidate_ids(value: str) -> Iterator[str]:
+    """Yield candidate IDs: the address, its path and shorter and shorter ends of it, with and without extension."""
     yield value
     try:
         parts = urlsplit(value)
-    except ValueError:  # such as a bracket that opens no address
+    except ValueError:  # for example an unbalanced bracket
         path = value
     else:
-        # Label Studio has a file of local storage as ?d=PATH.
+        # Label Studio writes a file in local storage as ?d=PATH.
         path = parse_qs(parts.query).get("d", [unquote(parts.path)])[-1]
-    folders = [part for part in path.split("/") if part] or [value]
-    for first in range(max(0, len(folders) - _MOST_FOLDERS), len(folders)):
-        yield from _with_and_without_extension("/".join(folders[first:]))
-    yield from _with_and_without_extension(_UPLOADED.sub("", folders[-1], count=1))
+    components = [part for part in path.split("/") if part] or [value]
+    for first in range(max(0, len(components) - _MAX_COMPONENTS), len(components)):
+        yield from _with_and_without_extension("/".join(components[first:]))
+    yield from _with_and_without_extension(_UPLOAD_PREFIX.sub("", components[-1], count=1))
 
 
 def _with_and_without_extension(name: str) -> tuple[str, str]:
     return name, str(PurePosixPath(name).with_suffix("")) if PurePosixPath(name).suffix else name
 
 
-def chosen(results: Any, control: Control, labels: Vocabulary) -> list[str]:
-    """The labels that the results of an annotation choose with a control."""
+def chosen_labels(results: Any, control: Control, labels: Vocabulary) -> list[str]:
+    """Return the labels that the results of an annotation choose with a control."""
     by_path = {choice.path: choice for choice in control.choices}
-    found: dict[tuple[str, ...], Choice] = {}
+    chosen: dict[tuple[str, ...], Choice] = {}
     for result in results if isinstance(results, list) else ():
         if not isinstance(result, Mapping) or result.get("from_name") != control.name:
             continue
         value = result.get("value")
-        said = value.get(control.kind) if isinstance(value, Mapping) else None
-        for one in said[:MOST_LABELS] if isinstance(said, list) else ():
+        given = value.get(control.kind) if isinstance(value, Mapping) else None
+        for one in given[:MAX_LABELS] if isinstance(given, list) else ():
             path = tuple(one) if isinstance(one, list) else (one,)
             if path and all(isinstance(part, str) for part in path) and path[-1].strip():
-                found[path] = by_path.get(path) or Choice.of(path, "/".join(path), path[-1])
-    return list(dict.fromkeys(labels_of(list(found.values()), labels)))
+                chosen[path] = by_path.get(path) or Choice.of(path, "/".join(path), path[-1])
+    return list(dict.fromkeys(labels_of(list(chosen.values()), labels)))
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is known of the image of a task."""
+class _TaskContext:
+    """The known labels of a task's image."""
 
     image: str | None
-    """An image of the model on which nobody has judged."""
+    """The image, if the model knows it and it has no verdicts; otherwise its labels are used."""
     labels: list[str]
     rejected: frozenset[str]
 
 
 class TaskPredictor:
-    """Ticks what an image has and likely lacks, among the choices of a control."""
+    """Selects the known and the probable labels of an image among the choices of a control."""
 
     def __init__(self, annotator: Annotator, feedback: Feedback | None, control: Control) -> None:
         self._annotator = annotator
@@ -100,77 +100,84 @@ class TaskPredictor:
         self._allow = [label for label, is_known in zip(self._choices, known.tolist(), strict=True) if is_known]
 
     @property
-    def _least(self) -> float:
-        """How sure a suggestion must be; where only one may be ticked the best is, however sure."""
-        if self._control.least is not None:
-            return self._control.least
-        return _LEAST if self._annotator.calibration_ is not None and self._control.top > 1 else 0.0
+    def _min_confidence(self) -> float:
+        """Minimum confidence of a suggestion; for a single choice the best is selected regardless."""
+        if self._control.min_confidence is not None:
+            return self._control.min_confidence
+        return _MIN_CONFIDENCE if self._annotator.calibration_ is not None and self._control.top > 1 else 0.0
 
     def results(self, tasks: Sequence[Task]) -> list[dict[str, Any] | None]:
-        """For each task the result of Label Studio's form, or None where there is nothing to tick."""
-        asked = [self._ask(task) for task in tasks]
-        suggested = self._suggested(asked)
-        return [None if one is None else self._result(one, best) for one, best in zip(asked, suggested, strict=True)]
+        """Return a result in Label Studio's format per task, or None if there is nothing to select."""
+        contexts = [self._task_context(task) for task in tasks]
+        suggestions = self._suggest(contexts)
+        return [
+            None if context is None else self._result(context, best)
+            for context, best in zip(contexts, suggestions, strict=True)
+        ]
 
-    def _ask(self, task: Task) -> _Asked | None:
+    def _task_context(self, task: Task) -> _TaskContext | None:
         image = image_of(task, self._control, self._known.images)
         if image is None or not self._allow:
             return None
-        judged = self._feedback.of(image) if self._feedback is not None else ImageVerdicts({}, {})
+        verdicts = self._feedback.of(image) if self._feedback is not None else ImageVerdicts({}, {})
         known = image in self._known.images
-        labels = dict.fromkeys(self._annotator.known_labels(image) if known else self._told(task))
-        for label in judged.rejected:
+        labels = dict.fromkeys(self._annotator.known_labels(image) if known else self._labels_in_task(task))
+        for label in verdicts.rejected:
             labels.pop(label, None)
-        labels |= dict.fromkeys(judged.accepted)
+        labels |= dict.fromkeys(verdicts.accepted)
         if not known and not any(label in self._known.labels for label in labels):
-            return None  # nothing is known of it that the model could start from
-        alone = known and not judged.accepted and not judged.rejected
-        return _Asked(image if alone else None, list(labels), frozenset(judged.rejected))
+            return None  # the model has nothing to start from
+        use_image = known and not verdicts.accepted and not verdicts.rejected
+        return _TaskContext(image if use_image else None, list(labels), frozenset(verdicts.rejected))
 
-    def _told(self, task: Task) -> list[str]:
-        """What the task itself says that its image has."""
+    def _labels_in_task(self, task: Task) -> list[str]:
+        """Return the labels that the task itself gives for its image."""
         data, annotations = task["data"], task.get("annotations")
-        labels = data.get("labels")
-        found = [one for one in labels[:MOST_LABELS] if isinstance(one, str)] if isinstance(labels, list) else []
+        given = data.get("labels")
+        labels = [one for one in given[:MAX_LABELS] if isinstance(one, str)] if isinstance(given, list) else []
         for annotation in annotations if isinstance(annotations, list) else ():
             if isinstance(annotation, Mapping) and not annotation.get("was_cancelled"):
-                found += chosen(annotation.get("result"), self._control, self._known.labels)
-        return [label for label in found if label.strip()]
+                labels += chosen_labels(annotation.get("result"), self._control, self._known.labels)
+        return [label for label in labels if label.strip()]
 
-    def _suggested(self, asked: Sequence[_Asked | None]) -> list[list[Suggestion]]:
-        """Suggestions for all in two calls: the choices of an interface are looked up once, not for every task."""
-        found: list[list[Suggestion]] = [[] for _ in asked]
-        by_image = [place for place, one in enumerate(asked) if one is not None and one.image is not None]
-        by_labels = [place for place, one in enumerate(asked) if one is not None and one.image is None]
-        # Room for what is taken out again below.
-        most = max((len(one.rejected) for one in asked if one is not None), default=0)
-        how: Any = {"top": self._control.top + most, "allow": self._allow, "min_confidence": self._least}
+    def _suggest(self, contexts: Sequence[_TaskContext | None]) -> list[list[Suggestion]]:
+        """Suggest labels for all tasks in two calls, so that the allowed labels are looked up once."""
+        suggestions: list[list[Suggestion]] = [[] for _ in contexts]
+        by_image = [index for index, one in enumerate(contexts) if one is not None and one.image is not None]
+        by_labels = [index for index, one in enumerate(contexts) if one is not None and one.image is None]
+        # Request more than needed, because rejected labels are removed below.
+        extra = max((len(one.rejected) for one in contexts if one is not None), default=0)
+        options: Any = {
+            "top": self._control.top + extra,
+            "allow": self._allow,
+            "min_confidence": self._min_confidence,
+        }
         if by_image:
-            images = [one.image for place in by_image if (one := asked[place]) and one.image is not None]
-            for place, best in zip(by_image, self._annotator.annotate(images, **how), strict=True):
-                found[place] = best
+            images = [one.image for index in by_image if (one := contexts[index]) and one.image is not None]
+            for index, best in zip(by_image, self._annotator.annotate(images, **options), strict=True):
+                suggestions[index] = best
         if by_labels:
-            lists = [self._context(one.labels) for place in by_labels if (one := asked[place])]
-            for place, best in zip(by_labels, self._annotator.annotate(labels=lists, **how), strict=True):
-                found[place] = best
+            lists = [self._known_to_model(one.labels) for index in by_labels if (one := contexts[index])]
+            for index, best in zip(by_labels, self._annotator.annotate(labels=lists, **options), strict=True):
+                suggestions[index] = best
         return [
             [] if one is None else [best for best in bests if best.label not in one.rejected][: self._control.top]
-            for one, bests in zip(asked, found, strict=True)
+            for one, bests in zip(contexts, suggestions, strict=True)
         ]
 
-    def _context(self, labels: Sequence[str]) -> list[str]:
+    def _known_to_model(self, labels: Sequence[str]) -> list[str]:
         return [label for label in labels if label in self._known.labels]
 
-    def _result(self, asked: _Asked, best: Sequence[Suggestion]) -> dict[str, Any] | None:
+    def _result(self, context: _TaskContext, suggestions: Sequence[Suggestion]) -> dict[str, Any] | None:
         control = self._control
-        had = [label for label in asked.labels if label in self._choices]
+        known = [label for label in context.labels if label in self._choices]
         if control.top == 1:
-            best = [] if had else best
-        paths = [self._choices[label].path for label in (*had, *(one.label for one in best))]
+            suggestions = [] if known else suggestions
+        paths = [self._choices[label].path for label in (*known, *(one.label for one in suggestions))]
         if not paths:
             return None
-        sure = [one.confidence for one in best if one.confidence is not None]
-        score = (sum(sure) + len(had)) / len(paths) if len(sure) == len(best) else None
+        confidences = [one.confidence for one in suggestions if one.confidence is not None]
+        score = (sum(confidences) + len(known)) / len(paths) if len(confidences) == len(suggestions) else None
         return {
             "id": control.name,
             "from_name": control.name,
@@ -178,6 +185,6 @@ class TaskPredictor:
             "type": control.kind,
             "value": {control.kind: [list(path) if control.kind == "taxonomy" else path[-1] for path in paths]},
             "score": score,
-            # Label Studio keeps it with the prediction, so that an annotation can be traced to what the machine said.
-            "meta": {"known": had, "suggested": {one.label: one.confidence for one in best}},
+            # Label Studio stores it with the prediction; the webhook reads the confidences from it.
+            "meta": {"known": known, "suggested": {one.label: one.confidence for one in suggestions}},
         }

@@ -1,1 +1,1 @@
-"""ASGI middleware."""
+"""ASGI middleware: security headers, access log, access control and limits."""

@@ -1,4 +1,4 @@
-"""What a client may take: so many requests at once, so large a body, so long to send it and to take the answer."""
+"""Limits on concurrent requests, body size, and the time to receive a body and to send a response."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import asyncio
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vse_ens.service.errors import ApiError, refusal_response, unavailable
+from vse_ens.service.errors import ApiError, error_response, unavailable
 from vse_ens.service.settings import Limits
 
-# The rest of a body that was refused is not waited for ...
+# The rest of a rejected body is not awaited.
 _CLOSE = {"Connection": "close"}
-# ... past so many times what is allowed.
-_PATIENCE = 20
+# A body larger than this many times the limit is not read to its end.
+_DRAIN_FACTOR = 20
 
 
-class _Gone(Exception):  # noqa: N818  # the client's choice
-    """The client went away, or does not take its answer."""
+class _ClientGone(Exception):  # noqa: N818  # not an error of the service
+    """The client disconnected, or does not accept the response."""
 
 
 class LimitsMiddleware:
-    """Takes a body in whole before anyone works on it: a slow client costs a little memory, not a thread."""
+    """Reads a body completely before passing it on, so that a slow client occupies no thread."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
@@ -35,22 +35,22 @@ class LimitsMiddleware:
             return
         self._open += 1
         try:
-            body = await self._body(scope, receive)
-            await self._app(scope, _replay(body, receive), self._patient(send))
-        except ApiError as refusal:
-            await refusal_response(refusal)(scope, receive, send)
-        except _Gone:
+            body = await self._read_body(scope, receive)
+            await self._app(scope, _replay(body, receive), self._with_timeout(send))
+        except ApiError as error:
+            await error_response(error)(scope, receive, send)
+        except _ClientGone:
             pass
         finally:
             self._open -= 1
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
         if self._open > self._limits.requests:
-            raise unavailable(f"more than {self._limits.requests} requests at once; try again soon")
+            raise unavailable(f"more than {self._limits.requests} concurrent requests; try again soon")
         headers = Headers(scope=scope)
         declared = headers.get("content-length", "")
         if "expect" in headers and declared.isdigit():
-            self._check_size(int(declared))  # the client waits for our word before it sends the body
+            self._check_size(int(declared))  # the client waits for permission before it sends the body
         try:
             async with asyncio.timeout(self._limits.receive_seconds):
                 return await self._receive(receive)
@@ -58,46 +58,46 @@ class LimitsMiddleware:
             raise ApiError(408, f"the body did not arrive within {self._limits.receive_seconds:g} s", _CLOSE) from None
 
     async def _receive(self, receive: Receive) -> bytes:
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         size, more = 0, True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise _Gone
-            piece = message.get("body", b"")
-            size, more = size + len(piece), message.get("more_body", False)
+                raise _ClientGone
+            chunk = message.get("body", b"")
+            size, more = size + len(chunk), message.get("more_body", False)
             if size <= self._limits.body_bytes:
-                pieces.append(piece)
-            # Few clients listen before they have sent everything: a good deal of it is taken in and dropped.
-            elif size > _PATIENCE * self._limits.body_bytes:
+                chunks.append(chunk)
+            # Most clients read the response only after they have sent everything, so the excess is discarded.
+            elif size > _DRAIN_FACTOR * self._limits.body_bytes:
                 break
         self._check_size(size)
-        return b"".join(pieces)
+        return b"".join(chunks)
 
     def _check_size(self, size: int) -> None:
         if size > self._limits.body_bytes:
-            raise ApiError(413, f"the body is larger than {self._limits.body_bytes:,} bytes; send it in parts", _CLOSE)
+            raise ApiError(413, f"the body is larger than {self._limits.body_bytes:,} bytes; split the request", _CLOSE)
 
-    def _patient(self, send: Send) -> Send:
-        async def patient(message: Message) -> None:
+    def _with_timeout(self, send: Send) -> Send:
+        async def send_in_time(message: Message) -> None:
             try:
                 async with asyncio.timeout(self._limits.send_seconds):
                     await send(message)
             except TimeoutError:
-                raise _Gone from None
+                raise _ClientGone from None
 
-        return patient
+        return send_in_time
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body once; afterwards what the server has to tell, such as that the client is gone."""
-    told = False
+    """Return a `Receive` that gives the body once, then the server's own messages such as a disconnect."""
+    body_sent = False
 
     async def replay() -> Message:
-        nonlocal told
-        if told:
+        nonlocal body_sent
+        if body_sent:
             return await receive()
-        told = True
+        body_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay

@@ -1,1 +1,1 @@
-"""HTTP routes."""
+"""HTTP routes, one module per tag of /openapi.json."""

@@ -1,7 +1,4 @@
-"""An image as it stands: what the data and people say it has, and what it may lack.
-
-Routes for looking around: the model, its labels and images, the audit, the map.
-"""
+"""The catalog: the model card, completion of labels and images, the audit and the label map."""
 
 from __future__ import annotations
 
@@ -11,161 +8,96 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from vse_ens import __version__
-from vse_ens.curate.audit.audit import Audit
-from vse_ens.curate.audit.audit import Finding as Found
+from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
-from vse_ens.service.convert import reasons, rounded, suggestions
-from vse_ens.service.jobs import Working as StillWorking
+from vse_ens.service.convert import rounded, to_reasons
+from vse_ens.service.jobs import InProgress
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.schemas import (
-    AuditAnswer,
+    AuditResponse,
     Duplicate,
     Finding,
-    Id,
-    ImagesAnswer,
-    ImageState,
+    ImagesResponse,
+    JobStatus,
     LabelCount,
-    LabelInForce,
-    LabelsAnswer,
-    MapAnswer,
-    ModelAnswer,
-    PlacedLabel,
-    RejectedLabel,
-    Top,
-    Working,
+    LabelPosition,
+    LabelsResponse,
+    MapResponse,
+    ModelResponse,
 )
-from vse_ens.service.settings import LONGEST_ID, MOST_BATCH, MOST_LABELS, MOST_SUGGESTIONS, MOST_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.state import Service
-from vse_ens.service.verdicts import ImageVerdicts
 
-
-async def check_image(service: Service, served: ServedModel, image: str) -> None:
-    """Refuse an image that neither the model nor feedback knows."""
-    if not any(_judged(service, image)):
-        await service.check_known(served.annotator.known_.images, [image])
-
-
-async def image_state(service: Service, served: ServedModel, image: str, top: int) -> ImageState:
-    """The state of an image, with the ``top`` labels it may lack."""
-    judged = _judged(service, image)
-    if served.quick_by_labels:
-        state = _state(served, image, judged, top)
-    else:
-        state = await service.heavy.run(_state, served, image, judged, top)
-    service.metrics.suggestions.inc(len(state.suggestions))
-    state.url = service.settings.url_of(image)
-    return state
-
-
-def _judged(service: Service, image: str) -> ImageVerdicts:
-    return service.feedback.of(image) if service.feedback is not None else ImageVerdicts({}, {})
-
-
-def _state(served: ServedModel, image: str, judged: ImageVerdicts, top: int) -> ImageState:
-    annotator = served.annotator
-    known = image in annotator.known_.images
-    trained = annotator.known_labels(image) if known else []
-    labels = [LabelInForce(label=label, source="data", event=None) for label in trained if label not in judged.rejected]
-    labels += [
-        LabelInForce(label=label, source="feedback", event=event)
-        for label, event in sorted(judged.accepted.items(), key=lambda one: one[1])
-        if label not in trained
-    ]
-    if any(judged) or not known:
-        # What people said counts at once; labels of theirs that the model has never seen say nothing to it.
-        vocabulary = annotator.known_.labels
-        context = [one.label for one in labels if one.label in vocabulary]
-        deny = [label for label in judged.rejected if label in vocabulary]
-        found = annotator.annotate(labels=context, deny=deny, top=top, explain=True)
-    else:
-        found = annotator.annotate(image, top=top, explain=True)
-    return ImageState(
-        image=image,
-        known=known,
-        labels=labels,
-        rejected=[RejectedLabel(label=label, event=event) for label, event in judged.rejected.items()],
-        suggestions=suggestions(found, explained=True),
-        url=None,
-    )
-
-
-Prefix = Annotated[str, Query(max_length=LONGEST_ID)]
+Prefix = Annotated[str, Query(max_length=MAX_ID_LENGTH)]
 Kind = Literal["missing", "wrong", "duplicates"]
 
-_LATER: dict[int | str, dict[str, Any]] = {202: {"model": Working, "description": "It is being made; ask again."}}
+_IN_PROGRESS: dict[int | str, dict[str, Any]] = {
+    202: {"model": JobStatus, "description": "The job has not finished; poll again."}
+}
 
 
-def browsing_router(service: Service) -> APIRouter:
-    """All of it quick; what is not is made in the background, and told how far it is."""
-    router = APIRouter(tags=["browsing"])
-    holder = service.holder
+def catalog_router(service: Service) -> APIRouter:
+    """Return the catalog routes; the audit and the map are background jobs that clients poll."""
+    router = APIRouter(tags=["catalog"])
+    models = service.models
 
     @router.get("/api/model", responses=READING)
-    async def model() -> ModelAnswer:
-        """The model card, and what one request may ask for."""
-        return _card(await holder.current(), service)
+    async def model() -> ModelResponse:
+        """Return the model card and the limits of one request."""
+        return _model_card(await models.current(), service)
 
     @router.get("/api/labels", responses=READING)
-    async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsAnswer:
-        """Labels that begin so in front, then those of which a later word does; the most frequent first."""
-        found, total = (await holder.current()).completion.find(prefix, limit)
-        return LabelsAnswer(labels=[LabelCount(label=label, images=count) for label, count in found], total=total)
+    async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
+        """List labels that start with the prefix, then labels with a later word that does; most frequent first."""
+        found, total = (await models.current()).completion.find(prefix, limit)
+        return LabelsResponse(labels=[LabelCount(label=label, images=count) for label, count in found], total=total)
 
     @router.get("/api/images", responses=READING)
-    async def images(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> ImagesAnswer:
-        """Images whose ids begin so, in their order."""
-        found, total = complete_id((await holder.current()).annotator.known_.images, prefix, limit)
-        return ImagesAnswer(images=found, total=total)
+    async def images(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> ImagesResponse:
+        """List images with an ID that starts with the prefix, in sorted order."""
+        found, total = complete_id((await models.current()).annotator.known_.images, prefix, limit)
+        return ImagesResponse(images=found, total=total)
 
-    @router.get("/api/image", responses=READING)
-    async def image(
-        id: Annotated[Id, Query(examples=["img_0000001"])],  # noqa: A002  # what the query calls it
-        top: Annotated[Top, Query()] = 12,
-    ) -> ImageState:
-        """An image as it stands, with suggestions from the labels it has now."""
-        served = await holder.current()
-        await check_image(service, served, id)
-        return await image_state(service, served, id, top)
-
-    @router.get("/api/audit", response_model=AuditAnswer, responses=READING | _LATER)
+    @router.get("/api/audit", response_model=AuditResponse, responses=READING | _IN_PROGRESS)
     async def audit(
         kind: Kind = "missing",
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> Any:
-        """Labels likely missing, labels likely wrong, labels that could be one; the first call begins the work."""
-        found = (await holder.current()).audit.look()
-        if isinstance(found, StillWorking):
-            return _later(found)
+        """List labels that are probably missing, wrong or duplicates; the first call starts the audit."""
+        result = (await models.current()).audit.poll()
+        if isinstance(result, InProgress):
+            return _job_status(result)
         if kind == "duplicates":
-            return _duplicates(found, offset, limit)
-        listed = found.missing if kind == "missing" else found.wrong
-        judged: set[tuple[str, str]] = set()
+            return _duplicates(result, offset, limit)
+        findings = result.missing if kind == "missing" else result.wrong
+        reviewed: set[tuple[str, str]] = set()
         if service.feedback is not None:
-            judged = await service.disk.run(service.feedback.judged, [(one.image, one.label) for one in listed])
-        return _page(kind, [one for one in listed if (one.image, one.label) not in judged], offset, limit)
+            pairs = [(one.image, one.label) for one in findings]
+            reviewed = await service.disk.run(service.feedback.pairs_with_verdicts, pairs)
+        return _findings(kind, [one for one in findings if (one.image, one.label) not in reviewed], offset, limit)
 
-    @router.get("/api/map", response_model=MapAnswer, responses=READING | _LATER)
+    @router.get("/api/map", response_model=MapResponse, responses=READING | _IN_PROGRESS)
     async def label_map() -> Any:
-        """Where labels lie when those that are used alike lie side by side; the first call begins the work."""
-        served = await holder.current()
-        found = served.label_map.look()
-        return _later(found) if isinstance(found, StillWorking) else _places(served, found)
+        """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
+        served = await models.current()
+        result = served.label_map.poll()
+        return _job_status(result) if isinstance(result, InProgress) else _label_positions(served, result)
 
     return router
 
 
-def _later(found: StillWorking) -> Response:
-    answer = Working(done=round(found.done, 3))
-    return Response(answer.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
+def _job_status(state: InProgress) -> Response:
+    status = JobStatus(done=round(state.done, 3))
+    return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
 
 
-def _card(served: ServedModel, service: Service) -> ModelAnswer:
+def _model_card(served: ServedModel, service: Service) -> ModelResponse:
     annotator, settings = served.annotator, service.settings
     known = annotator.known_
-    return ModelAnswer(
+    return ModelResponse(
         name=served.name,
         fingerprint=served.fingerprint,
         images=len(known.images),
@@ -180,39 +112,39 @@ def _card(served: ServedModel, service: Service) -> ModelAnswer:
         feedback=service.feedback is not None,
         version=__version__,
         limits={
-            "top": MOST_TOP,
-            "batch": MOST_BATCH,
-            "suggestions": MOST_SUGGESTIONS,
-            "labels": MOST_LABELS,
+            "top": MAX_TOP,
+            "batch": MAX_BATCH,
+            "suggestions": MAX_SUGGESTIONS,
+            "labels": MAX_LABELS,
             "body_bytes": settings.limits.body_bytes,
         },
     )
 
 
-def _duplicates(found: Audit, offset: int, limit: int) -> AuditAnswer:
-    twins = [
+def _duplicates(audit: audits.Audit, offset: int, limit: int) -> AuditResponse:
+    duplicates = [
         Duplicate(label=one.label, other=one.other, confidence=rounded(one.confidence), reason=one.reason)
-        for one in found.duplicates[offset : offset + limit]
+        for one in audit.duplicates[offset : offset + limit]
     ]
-    return AuditAnswer(kind="duplicates", total=len(found.duplicates), findings=twins)
+    return AuditResponse(kind="duplicates", total=len(audit.duplicates), findings=duplicates)
 
 
-def _page(kind: Kind, open_ones: Sequence[Found], offset: int, limit: int) -> AuditAnswer:
-    findings = [
+def _findings(kind: Kind, findings: Sequence[audits.Finding], offset: int, limit: int) -> AuditResponse:
+    page = [
         Finding(
             image=one.image,
             label=one.label,
             confidence=rounded(one.confidence),
             reason=one.reason,
-            because=reasons(one.because),
+            because=to_reasons(one.because),
         )
-        for one in open_ones[offset : offset + limit]
+        for one in findings[offset : offset + limit]
     ]
-    return AuditAnswer(kind=kind, total=len(open_ones), findings=findings)
+    return AuditResponse(kind=kind, total=len(findings), findings=page)
 
 
-def _places(served: ServedModel, found: LabelMap) -> MapAnswer:
+def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:
     known = served.annotator.known_
-    counts = known.images_per_label[found.labels].tolist()
-    rows = zip(known.labels.ids(found.labels), found.places.round(4).tolist(), counts, strict=True)
-    return MapAnswer(labels=[PlacedLabel(label=label, x=x, y=y, images=images) for label, (x, y), images in rows])
+    counts = known.images_per_label[label_map.labels].tolist()
+    rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
+    return MapResponse(labels=[LabelPosition(label=label, x=x, y=y, images=images) for label, (x, y), images in rows])

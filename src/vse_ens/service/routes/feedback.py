@@ -1,4 +1,4 @@
-"""Routes that keep and tell what people accept and reject."""
+"""Feedback: verdicts, undo, events and accepted pairs."""
 
 from __future__ import annotations
 
@@ -16,99 +16,99 @@ from pydantic import BeforeValidator
 
 from vse_ens.data.feedback.store import Event
 from vse_ens.service.openapi import READING, WRITING, plain_text
-from vse_ens.service.routes.catalog import image_state
+from vse_ens.service.routes.images import image_state
 from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import EventsAnswer, FeedbackAnswer, FeedbackEvent, FeedbackRequest, UndoRequest
-from vse_ens.service.settings import LONGEST_USER
+from vse_ens.service.schemas import EventsResponse, FeedbackEvent, FeedbackRequest, FeedbackResponse, UndoRequest
+from vse_ens.service.settings import MAX_USER_LENGTH
 from vse_ens.service.state import Service
 
 User = Annotated[
     str,
-    BeforeValidator(lambda name: unquote(name).strip() or _NOBODY),
+    BeforeValidator(lambda name: unquote(name).strip() or _ANONYMOUS),
     Header(
         alias="X-VSE-User",
-        max_length=LONGEST_USER,
-        description="Who judges, kept with the event; characters beyond ASCII percent-encoded.",
+        max_length=MAX_USER_LENGTH,
+        description="User name, stored with the event; non-ASCII characters must be percent-encoded.",
     ),
 ]
 
-_NOBODY = "anonymous"
+_ANONYMOUS = "anonymous"
 
 _EXAMPLES: Any = {
-    "a suggestion is right": {
+    "accept a suggestion": {
         "value": {"image": "img_0000001", "label": "beach", "verdict": "accept", "confidence": 0.62}
     },
-    "a label is wrong": {"value": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"}},
+    "reject a label": {"value": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"}},
 }
 _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl"}
 _STREAMED = plain_text(
-    "A line a pair.",
+    "One line per pair.",
     {
         "text/csv": "image,label,by,at,model\nimg_0000001,beach,anna,2026-01-31T12:00:00.000Z,0123456789ab\n",
         "application/jsonl": '{"image": "img_0000001", "label": "beach", "by": "anna", "at": "...", "model": "..."}\n',
     },
 )
 _COLUMNS: tuple[str, ...] = ("image", "label", "by", "at", "model")
-_BLOCK = 1_000  # pairs a piece of an answer
-_TOP = 12  # suggestions of the image afterwards
+_CHUNK = 1_000  # pairs per chunk of a response
+_TOP = 12  # suggestions in the returned state of an image
 
 
-def judging_router(service: Service) -> APIRouter:
-    """Durable when it is answered; nothing is ever deleted."""
-    router = APIRouter(tags=["judging"], route_class=StrictRoute)
-    holder, disk = service.holder, service.disk
+def feedback_router(service: Service) -> APIRouter:
+    """Return the feedback routes; an event is on disk before its response is sent."""
+    router = APIRouter(tags=["feedback"], route_class=StrictRoute)
+    models, disk = service.models, service.disk
 
     @router.post("/api/feedback", responses=WRITING)
-    async def judge(
-        said: Annotated[FeedbackRequest, Body(openapi_examples=_EXAMPLES)], by: User = _NOBODY
-    ) -> FeedbackAnswer:
-        """Accept or reject a label; a rejected one is never suggested again, and taken off an image that has it."""
-        kept, served = service.kept_feedback(), await holder.current()
+    async def add(
+        request: Annotated[FeedbackRequest, Body(openapi_examples=_EXAMPLES)], by: User = _ANONYMOUS
+    ) -> FeedbackResponse:
+        """Accept or reject a label; a rejected label is removed from the image and not suggested again."""
+        feedback, served = service.require_feedback(), await models.current()
         event = await disk.run(
-            kept.add,
-            said.image,
-            said.label,
-            said.verdict,
+            feedback.add,
+            request.image,
+            request.label,
+            request.verdict,
             by=by,
-            source=said.source,
-            confidence=said.confidence,
+            source=request.source,
+            confidence=request.confidence,
             model=served.fingerprint,
         )
-        service.metrics.feedback.labels(said.verdict).inc()
-        return FeedbackAnswer(event=event, state=await image_state(service, served, said.image, _TOP))
+        service.metrics.feedback.labels(request.verdict).inc()
+        return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
     @router.post("/api/feedback/undo", responses=WRITING)
-    async def undo(said: UndoRequest, by: User = _NOBODY) -> FeedbackAnswer:
-        """Take an event back; what was in force before it is in force again."""
-        kept, served = service.kept_feedback(), await holder.current()
-        event = await disk.run(kept.undo, said.event, by=by, model=served.fingerprint)
+    async def undo(request: UndoRequest, by: User = _ANONYMOUS) -> FeedbackResponse:
+        """Undo an event; the previous verdict is in force again."""
+        feedback, served = service.require_feedback(), await models.current()
+        event = await disk.run(feedback.undo, request.event, by=by, model=served.fingerprint)
         service.metrics.feedback.labels("undo").inc()
-        [undone] = await disk.run(kept.events, event - 1, 1)
-        return FeedbackAnswer(event=event, state=await image_state(service, served, undone.image, _TOP))
+        [undone] = await disk.run(feedback.events, event - 1, 1)
+        return FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
 
     @router.get("/api/feedback", responses=READING)
     async def events(
         after: Annotated[int, Query(ge=0, lt=2**63)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
-    ) -> EventsAnswer:
-        """Events in their order, from the one past `after`."""
-        found = await disk.run(service.kept_feedback().events, after, limit)
-        return EventsAnswer(
+    ) -> EventsResponse:
+        """List events in order, starting after number `after`."""
+        found = await disk.run(service.require_feedback().events, after, limit)
+        return EventsResponse(
             events=[FeedbackEvent.model_validate(one._asdict()) for one in found],
             next=found[-1].event if found else after,
         )
 
     @router.get("/api/feedback/pairs", response_class=Response, responses=READING | _STREAMED)
-    async def pairs(format: Literal["csv", "jsonl"] = "csv") -> StreamingResponse:  # noqa: A002  # the query's word
-        """The accepted pairs in force, to train with or to take elsewhere."""
+    async def pairs(format: Literal["csv", "jsonl"] = "csv") -> StreamingResponse:  # noqa: A002  # the name of the query parameter
+        """Download the accepted pairs in force, as training data or for other programs."""
         lines = _csv if format == "csv" else _json_lines
-        kept = lines(service.kept_feedback().pairs())
+        rows = lines(service.require_feedback().pairs())
 
-        async def pieces() -> AsyncIterator[str]:
-            while piece := await disk.run(lambda: "".join(islice(kept, _BLOCK))):
-                yield piece
+        async def chunks() -> AsyncIterator[str]:
+            while chunk := await disk.run(lambda: "".join(islice(rows, _CHUNK))):
+                yield chunk
 
         return StreamingResponse(
-            pieces(),
+            chunks(),
             media_type=f"{_MEDIA[format]}; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="pairs.{format}"'},
         )

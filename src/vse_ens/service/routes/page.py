@@ -1,4 +1,4 @@
-"""The page."""
+"""The web page and its static files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
-_FOLDER = Path(__file__).parents[1] / "static"
+_STATIC = Path(__file__).parents[1] / "static"
 
 
 def add_page(app: FastAPI) -> None:
-    """The page at /, and what it is made of below /static."""
-    app.mount("/static", StaticFiles(directory=_FOLDER), name="static")
+    """Serve the page at / and its files under /static."""
+    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
-        return FileResponse(_FOLDER / "index.html")
+        return FileResponse(_STATIC / "index.html")

@@ -1,137 +1,135 @@
-"""Routes that ask the model: suggestions, search, likeness, reasons."""
+"""Predictions: suggestions, search, similarity and explanations."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Body, Query, Response
 
-from vse_ens.service.convert import reasons, rounded, suggestions
+from vse_ens.service.convert import rounded, to_reasons, to_suggestions
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
-    AnnotateAnswer,
     AnnotatedImage,
     AnnotateRequest,
-    ExplainAnswer,
+    AnnotateResponse,
     ExplainRequest,
     FoundImage,
     Id,
-    SearchAnswer,
     SearchRequest,
+    SearchResponse,
     SimilarImage,
-    SimilarImagesAnswer,
+    SimilarImagesResponse,
     SimilarLabel,
-    SimilarLabelsAnswer,
+    SimilarLabelsResponse,
+    Suggestion,
     Top,
 )
 from vse_ens.service.state import Service
 
 _ANNOTATE_EXAMPLES: Any = {
     "an image of the model": {"value": {"images": ["img_0000001"], "top": 3}},
-    "an image it has never seen": {"value": {"labels": [["sea", "sand"]], "explain": True}},
-    "only some labels, and only likely ones": {
+    "an image unknown to the model": {"value": {"labels": [["sea", "sand"]], "explain": True}},
+    "some labels only, with a minimum confidence": {
         "value": {"images": ["img_0000001"], "allow": ["beach", "wave"], "min_confidence": 0.2}
     },
 }
 _SEARCH_EXAMPLES: Any = {"with and without": {"value": {"labels": ["beach", "-person"], "top": 5}}}
 _EXPLAIN_EXAMPLES: Any = {"by labels": {"value": {"labels": ["sea", "sand"], "label": "beach"}}}
-# Looked up one by one, in a millisecond.
-_FEW_LABELS = 100
+# Looking up this many labels takes about a millisecond.
+_MAX_LABELS_ON_LOOP = 100
 
 
-def asking_router(service: Service) -> APIRouter:
-    """Small work is done on the event loop, where it takes a millisecond; large work on threads."""
-    router = APIRouter(tags=["asking"], route_class=StrictRoute)
-    holder, heavy = service.holder, service.heavy
+def predict_router(service: Service) -> APIRouter:
+    """Return the prediction routes; work of about a millisecond runs on the event loop, more on worker threads."""
+    router = APIRouter(tags=["predict"], route_class=StrictRoute)
+    models, compute = service.models, service.compute
 
-    @router.post("/api/annotate", response_model=AnnotateAnswer, responses=WRITING)
-    async def annotate(wanted: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
-        """Suggest labels that images lack, best first; labels an image has are never suggested."""
-        served = await holder.current()
-        if _is_quick(served, wanted):
+    @router.post("/api/annotate", response_model=AnnotateResponse, responses=WRITING)
+    async def annotate(request: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
+        """Suggest labels that images lack, best first; labels an image has are not suggested."""
+        served = await models.current()
+        if _is_fast(served, request):
             known = served.annotator.known_
-            await service.check_known(known.images, wanted.images or ())
-            await service.check_known(known.labels, wanted.all_labels)
-            answer = _annotated(served, wanted)
+            await service.check_known(known.images, request.images or ())
+            await service.check_known(known.labels, request.all_labels)
+            encoded = _annotate(served, request)
         else:
-            answer = await heavy.run(_annotated, served, wanted)
-        service.metrics.suggestions.inc(answer.suggestions)
-        return Response(answer.body, media_type="application/json")
+            encoded = await compute.run(_annotate, served, request)
+        service.metrics.suggestions.inc(encoded.suggestions)
+        return Response(encoded.body, media_type="application/json")
 
     @router.post("/api/search", responses=WRITING)
-    async def search(wanted: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchAnswer:
-        """Find images for labels: those nobody tagged so, or with `tagged` all of them."""
-        return await heavy.run(_found, await holder.current(), wanted)
+    async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
+        """Find images for labels: images that lack the labels, or with `tagged` all images."""
+        return await compute.run(_search, await models.current(), request)
 
     @router.get("/api/similar/labels", responses=READING)
     async def similar_labels(
         label: Annotated[Id, Query(examples=["beach"])], top: Annotated[Top, Query()] = 10
-    ) -> SimilarLabelsAnswer:
-        """Labels that fit the same images, or say the same of them."""
-        alike = await heavy.run((await holder.current()).annotator.similar_labels, label, top)
-        return SimilarLabelsAnswer(
-            label=label, similar=[SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in alike]
+    ) -> SimilarLabelsResponse:
+        """Find labels with similar use."""
+        similar = await compute.run((await models.current()).annotator.similar_labels, label, top)
+        return SimilarLabelsResponse(
+            label=label, similar=[SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in similar]
         )
 
     @router.get("/api/similar/images", responses=READING)
     async def similar_images(
         image: Annotated[Id, Query(examples=["img_0000001"])], top: Annotated[Top, Query()] = 10
-    ) -> SimilarImagesAnswer:
-        """Images that show the same, as far as labels tell."""
-        return await heavy.run(_like, await holder.current(), image, top)
+    ) -> SimilarImagesResponse:
+        """Find images with similar labels."""
+        return await compute.run(_similar_images, await models.current(), image, top)
 
     @router.post("/api/explain", responses=WRITING)
-    async def explain(wanted: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainAnswer:
-        """Tell what adds up to a label's score for an image."""
-        return await heavy.run(_explained, await holder.current(), wanted)
+    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> Suggestion:
+        """List the contributions to a label's score for an image."""
+        return await compute.run(_explain, await models.current(), request)
 
     return router
 
 
-class _Written:
-    """An answer as bytes, made where the work was done."""
+class _Encoded(NamedTuple):
+    """A response encoded on the worker thread, and its number of suggestions."""
 
-    __slots__ = ("body", "suggestions")
-
-    def __init__(self, answer: AnnotateAnswer) -> None:
-        self.body = answer.model_dump_json(exclude_unset=True)
-        self.suggestions = sum(len(one.suggestions) for one in answer.results)
+    body: str
+    suggestions: int
 
 
-def _is_quick(served: ServedModel, wanted: AnnotateRequest) -> bool:
-    quick = served.quick if wanted.labels is None else served.quick_by_labels
-    return quick and wanted.count == 1 and len(wanted.all_labels) <= _FEW_LABELS
+def _is_fast(served: ServedModel, request: AnnotateRequest) -> bool:
+    is_fast = served.is_fast if request.labels is None else served.is_fast_by_labels
+    return is_fast and request.count == 1 and len(request.all_labels) <= _MAX_LABELS_ON_LOOP
 
 
-def _annotated(served: ServedModel, wanted: AnnotateRequest) -> _Written:
+def _annotate(served: ServedModel, request: AnnotateRequest) -> _Encoded:
     annotator = served.annotator
-    how: Any = {
-        "top": wanted.top,
-        "allow": wanted.allow,
-        "deny": wanted.deny,
-        "min_confidence": wanted.min_confidence,
-        "explain": wanted.explain,
+    options: Any = {
+        "top": request.top,
+        "allow": request.allow,
+        "deny": request.deny,
+        "min_confidence": request.min_confidence,
+        "explain": request.explain,
     }
-    if wanted.images is not None:
-        names: list[str | None] = [*wanted.images]
-        owned = [annotator.known_labels(image) for image in wanted.images]
-        found = annotator.annotate(wanted.images, **how)
+    if request.images is not None:
+        images: list[str | None] = [*request.images]
+        known_labels = [annotator.known_labels(image) for image in request.images]
+        suggestions = annotator.annotate(request.images, **options)
     else:
-        owned = wanted.labels or []
-        names = [None] * len(owned)
-        found = annotator.annotate(labels=owned, **how)
+        known_labels = request.labels or []
+        images = [None] * len(known_labels)
+        suggestions = annotator.annotate(labels=known_labels, **options)
     results = [
-        AnnotatedImage(image=image, labels=labels, suggestions=suggestions(best, wanted.explain))
-        for image, labels, best in zip(names, owned, found, strict=True)
+        AnnotatedImage(image=image, labels=labels, suggestions=to_suggestions(best, request.explain))
+        for image, labels, best in zip(images, known_labels, suggestions, strict=True)
     ]
-    return _Written(AnnotateAnswer(model=served.fingerprint, results=results))
+    response = AnnotateResponse(model=served.fingerprint, results=results)
+    return _Encoded(response.model_dump_json(exclude_unset=True), sum(len(one.suggestions) for one in results))
 
 
-def _found(served: ServedModel, wanted: SearchRequest) -> SearchAnswer:
+def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
     annotator = served.annotator
-    return SearchAnswer(
+    return SearchResponse(
         images=[
             FoundImage(
                 image=one.image,
@@ -139,14 +137,14 @@ def _found(served: ServedModel, wanted: SearchRequest) -> SearchAnswer:
                 confidence=rounded(one.confidence),
                 labels=annotator.known_labels(one.image),
             )
-            for one in annotator.search(wanted.labels, wanted.top, tagged=wanted.tagged)
+            for one in annotator.search(request.labels, request.top, tagged=request.tagged)
         ]
     )
 
 
-def _like(served: ServedModel, image: str, top: int) -> SimilarImagesAnswer:
+def _similar_images(served: ServedModel, image: str, top: int) -> SimilarImagesResponse:
     annotator = served.annotator
-    return SimilarImagesAnswer(
+    return SimilarImagesResponse(
         image=image,
         similar=[
             SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=annotator.known_labels(one.id))
@@ -155,11 +153,11 @@ def _like(served: ServedModel, image: str, top: int) -> SimilarImagesAnswer:
     )
 
 
-def _explained(served: ServedModel, wanted: ExplainRequest) -> ExplainAnswer:
-    found = served.annotator.explain(wanted.image, wanted.label, labels=wanted.labels)
-    return ExplainAnswer(
-        label=found.label,
-        score=rounded(found.score),
-        confidence=rounded(found.confidence),
-        because=reasons(found.reasons),
+def _explain(served: ServedModel, request: ExplainRequest) -> Suggestion:
+    explanation = served.annotator.explain(request.image, request.label, labels=request.labels)
+    return Suggestion(
+        label=explanation.label,
+        score=rounded(explanation.score),
+        confidence=rounded(explanation.confidence),
+        because=to_reasons(explanation.reasons),
     )

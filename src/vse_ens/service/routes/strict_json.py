@@ -1,4 +1,4 @@
-"""Bodies are read by pydantic's own parser: no NaN, no half characters, an end to nesting."""
+"""Strict parsing of JSON bodies: no NaN, no invalid Unicode, limited nesting."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class _StrictRequest(Request):
         try:
             return from_json(await self.body(), allow_inf_nan=False)
         except ValueError as error:
-            # FastAPI would put a sentence of its own in the place of any other exception.
+            # FastAPI would replace the message of any other exception.
             raise HTTPException(400, f"the body is not JSON: {error}") from None
 
 
 class StrictRoute(APIRoute):
-    """A route whose body is JSON as the standard has it."""
+    """A route that parses its body with pydantic's strict JSON parser."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's own, given such a request."""
+        """Return FastAPI's handler, called with a strict request."""
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:

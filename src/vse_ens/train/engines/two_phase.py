@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import COUNTS, Step, cache_aligned
-from vse_ens.kernels.softmax import apply_feature_gradients
+from vse_ens.kernels.two_phase import apply_feature_gradients
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Task, Workers
 from vse_ens.train.engines.base import Engine, RoundStats, ranges

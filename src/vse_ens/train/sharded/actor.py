@@ -43,23 +43,23 @@ class ShardActor:
         """Whether shards hold image vectors."""
         return self._config.has_ids
 
-    def add_shard(self, part: int, arguments: Payload) -> None:
+    def add_shard(self, shard: int, arguments: Payload) -> None:
         """Add a shard with its pairs, image vectors and features.
 
         Pairs and image vectors may be given by the paths of their files; without any, image vectors are drawn from the
         seed.
         """
         if "partition" in arguments:
-            rows = Partition.open(arguments["partition"]).rows(part)
+            rows = Partition.open(arguments["partition"]).rows(shard)
         else:
             rows = Csr(_own(arguments["indptr"]), _own(arguments["indices"]))
         data = numbered(rows, self._settings["labels"])
         if self._config.has_features:
             data = data.with_features(_features(arguments, self._settings["features"]))
-        own = replace(self._working, image_vectors=self._image_vectors(part, len(data.images), arguments))
-        self._shards[part] = Shard(self._config, part, data, own, self._workers)
+        own = replace(self._working, image_vectors=self._image_vectors(shard, len(data.images), arguments))
+        self._shards[shard] = Shard(self._config, shard, data, own, self._workers)
 
-    def _image_vectors(self, part: int, images: int, arguments: Payload) -> Floats:
+    def _image_vectors(self, shard: int, images: int, arguments: Payload) -> Floats:
         if not self._config.has_ids:
             return self._working.image_vectors
         if "image_vectors" in arguments:
@@ -67,12 +67,12 @@ class ShardActor:
         if "path" in arguments:
             return np.array(read_rows(arguments["path"]))
         vectors = np.zeros((images, self._settings["width"]), np.float32)
-        vectors[:, : self._config.dimensions] = initial_rows(self._config, part, images)
+        vectors[:, : self._config.dimensions] = initial_rows(self._config, shard, images)
         return vectors
 
-    def run_shard(self, part: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
+    def run_shard(self, shard: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         """Train one shard until the next exchange; return its deltas and a report."""
-        deltas, stats = self._shards[part].run(shared, **arguments)
+        deltas, stats = self._shards[shard].run(shared, **arguments)
         report = {
             "counts": stats.counts,
             "loss": stats.loss,
@@ -82,16 +82,16 @@ class ShardActor:
         }
         return deltas, report
 
-    def save_shard(self, part: int, arguments: Payload) -> Payload:
+    def save_shard(self, shard: int, arguments: Payload) -> Payload:
         """Return the image vectors of a shard, or the file in ``folder`` they were written to."""
-        rows = self._shards[part].image_vectors
-        return write_rows(arguments["folder"], part, rows) if "folder" in arguments else {"image_vectors": rows}
+        rows = self._shards[shard].image_vectors
+        return write_rows(arguments["folder"], shard, rows) if "folder" in arguments else {"image_vectors": rows}
 
-    def load_shard(self, part: int, state: Payload) -> None:
+    def load_shard(self, shard: int, state: Payload) -> None:
         """Set the image vectors of a shard; an empty state leaves them."""
         if state:
             rows = read_rows(state["path"]) if "path" in state else state["image_vectors"]
-            np.copyto(self._shards[part].image_vectors, rows)
+            np.copyto(self._shards[shard].image_vectors, rows)
 
     @cached_property
     def _working(self) -> Embeddings:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.errors import ConfigError
-from vse_ens.report.charts import Axis, tick_text
+from vse_ens.report.svg import Axis, tick_text
 
 numbers = st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
@@ -15,7 +15,7 @@ numbers = st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-6)
 @given(st.lists(numbers, min_size=1, max_size=5), st.booleans())
 def test_all_values_lie_on_an_even_axis_with_a_few_round_ticks(values: list[float], zero: bool) -> None:
     axis = Axis.around(values, zero=zero)
-    assert all(-1e-6 <= axis.place(value) <= 1 + 1e-6 for value in values)
+    assert all(-1e-6 <= axis.position(value) <= 1 + 1e-6 for value in values)
     assert 2 <= len(axis.ticks) <= 9
     assert not zero or axis.low <= 0 <= axis.high
 
@@ -23,19 +23,19 @@ def test_all_values_lie_on_an_even_axis_with_a_few_round_ticks(values: list[floa
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=5))
 def test_all_values_lie_on_a_logarithmic_axis(values: list[float]) -> None:
     axis = Axis.around(values, log=True)
-    assert all(-1e-6 <= axis.place(value) <= 1 + 1e-6 for value in values)
+    assert all(-1e-6 <= axis.position(value) <= 1 + 1e-6 for value in values)
     assert all(axis.low * 0.99 <= tick <= axis.high * 1.01 for tick in axis.ticks)
 
 
 def test_ticks_are_round() -> None:
-    assert Axis.around([0.0, 0.58], most_ticks=7).ticks == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    assert Axis.around([0.0, 0.58], max_ticks=7).ticks == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
     assert Axis.around([0.01, 1000], log=True).ticks == pytest.approx((0.01, 0.1, 1, 10, 100, 1000))
     assert Axis.around([1, 12], log=True).ticks == pytest.approx((1, 2, 5, 10))
 
 
 def test_steps_of_a_logarithmic_axis_are_alike() -> None:
     axis = Axis.around([1, 10000], log=True)
-    assert [axis.place(10.0**power) for power in range(5)] == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+    assert [axis.position(10.0**power) for power in range(5)] == pytest.approx([0, 0.25, 0.5, 0.75, 1])
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -24,7 +24,7 @@ def test_features_are_read_and_images_that_no_pair_has_are_counted(
 ) -> None:
     answer = vse("train", pairs, "--out", tmp_path / "model", "--features", features, *SETTINGS, "--json")
     assert answer.status == 0
-    assert f"note: passed over 2 images of {features} that no pair has" in answer.err
+    assert f"note: ignored 2 images of {features} without pairs" in answer.err
     assert answer.document["config"]["tower"] == "features"
 
 

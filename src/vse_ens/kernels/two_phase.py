@@ -1,0 +1,52 @@
+"""Two-phase batches: the parts that the softmax loss and the context tower share.
+
+The first phase computes the gradients of every positive in a batch from one snapshot of the shared tables; each worker
+has its own images. The second phase applies them in batch order; each worker has its own rows of the tables. Nothing is
+copied, no two workers write to the same row, and every sum has the same order for any number of workers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels.arrays import Features, Floats, SharedTables
+from vse_ens.kernels.jit import inline, kernel
+
+# Rows are prefetched this many gradients before they are needed.
+PREFETCH_DISTANCE = 4
+
+
+@inline
+def select_entries(rows: NDArray[np.int32], first: int, last: int, selected: NDArray[np.int32]) -> int:
+    """Write the indices of the rows from ``first`` to ``last - 1`` to ``selected``; return their number.
+
+    ``selected`` has one more entry than ``rows``. The loop has no branch: the processor could not predict it.
+    """
+    count = 0
+    for entry in range(rows.shape[0]):
+        selected[count] = entry
+        count += (first <= rows[entry]) & (rows[entry] < last)
+    return count
+
+
+@kernel
+def apply_feature_gradients(
+    tables: SharedTables,
+    features: Features,
+    images: NDArray[np.int64],
+    vector_changes: Floats,
+    first: int,
+    last: int,
+) -> None:
+    """Apply the changes of the image vectors of a batch to rows ``first`` to ``last - 1`` of the feature map.
+
+    Per image this is `vse_ens.kernels.sgd.update_feature_map`.
+    """
+    for visit in range(images.shape[0]):
+        image = images[visit]
+        for entry in range(features.indptr[image], features.indptr[image + 1]):
+            row, step = features.indices[entry], features.values[entry] * features.step_scale[image]
+            if first <= row < last:
+                for f in range(vector_changes.shape[1]):
+                    tables.feature_map[row, f] += step * vector_changes[visit, f]
