@@ -14,10 +14,10 @@ from scipy import sparse
 
 from tests.support.brute_force import on_order
 from vse_ens.annotator import Annotator, Suggestion
-from vse_ens.config import PRESETS
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError, DataError, ModelError, UnknownIdError
+from vse_ens.presets import PRESETS
 
 SMALL: dict[str, Any] = {"sampler": "uniform", "dimensions": 8, "epochs": 3, "workers": 1}
 WORDS = ["Meer", "sable", "海", "été", "🏖️ beach", "a/b", "007", "x y"]
@@ -394,7 +394,7 @@ def test_progress_is_told_after_every_round(data: Annotations) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"shards": 1}, "shards must be at least 2 for a folder of parts, got 1"),
+        ({"shards": 1}, "shards must be at least 2 for a folder of Parquet files, got 1"),
         ({"tower": "features"}, "tower features needs"),
     ],
 )

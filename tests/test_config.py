@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from vse_ens.config import LOSSES, PRESETS, RANK_DISTRIBUTIONS, SAMPLERS, TOWERS, Config, Settings, preset
+from vse_ens.config import LOSSES, RANK_DISTRIBUTIONS, SAMPLERS, TOWERS, Config, Settings
 from vse_ens.errors import ConfigError
+from vse_ens.presets import PRESETS, preset
 
 BAD: dict[str, list[Any]] = {
     "sampler": ["nearest", "", None, 3, ["uniform"]],
@@ -81,7 +82,7 @@ def test_pairs_that_make_sense(sampler: str, loss: str) -> None:
 
 def test_settings_that_need_another_say_which() -> None:
     for name in ("label_weights", "refit"):
-        with pytest.raises(ConfigError, match=f"{name} needs held-out labels to go by; set validate too"):
+        with pytest.raises(ConfigError, match=f"{name} needs held-out labels; set validate too"):
             Config(**{name: True})
         assert getattr(Config(validate=True, **{name: True}), name)
     with pytest.raises(ConfigError, match="label_pairs belong to a context tower, not to tower id"):
@@ -90,10 +91,10 @@ def test_settings_that_need_another_say_which() -> None:
     assert Config(label_pairs=-1).label_pairs == -1, "left to the data, which has none for tower id"
 
 
-def test_an_unjudged_model_holds_no_label_out() -> None:
+def test_a_model_without_validation_holds_no_label_out() -> None:
     config = PRESETS["context"]
-    assert config.unjudged() == config.override(validate=False, label_weights=False, refit=False)
-    assert PRESETS["warp"].unjudged() == PRESETS["warp"]
+    assert config.without_validation() == config.override(validate=False, label_weights=False, refit=False)
+    assert PRESETS["warp"].without_validation() == PRESETS["warp"]
 
 
 def test_a_dictionary_goes_out_and_comes_back() -> None:
@@ -102,7 +103,7 @@ def test_a_dictionary_goes_out_and_comes_back() -> None:
 
 
 def test_unknown_names_are_told() -> None:
-    with pytest.raises(ConfigError, match=r"unknown setting 'dimension'; known are .*dimensions"):
+    with pytest.raises(ConfigError, match=r"unknown setting 'dimension'; the settings are .*dimensions"):
         Config.from_dict({"dimension": 3})
     with pytest.raises(ConfigError, match="unknown setting 'dimension'"):
         Config().override(dimension=3)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from benchmarks.core.preset_table import DOCUMENT, filled
 
-from vse_ens.config import CONTEXT_STEPS, PRESETS, STEPS, Config, configure, preset
+from vse_ens.config import Config
 from vse_ens.errors import ConfigError
+from vse_ens.presets import CONTEXT_STEPS, PRESETS, STEPS, configure, preset
 
 
 def test_the_table_of_presets_is_true() -> None:

@@ -10,15 +10,15 @@ from benchmarks.accuracy.fitting import fit_and_rank
 from benchmarks.accuracy.label_weights import weights_scorer
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import REAL, real
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Split
 from vse_ens.errors import TrainingError
 from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.label_weights.learn import learn_label_weights
+from vse_ens.presets import configure
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train.material import InMemory
-from vse_ens.train.validation import Validator
+from vse_ens.train.validation import Validator, hold_out
 
 _METRICS = ("recall@10", "mrr")
 _ID, _WEIGHTS = "id", "label weights alone"
@@ -109,9 +109,9 @@ def _rank_by_weights(split: Split) -> dict[str, float]:
     with Workers() as workers:
         pool = LocalPool(workers)
         config = configure("context")
-        part, trial = InMemory(split.train).hold_out(config)
-        judge = Validator(config, trial, lambda regularization: part.memory(regularization, pool), None)
-        weights = learn_label_weights(split.train, judge.regularization, pool)
+        train, held_out = hold_out(config, split.train)
+        validator = Validator(config, held_out, lambda value: learn_label_weights(train, value, pool), None)
+        weights = learn_label_weights(split.train, validator.regularization, pool)
     found = mean_metrics(weights_scorer(weights, split.train).scores, *split)
     return {name: found[name] for name in _METRICS}
 

@@ -12,11 +12,12 @@ from benchmarks.core.data_sets import real
 from benchmarks.core.models import trained_embeddings
 from vse_ens.annotator import Annotator
 from vse_ens.baselines.tuning import tune_ease
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, NewImagesSplit
 from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.report import summarise
 from vse_ens.evaluate.scorer import FunctionScorer, Scorer
+from vse_ens.presets import configure
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn
 
@@ -64,7 +65,7 @@ def _compare_with_trained(config: Config, data: Annotations) -> Raw:
         FoldIn(config, data, embeddings, worker).vectors(*data.rows(images[:1]))
         started = time.perf_counter()
         fold_in = FoldIn(config, data, embeddings, worker)
-        age = fold_in.age
+        age = fold_in.visits
         ready = time.perf_counter()
         ours = fold_in.vectors(*data.rows(images))
         ended = time.perf_counter()

@@ -21,9 +21,10 @@ from benchmarks.core.benchmark import Table, log
 from benchmarks.core.data_sets import REAL, real
 from benchmarks.core.report import markdown_table
 from benchmarks.core.results import FOLDER
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
+from vse_ens.presets import configure
 from vse_ens.train.auto_config import resolve_auto
 
 RESULTS = FOLDER / "tuning_context.jsonl"

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.accuracy.fitting import learning_curve
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
-from vse_ens.config import configure
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
+from vse_ens.presets import configure
 
 _METRIC = "recall@10"
 _SAMPLERS = ("uniform", "vse-ens")
@@ -39,7 +39,7 @@ def measure(sizes: Sizes) -> Raw:
                 log(f"{sampler}, {negatives} negatives, {len(data.labels):,} labels")
                 config = configure(
                     "context", sampler=sampler, negatives=negatives, label_pairs=0, epochs=sizes.epochs
-                ).unjudged()
+                ).without_validation()
                 curves[sampler] = [
                     {name: point[name] for name in ("epoch", "seconds", _METRIC)}
                     for point in learning_curve(config, split, sizes.epochs)

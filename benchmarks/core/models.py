@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, save_model
 from vse_ens.model.weights import LabelWeights
+from vse_ens.presets import configure
 from vse_ens.train.trainer import Trainer
 
 # About the standard deviation of trained vectors. Synthetic pairs have no structure from which training could learn it.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vse_ens.config import PRESETS, Config
+from vse_ens.config import Config
+from vse_ens.presets import PRESETS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "training.md"
 START = "<!-- presets: written by `python -m benchmarks.core.preset_table`, kept true by a test -->\n"

@@ -14,15 +14,15 @@ from typing import Any
 
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.process import PeakPrivateRam, call
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.partition.build import partition
 from vse_ens.data.partition.parts import PartFiles
 from vse_ens.data.partition.store import Partition
 from vse_ens.kernels.arrays import DRAWS
+from vse_ens.presets import configure
 from vse_ens.run.threads import available_cores
-from vse_ens.train.sharded.backend import Parted
-from vse_ens.train.sharded.merge import exchanges
+from vse_ens.train.sharded.merge import exchanges_per_epoch
 from vse_ens.train.trainer import Trainer
 
 _PARTS = 8
@@ -101,12 +101,12 @@ def train_on_cluster(folder: str, preset: str, shards: int, dimensions: int, epo
     found, shares = [], []
     pairs = Partition.open(Path(folder) / "partition")
     with RayPool(workers=_WORKERS) as pool, tempfile.TemporaryDirectory() as rows, PeakPrivateRam() as peak:
-        trainer = Trainer(config, Parted(pairs, Path(rows)), pool=pool)
+        trainer = Trainer(config, pairs, pool=pool, folder=Path(rows))
         for progress in trainer.rounds():
             if progress.epoch == config.epochs:
                 shares += [[share.computing, share.moving, share.waiting] for share in progress.timings]
             if progress.report:
-                found.append([int(progress.work.counts[DRAWS]), progress.work.seconds])
+                found.append([int(progress.stats.counts[DRAWS]), progress.stats.seconds])
     return {"epochs": found, "peak_bytes": peak.bytes, "shares": shares}
 
 
@@ -169,8 +169,8 @@ def _rate(config: Config, labels: int, turns: list[list[tuple[int, float]]]) -> 
     for epochs in turns:
         for epoch, (_, seconds) in enumerate(epochs):
             if epoch or len(epochs) == 1:
-                kinds.setdefault(exchanges(config, labels, draws, epoch), []).append(seconds)
-    seconds = sum(min(kinds[exchanges(config, labels, draws, epoch)]) for epoch in range(config.epochs))
+                kinds.setdefault(exchanges_per_epoch(config, labels, draws, epoch), []).append(seconds)
+    seconds = sum(min(kinds[exchanges_per_epoch(config, labels, draws, epoch)]) for epoch in range(config.epochs))
     return config.epochs * draws / seconds
 
 

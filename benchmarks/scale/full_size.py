@@ -13,8 +13,8 @@ import json
 import resource
 import time
 
-from vse_ens.config import configure
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.presets import configure
 from vse_ens.train.ram_estimate import estimate_ram
 from vse_ens.train.trainer import Trainer
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens import Annotator
-from vse_ens.config import Settings, configure
+from vse_ens.config import Settings
 from vse_ens.data.annotations import Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
+from vse_ens.presets import configure
 
 _SHARDS = (1, 4, 16)
 _METRIC = "recall@10"

@@ -18,8 +18,8 @@ from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.engines import make_engine
 from vse_ens.train.engines.base import RoundStats
-from vse_ens.train.engines.make import make_engine
 from vse_ens.train.schedule import EpochPlan
 from vse_ens.train.tables import padded
 

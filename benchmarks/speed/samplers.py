@@ -8,8 +8,9 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.models import trained_embeddings
 from benchmarks.speed.interleaved import CONTEXT_START, Candidate, TrainingTurns, best, cost, interleave, thousands
 from benchmarks.speed.reference import COMPILER, Reference, compiler
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.presets import configure
 from vse_ens.run.threads import Workers
 
 # The samplers with a promised ratio. A turn of the others is part of an epoch, because some are slow.
@@ -64,7 +65,7 @@ def measure(sizes: Sizes) -> Raw:
 
 def _other(name: str, base: Config) -> Config:
     if name == "context":
-        return configure("context", dimensions=base.dimensions).unjudged()
+        return configure("context", dimensions=base.dimensions).without_validation()
     if name.startswith("softmax"):
         return base.override(loss="softmax", sampler="vse-ens" if name.endswith("vse-ens") else "uniform")
     return base.override(sampler=name)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
-from vse_ens.config import Config, preset
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.presets import preset
 from vse_ens.train.trainer import Trainer
 
 # Epochs shown in the table; all are stored.

@@ -18,10 +18,11 @@ from benchmarks.speed.interleaved import (
     interleave,
     thousands,
 )
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.presets import configure
 from vse_ens.run.threads import Workers, available_cores
 
 # Configuration and rounds per turn: an epoch, except with the softmax loss, which does 33 times the work per draw.
@@ -30,7 +31,7 @@ _KINDS: dict[str, tuple[Config, int | None]] = {
     "uniform": (Config(sampler="uniform", loss="logistic"), None),
     "vse-ens": (Config(sampler="vse-ens", loss="logistic"), None),
     "softmax": (Config(sampler="uniform", loss="softmax"), 4),
-    "context": (configure("context").unjudged(), 4),
+    "context": (configure("context").without_validation(), 4),
 }
 
 

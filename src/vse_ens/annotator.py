@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens import __version__
-from vse_ens.config import Config, Settings, configure
+from vse_ens.config import Config, Settings
 from vse_ens.curate.explain import own_vectors
 from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
@@ -24,6 +24,7 @@ from vse_ens.model.loaded import LoadedModel, ModelRef
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.weights import LabelWeights
+from vse_ens.presets import configure
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
@@ -123,12 +124,15 @@ class Annotator:
         ``checkpoint``; no step holds all pairs.
         """
         from vse_ens.run.interrupt import Interrupt
+        from vse_ens.run.pool import open_pool
         from vse_ens.train.checkpoint import Checkpoints
-        from vse_ens.train.starting import trainer_for
+        from vse_ens.train.trainer import Trainer
 
         pairs = self._pairs(data, checkpoint)
         config = self._config_for(pairs, on_cluster=cluster is not None)
-        with trainer_for(config, pairs, self.workers, cluster, address) as trainer, Interrupt() as interrupt:
+        with open_pool(cluster, address, self.workers) as pool, Interrupt() as interrupt:
+            # On a cluster ``workers`` counts its workers; what runs in this process takes all cores.
+            trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
             self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
             for step in trainer.rounds():
@@ -144,20 +148,20 @@ class Annotator:
             self._take(trainer)
         return self
 
-    def sort_out(
+    def partition(
         self, parts: Any, checkpoint: str | Path, *, progress: Callable[[int], None] | None = None
     ) -> Partition:
-        """Sort out a folder of Parquet parts by shard, once, as `fit` does with one, which takes the result too.
+        """Partition a folder of Parquet files by shard, beside ``checkpoint``; pass the result to `fit`.
 
-        ``progress`` hears how many pairs are done.
+        ``progress`` is called with the number of pairs done.
         """
         from vse_ens.data.partition.build import partition
         from vse_ens.data.partition.parts import PartFiles
         from vse_ens.train.checkpoint import shards_folder
-        from vse_ens.train.sharded.backend import check_parts
+        from vse_ens.train.sharded.sources import check_partitioned
 
         shards = self.settings.get("shards", _SHARDS)
-        check_parts(self.config(shards=shards))
+        check_partitioned(self.config(shards=shards))
         files = parts if isinstance(parts, PartFiles) else PartFiles.find(parts)
         return partition(files, shards_folder(Path(checkpoint)) / "pairs", shards, progress=progress)
 
@@ -172,7 +176,7 @@ class Annotator:
             return _annotations(data)
         if checkpoint is None:
             raise ConfigError("a folder of parts needs checkpoint, a place on storage that all workers share")
-        return self.sort_out(data, checkpoint)
+        return self.partition(data, checkpoint)
 
     def _config_for(self, pairs: Annotations | Partition, on_cluster: bool) -> Config:
         """The settings, and what a cluster or a partition decides where they do not."""
@@ -188,7 +192,7 @@ class Annotator:
         it takes a fraction of `fit` and old suggestions stay close. Where nothing was trained yet, this is `fit`.
         Ctrl-C leaves the model as it was.
         """
-        from vse_ens.train.incremental import IncrementalTrainer, epochs_to_grow
+        from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 
         more = _annotations(data)
         if not hasattr(self, "model_"):
@@ -202,7 +206,7 @@ class Annotator:
             self.embeddings_,
             self.known_,
             known,
-            epochs=epochs_to_grow(self.config_, self.training_["best_epoch"]),
+            epochs=update_epochs(self.config_, self.training_["best_epoch"]),
             generation=generation,
             workers=self.workers,
         )
@@ -253,8 +257,8 @@ class Annotator:
         """The trained vectors."""
         return self.model_.embeddings
 
-    def forget(self, checkpoint: str | Path) -> None:
-        """Remove the checkpoint of a run that has ended, and pairs that were sorted out for it: its model is saved."""
+    def remove_checkpoint(self, checkpoint: str | Path) -> None:
+        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it."""
         from vse_ens.train.checkpoint import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))

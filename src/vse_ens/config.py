@@ -1,9 +1,9 @@
-"""What a model is made of: every number and name that, with the data and the seed, decides its bytes."""
+"""The settings of a model: together with the data and the seed they determine it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypedDict
 
 from vse_ens.errors import ConfigError
@@ -18,68 +18,67 @@ METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
 @dataclass(frozen=True)
 class Config:
-    """One model's settings. Workers are not among them: they never change the result."""
+    """The settings of one model. The number of workers is not among them: it never changes the result."""
 
     sampler: str = "vse-ens"
     """Where negatives come from."""
     loss: str = "hinge"
-    """What a violated order costs."""
+    """The ranking loss."""
     tower: str = "id"
     """How an image becomes a vector."""
     dimensions: int = 100
-    """k, the length of a vector."""
+    """The length k of the vectors."""
     epochs: int = 100
-    """How often every pair is visited."""
+    """Passes over all pairs; with ``validate``, the maximum."""
     learning_rate: float = 0.05
     learning_rate_decay: float = 1.0
-    """The learning rate is multiplied by this after every epoch."""
+    """Factor on the learning rate after every epoch."""
     regularization: float = 0.01
-    """L2 on vectors, applied on every draw, also where the margin holds."""
+    """L2 regularization of the vectors, applied on every draw, also where the margin holds."""
     bias_regularization: float = 0.003
-    """L2 on label biases, likewise."""
+    """L2 regularization of the label biases."""
     init_scale: float = 0.003
-    """Vectors start as N(0, init_scale squared)."""
+    """Standard deviation of the start vectors."""
     label_bias: bool = True
-    """A number a label, held as one more factor whose image side is 1: the sampler sees it."""
+    """Whether each label has a bias, held as one more factor with image side 1, so that the sampler sees it."""
     label_pairs: int = 0
-    """At most so many pairs of labels have an input vector of their own, the most common ones; -1: chosen from the data
-    (context)."""
+    """Maximum number of label pairs with their own input vector, most frequent first; -1: chosen from the data (context)."""
     label_weights: bool = False
-    """What labels say of each other, from counts, is added to the scores, with a weight found on held-out labels."""
+    """Whether label-label weights (EASE) are added to the scores, at a scale found on held-out labels."""
     margin: float = 1.0
-    """By how much a label the image has must outrank one it has not (hinge, warp)."""
+    """The margin by which a positive must outrank a negative (hinge, warp)."""
     rank_distribution: str = "exponential"
-    """How ranks are drawn (vse-ens, naive)."""
+    """The distribution of ranks (vse-ens, naive)."""
     rank_scale: float = 0.1
-    """lambda in eq. 8, as a share of the label count: small means negatives from the very top; 0: chosen from the data
-    (vse-ens, naive)."""
+    """Lambda in eq. 5, as a share of the number of labels: small values draw negatives from the top; 0: chosen from the
+    data (vse-ens, naive)."""
     negatives: int = 32
-    """Negatives against one positive (softmax)."""
+    """Negatives per positive (softmax)."""
     candidates: int = 8
-    """Uniform draws of which the best is taken (dns)."""
+    """Uniform draws, of which the best-scored is taken (dns)."""
     popularity_power: float = 1.0
-    """p(a) ~ (images of a) ** power (popularity)."""
+    """Exponent of p(a) ~ (images of a) ** power (popularity)."""
     rank_weight: str = "harmonic"
-    """L(.) of the warp loss: the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
+    """L(.) of the warp loss, eq. 2: the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
     top_n: int = 10
     refresh: float = 1.0
-    """A round is ``refresh`` x |A| ln |A| draws, twice that with slices; before each, vse-ens ranks anew."""
+    """Draws per round, times |A| ln |A|; twice that with slices. Rankings are refreshed before each round."""
     slices: int = 0
-    """Slices of a round that start from one snapshot and may run side by side; 0: chosen from the data."""
+    """Slices of a round, which start from one snapshot and run in parallel; 0: chosen from the data."""
     batch: int = 0
-    """Positives that are computed from one snapshot (softmax); 0: chosen from the data."""
+    """Positives per batch, computed from one snapshot (softmax, context); 0: chosen from the data."""
     shards: int = 1
-    """Parts of the images that train apart, each on its own copy of what all images train: docs/scale.md."""
+    """Parts of the images that train on their own copies of the shared tables: docs/scale.md."""
     exchanges: int = 0
-    """How often in an epoch the shards combine what they changed; 0: chosen from the data."""
+    """Merges of the shards per epoch; 0: chosen from the data."""
     validate: bool = False
-    """Hold out one label of some images, measure ``metric`` on them after every epoch, keep the best epoch."""
+    """Whether to hold out one label of some images, measure ``metric`` after every epoch and keep the best epoch."""
     metric: str = "recall@10"
-    """What is best: a metric of docs/metrics.md, or ``overall``, the mean of recall@10, map and auc."""
+    """The validation metric: one of docs/metrics.md, or ``overall``, the mean of recall@10, map and auc."""
     patience: int = 10
     """Epochs without improvement before training stops (with ``validate``)."""
     refit: bool = False
-    """Then train anew on all pairs, for as many epochs as did best, unless hardly any were held out."""
+    """Whether to train from scratch on all pairs for the best number of epochs, unless few pairs were held out."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -136,41 +135,41 @@ class Config:
             raise ConfigError(f"label_pairs belong to a context tower, not to tower {self.tower}; leave them out")
         for name in ("label_weights", "refit"):
             if getattr(self, name) and not self.validate:
-                raise ConfigError(f"{name} needs held-out labels to go by; set validate too, or leave {name} out")
+                raise ConfigError(f"{name} needs held-out labels; set validate too, or leave {name} out")
         if self.loss == "warp" and self.sampler != "warp":
             raise ConfigError(
-                "loss warp weighs a step by the rank that sampler warp estimates from its tries; "
+                "loss warp needs the rank that sampler warp estimates from its tries; "
                 f"with sampler {self.sampler} use hinge, logistic or softmax"
             )
         if self.loss == "softmax" and self.sampler in ("warp", "naive"):
             raise ConfigError(
-                f"loss softmax compares one label with several negatives at once, which sampler {self.sampler} "
-                "does not give; use uniform, popularity, vse-ens or dns"
+                f"loss softmax needs several negatives at once, which sampler {self.sampler} does not draw; "
+                "use uniform, popularity, vse-ens or dns"
             )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
-        """From a mapping such as `to_dict` gives; an unknown name is an error."""
+        """Make a configuration from a mapping such as `to_dict` returns; an unknown name is an error."""
         _check_names(values)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings as JSON can hold them."""
+        """Return all settings, ready for JSON."""
         return asdict(self)
 
     def override(self, **values: Any) -> Config:
-        """The same with other values where they are not None."""
+        """Return a copy with other values where they are not None."""
         return Config.from_dict(
             {**self.to_dict(), **{name: value for name, value in values.items() if value is not None}}
         )
 
-    def unjudged(self) -> Config:
-        """The same with no label held out: all epochs are trained and the last is kept, with no memory beside it."""
+    def without_validation(self) -> Config:
+        """Return a copy that holds out no labels: all epochs are trained, the last is kept, without label weights."""
         return self.override(validate=False, label_weights=False, refit=False)
 
     @property
     def has_ids(self) -> bool:
-        """Whether every image has a free vector."""
+        """Whether every image has its own vector."""
         return "id" in self.tower.split("+")
 
     @property
@@ -185,7 +184,7 @@ class Config:
 
 
 class Settings(TypedDict, total=False):
-    """The fields of `Config` as keyword arguments; a test keeps the two alike."""
+    """The fields of `Config` as keyword arguments."""
 
     sampler: str
     loss: str
@@ -223,110 +222,8 @@ def _check_names(values: Mapping[str, Any]) -> None:
     known = sorted(field.name for field in fields(Config))
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise ConfigError(f"unknown setting {unknown[0]!r}; known are {', '.join(known)}")
+        raise ConfigError(f"unknown setting {unknown[0]!r}; the settings are {', '.join(known)}")
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
-
-
-# How far and how long to step suits a loss, whatever the sampler: docs/training.md says how these were found.
-STEPS: dict[str, dict[str, Any]] = {
-    "hinge": {
-        "epochs": 160,
-        "learning_rate": 0.075,
-        "learning_rate_decay": 0.985,
-        "regularization": 0.03,
-        "bias_regularization": 0.08,
-        "rank_scale": 0.15,
-    },
-    "warp": {
-        "epochs": 40,
-        "learning_rate": 0.013,
-        "learning_rate_decay": 0.96,
-        "regularization": 0.5,
-        "bias_regularization": 0.7,
-        "rank_scale": 0.15,
-    },
-    "logistic": {
-        "epochs": 300,
-        "learning_rate": 0.1,
-        "learning_rate_decay": 1.0,
-        "regularization": 0.003,
-        "bias_regularization": 0.003,
-        "rank_scale": 0.3,
-    },
-    "softmax": {
-        "epochs": 60,
-        "learning_rate": 0.1,
-        "learning_rate_decay": 0.97,
-        "regularization": 0.003,
-        "bias_regularization": 0.003,
-        "rank_scale": 0.3,
-    },
-}
-
-# The context tower's steps are those of AdaGrad, which ask for other numbers.
-CONTEXT_STEPS: dict[str, Any] = {
-    "epochs": 40,
-    "learning_rate": 0.05,
-    "learning_rate_decay": 0.93,
-    "regularization": 0.001,
-    "bias_regularization": 0.001,
-    "init_scale": 0.02,
-    "rank_scale": 0.0,
-}
-
-_PAPER = Config(learning_rate=0.01, regularization=0.01, init_scale=0.01, label_bias=False, dimensions=100, epochs=100)
-
-PRESETS: dict[str, Config] = {
-    "context": Config(
-        sampler="vse-ens",
-        loss="softmax",
-        tower="context",
-        dimensions=128,
-        label_pairs=-1,
-        label_weights=True,
-        validate=True,
-        metric="overall",
-        patience=6,
-        refit=True,
-        **CONTEXT_STEPS,
-    ),
-    "vse-ens": Config(sampler="vse-ens", loss="hinge", **STEPS["hinge"]),
-    "warp": Config(sampler="warp", loss="warp", **STEPS["warp"]),
-    "opt-auc": Config(sampler="uniform", loss="logistic", **STEPS["logistic"]),
-    # The settings of the paper's section 4: k = 100, rate and regularisation 0.01, N(0, 0.01) start, no bias.
-    "paper-vse-ens": replace(_PAPER, sampler="vse-ens", loss="hinge"),
-    "paper-warp": replace(_PAPER, sampler="warp", loss="warp"),
-    "paper-opt-auc": replace(_PAPER, sampler="uniform", loss="logistic"),
-}
-
-
-def preset(name: str) -> Config:
-    """The settings of a named preset."""
-    if name not in PRESETS:
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
-    return PRESETS[name]
-
-
-def configure(name: str, **given: Any) -> Config:
-    """A preset with other settings where they are given and not None.
-
-    With another tower or loss than the preset's come the steps that suit it; the paper's settings stay the paper's.
-    Without ``validate`` goes what needs held-out labels.
-    """
-    base = preset(name)
-    chosen = {setting: value for setting, value in given.items() if value is not None}
-    if chosen.get("validate") is False:
-        chosen = {"label_weights": False, "refit": False, **chosen}
-    if not name.startswith("paper-"):
-        wanted = _steps(chosen.get("tower", base.tower), chosen.get("loss", base.loss))
-        if wanted != _steps(base.tower, base.loss):
-            chosen = {**wanted, **chosen}
-    return base.override(**chosen)
-
-
-def _steps(tower: str, loss: str) -> dict[str, Any]:
-    """How far and how long to step; nothing where a name is unknown, which is told later."""
-    return CONTEXT_STEPS if "context" in tower else {"init_scale": Config.init_scale, **STEPS.get(loss, {})}

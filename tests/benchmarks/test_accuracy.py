@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import ablation, context, label_weights, partial_fit, sensitivity, vocabularies
 
-from vse_ens.config import configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.presets import configure
 
 
 @pytest.fixture

@@ -4,9 +4,10 @@ import pytest
 
 from vse_ens.baselines.als import Als
 from vse_ens.baselines.ease import Ease
-from vse_ens.config import PRESETS, Config, configure
+from vse_ens.config import Config
 from vse_ens.errors import ConfigError
 from vse_ens.experiments.compare.entries import parse_entries
+from vse_ens.presets import PRESETS, configure
 
 
 def test_names_come_in_the_order_asked_for() -> None:

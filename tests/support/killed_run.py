@@ -19,14 +19,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support.kernel_problems import DIMENSIONS, random_annotations
-from vse_ens.config import PRESETS, Config
+from vse_ens.config import Config
 from vse_ens.model.checkpoint_store import load_state
+from vse_ens.presets import PRESETS
 from vse_ens.train import checkpoint as checkpoint_module
 from vse_ens.train import schedule
 from vse_ens.train.checkpoint import Checkpoints
 from vse_ens.train.trainer import Trainer
 
-schedule._SHORTEST_ROUND = 20
+schedule._MIN_ROUND_DRAWS = 20
 checkpoint_module._TIMES_WRITING = 1  # as often as can be
 
 RUNS = {

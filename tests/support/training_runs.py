@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tests.support.kernel_problems import DIMENSIONS, random_annotations
-from vse_ens.config import LOSSES, PRESETS, SAMPLERS, Config
+from vse_ens.config import LOSSES, SAMPLERS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
+from vse_ens.presets import PRESETS
 from vse_ens.train.progress import EpochReport
 from vse_ens.train.trainer import Trainer
 

@@ -8,4 +8,4 @@ from vse_ens.train import schedule
 @pytest.fixture
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several rounds an epoch even of the smallest data."""
-    monkeypatch.setattr(schedule, "_SHORTEST_ROUND", 20)
+    monkeypatch.setattr(schedule, "_MIN_ROUND_DRAWS", 20)

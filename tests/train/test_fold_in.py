@@ -99,9 +99,9 @@ def test_with_the_right_age_no_other_is_closer() -> None:
     images = annotations(rows_of(data), len(data.labels))
     with Workers(1) as team:
         fold_in = FoldIn(config, data, embeddings, team)
-        found, distances = fold_in.age, {}
+        found, distances = fold_in.visits, {}
         for age in (max(1, found // 3), found, 3 * found):
-            fold_in.__dict__["age"] = age
+            fold_in.__dict__["visits"] = age
             ours = fold_in.vectors(images.indptr, images.indices)
             distances[age] = np.square(ours - embeddings.image_vectors).sum()
     assert 1 < found <= config.epochs
@@ -115,7 +115,7 @@ def test_an_old_vector_is_where_the_expected_loss_has_no_slope() -> None:
     row = annotations([positives], 20)
     with Workers(1) as team:
         fold_in = FoldIn(config, data, embeddings, team)
-        fold_in.__dict__["age"] = 4_000
+        fold_in.__dict__["visits"] = 4_000
         vector = fold_in.vectors(row.indptr, row.indices)[0].astype(np.float64)
     others = np.setdiff1d(np.arange(20), positives)
     labels, scores = embeddings.label_vectors, embeddings.scores(vector[None].astype(np.float32))[0]

@@ -16,7 +16,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.train import pair_selection as choosing
 from vse_ens.train.pair_selection import frequent_label_pairs
 
-FEWEST = choosing._FEWEST_IMAGES
+FEWEST = choosing._MIN_IMAGES
 
 
 def counts_of(data: Annotations) -> dict[tuple[int, int], int]:
@@ -66,7 +66,7 @@ def test_none_are_asked_for_or_none_are_there() -> None:
 
 
 def test_counts_too_high_to_tell_apart_are_cut_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "_HIGHEST_COUNT", 6)
+    monkeypatch.setattr(choosing, "_MAX_COUNT", 6)
     data = repeated(([0, 1], 8), ([2, 3], 9), ([4, 5], 7), ([6, 7], 5))
     assert chosen(data, 2) == [(2, 3), (0, 1)]
     assert chosen(data, 3) == [(2, 3), (0, 1), (4, 5)]

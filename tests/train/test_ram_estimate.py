@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tests.support.training_runs import small_config, small_data
-from vse_ens.config import configure
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import InsufficientMemoryError, VseError
+from vse_ens.presets import configure
 from vse_ens.train import ram_estimate as module
 from vse_ens.train.ram_estimate import RamEstimate, check_ram, estimate_ram
 
@@ -76,13 +76,13 @@ def test_what_does_not_fit_is_refused_in_a_sentence(
         check_ram(small_config(**settings), small_data())
     message = str(caught.value)
     assert message.startswith("training needs about ")
-    assert f"for {largest}, and only 1 MB are left; {advice}" in message
+    assert f"for {largest}, but only 1 MB are available; {advice}" in message
     assert isinstance(caught.value, VseError | MemoryError)
 
 
 def test_every_part_that_can_be_largest_has_advice_of_its_own_or_is_of_vectors() -> None:
     vectors = {"image vectors", "label vectors", "feature map", "copies of vectors", "drawing vectors"}
     config = small_config(loss="softmax", tower="context+features", label_pairs=9, validate=True, label_weights=True)
-    parts = module.RamModel(config, small_data(features=True), 1).all()
+    parts = module.RamModel(config, small_data(features=True), 1).moments()
     named = {name for _, moment in parts for name in moment}
-    assert named - vectors - {"rankings", "slice copies", "validation"} == module._LOWER.keys()
+    assert named - vectors - {"rankings", "slice copies", "validation"} == module._ADVICE.keys()

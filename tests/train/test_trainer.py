@@ -18,7 +18,7 @@ from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train import validation as trials
+from vse_ens.train import validation
 from vse_ens.train.trainer import Trainer
 from vse_ens.train.validation import ValidationResult, Validator
 
@@ -68,11 +68,11 @@ def test_stopping_between_rounds_and_going_on_changes_nothing() -> None:
 
 def test_validation_keeps_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter([0.1, 0.3, 0.2, 0.25])
-    monkeypatch.setattr(Validator, "judge", lambda *_: ValidationResult(dict.fromkeys(METRICS, next(told)), 0.0))
+    monkeypatch.setattr(Validator, "validate", lambda *_: ValidationResult(dict.fromkeys(METRICS, next(told)), 0.0))
     trainer = Trainer(
         small_config(sampler="uniform", validate=True, epochs=4, patience=3, metric="map"), small_data(), 1
     )
-    models = [trainer._current.copy() for _ in trainer.epochs()]
+    models = [trainer._backend.tables.copy() for _ in trainer.epochs()]
     assert trainer.best_epoch == 2
     assert bytes_of(trainer.embeddings) == bytes_of(models[1])
     assert bytes_of(trainer.embeddings) != bytes_of(models[3])
@@ -116,9 +116,9 @@ def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them(loss: str) 
     data = small_data()
     trainer = finished(small_config(sampler="vse-ens", loss=loss, dimensions=6), data)
     assert trainer.embeddings.dimensions == 6
-    assert trainer._current.dimensions == 8
-    assert not trainer._current.label_vectors[:, 6:].any()
-    assert not trainer._current.image_vectors[:, 6:].any()
+    assert trainer._backend.tables.dimensions == 8
+    assert not trainer._backend.tables.label_vectors[:, 6:].any()
+    assert not trainer._backend.tables.image_vectors[:, 6:].any()
     two = finished(small_config(sampler="vse-ens", loss=loss, dimensions=6), data, workers=2)
     assert bytes_of(trainer.embeddings) == bytes_of(two.embeddings)
 
@@ -133,24 +133,24 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second of four epochs is best."""
     turns: Counter[Validator] = Counter()
 
-    def judge(self: Validator, _: Embeddings) -> ValidationResult:
+    def validate(self: Validator, _: Embeddings) -> ValidationResult:
         value, weight = TOLD[turns[self]]
         turns[self] += 1
         return ValidationResult(dict.fromkeys(METRICS, value), weight)
 
-    monkeypatch.setattr(Validator, "judge", judge)
+    monkeypatch.setattr(Validator, "validate", validate)
 
 
 def trial_models(trainer: Trainer) -> list[Embeddings]:
     """What the trial has after each of its epochs; the trainer is left at its end."""
-    return [trainer._current.copy() for _ in islice(trainer.epochs(), len(TOLD))]
+    return [trainer._backend.tables.copy() for _ in islice(trainer.epochs(), len(TOLD))]
 
 
 @pytest.mark.usefixtures("told")
 def test_what_is_trained_anew_is_trained_on_all_pairs_for_as_long_as_was_best() -> None:
     config, data = whole_preset(epochs=9), small_data()
     trainer = finished(config, data)
-    plain = finished(config.unjudged().override(epochs=2), data)
+    plain = finished(config.without_validation().override(epochs=2), data)
     assert [report.epoch for report in trainer.history] == [1, 2, 3, 4, 1, 2]
     assert counted(trainer.history[4:]) == counted(plain.history)
     assert [report.draws for report in trainer.history[4:]] == [data.pairs, data.pairs]
@@ -173,7 +173,7 @@ def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> 
 
 
 def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Validator, "judge", lambda *_: ValidationResult(dict.fromkeys(METRICS, 0.5), 0.0))
+    monkeypatch.setattr(Validator, "validate", lambda *_: ValidationResult(dict.fromkeys(METRICS, 0.5), 0.0))
     asked, not_asked = (finished(whole_preset(label_weights=memory), small_data()) for memory in (True, False))
     assert asked.model.label_weights is not_asked.model.label_weights is None
     assert asked.label_weights_regularization is not None
@@ -185,7 +185,7 @@ def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeyp
 def test_it_is_not_trained_anew_where_hardly_a_label_was_held_out_or_nobody_asked(
     held_out: int, refit: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "_MOST_IMAGES", held_out)
+    monkeypatch.setattr(validation, "_MAX_IMAGES", held_out)
     trainer = Trainer(whole_preset(refit=refit), small_data(), 1)
     models = trial_models(trainer)
     assert trainer.finished
@@ -199,7 +199,7 @@ def test_interrupted_in_the_trial_it_gives_the_best_so_far() -> None:
     models: list[Embeddings] = []
     for progress in trainer.rounds():
         if progress.report:
-            models.append(trainer._current.copy())
+            models.append(trainer._backend.tables.copy())
         if models:
             assert bytes_of(trainer.embeddings) == bytes_of(models[:2][-1])
         assert not trainer.finished

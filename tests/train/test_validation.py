@@ -21,12 +21,10 @@ from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
-from vse_ens.train import validation as judging
-from vse_ens.train import validation as trials
-from vse_ens.train.material import InMemory
+from vse_ens.train import validation
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.trainer import Trainer
-from vse_ens.train.validation import Validator, hill_climb, most_held_out
+from vse_ens.train.validation import Validator, held_out_images, hill_climb, hold_out
 
 CHOICES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -90,9 +88,9 @@ def data() -> Annotations:
     return scenes(images=400, labels=60, seed=2)
 
 
-def judge_of(config: Config, data: Annotations, workers: int = 1) -> Validator:
-    part, trial = InMemory(data).hold_out(config)
-    return Validator(config, trial, lambda regularization: learn(part.known, regularization, workers), workers)
+def make_validator(config: Config, data: Annotations, workers: int = 1) -> Validator:
+    part, validation_set = hold_out(config, data)
+    return Validator(config, validation_set, lambda regularization: learn(part, regularization, workers), workers)
 
 
 def keys(data: Annotations) -> set[tuple[int, int]]:
@@ -100,39 +98,39 @@ def keys(data: Annotations) -> set[tuple[int, int]]:
 
 
 def test_held_out_labels_are_not_in_the_part_that_is_trained_on(data: Annotations) -> None:
-    part, trial = InMemory(data).hold_out(PLAIN)
-    train, held_out = part.known, trial.split.test
-    hidden = set(zip(trial.images.tolist(), held_out.indices.tolist(), strict=True))
+    part, validation_set = hold_out(PLAIN, data)
+    train, held_out = part, validation_set.split.test
+    hidden = set(zip(validation_set.images.tolist(), held_out.indices.tolist(), strict=True))
     assert keys(train).isdisjoint(hidden)
     assert keys(train) | hidden == keys(data)
-    assert held_out.pairs == len(trial.images) == 80, "a fifth of the images"
-    assert (np.diff(trial.images) > 0).all()
-    assert trial.split.train.images == held_out.images
+    assert held_out.pairs == len(validation_set.images) == 80, "a fifth of the images"
+    assert (np.diff(validation_set.images) > 0).all()
+    assert validation_set.split.train.images == held_out.images
     assert [train.labels_of(image) for image in held_out.images] == list(
-        map(trial.split.train.labels_of, held_out.images)
+        map(validation_set.split.train.labels_of, held_out.images)
     )
-    assert (trial.split.train.labels_per_image >= 1).all()
-    assert train.labels == held_out.labels == trial.split.train.labels == data.labels
+    assert (validation_set.split.train.labels_per_image >= 1).all()
+    assert train.labels == held_out.labels == validation_set.split.train.labels == data.labels
     whole = leave_one_out(data, PLAIN.seed, name="validation", max_images=80)
     assert train == whole.train
     assert keys(whole.test) == hidden
 
 
 def test_images_with_many_labels_can_spare_more() -> None:
-    assert most_held_out(1_000, 50, 3_000) == 200, "a fifth of the images"
-    assert most_held_out(1_000, 50, 20_000) == 800, "or one pair of 25"
-    assert most_held_out(10**6, 50, 10**8) == 4_000
-    assert most_held_out(10**6, 10_000, 10**8) == 2_000, "fewer where there are many labels to rank"
-    assert most_held_out(10**6, 10**6, 10**8) == 1_000
+    assert held_out_images(1_000, 50, 3_000) == 200, "a fifth of the images"
+    assert held_out_images(1_000, 50, 20_000) == 800, "or one pair of 25"
+    assert held_out_images(10**6, 50, 10**8) == 4_000
+    assert held_out_images(10**6, 10_000, 10**8) == 2_000, "fewer where there are many labels to rank"
+    assert held_out_images(10**6, 10**6, 10**8) == 1_000
 
 
 def test_never_more_than_it_takes_to_see_a_difference(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "_MOST_IMAGES", 25)
-    assert judge_of(PLAIN, data).trial.split.test.pairs == 25
+    monkeypatch.setattr(validation, "_MAX_IMAGES", 25)
+    assert make_validator(PLAIN, data).data.split.test.pairs == 25
 
 
 def test_another_seed_holds_out_others(data: Annotations) -> None:
-    first, again, other = (judge_of(PLAIN.override(seed=seed), data).trial.split.test for seed in (0, 0, 1))
+    first, again, other = (make_validator(PLAIN.override(seed=seed), data).data.split.test for seed in (0, 0, 1))
     assert first == again
     assert first != other
 
@@ -141,8 +139,8 @@ def test_held_out_labels_are_in_no_combination() -> None:
     # Every pair of labels is in just as many images as it takes: where one is held out, it is one too few.
     data = annotations([[2 * pair, 2 * pair + 1] for pair in range(20) for _ in range(5)], 40)
     trainer = Trainer(PLAIN.override(tower="context", label_pairs=99), data, 1)
-    assert trainer._judge is not None
-    train, held_out = trainer._part.known, trainer._judge.trial.split.test
+    assert trainer._validator is not None
+    train, held_out = trainer._backend._pairs, trainer._validator.data.split.test
     touched = set((held_out.indices // 2).tolist())
     left = [(2 * pair, 2 * pair + 1) for pair in range(20) if pair not in touched]
     assert left
@@ -152,9 +150,9 @@ def test_held_out_labels_are_in_no_combination() -> None:
 
 
 def test_held_out_labels_are_not_in_the_memory(data: Annotations) -> None:
-    judge = judge_of(REMEMBERING, data)
-    assert same(judge._memory, learn(InMemory(data).hold_out(REMEMBERING)[0].known, judge.regularization))
-    assert not same(judge._memory, learn(data, judge.regularization))
+    validator = make_validator(REMEMBERING, data)
+    assert same(validator._label_weights, learn(hold_out(REMEMBERING, data)[0], validator.regularization))
+    assert not same(validator._label_weights, learn(data, validator.regularization))
 
 
 def learn(data: Annotations, regularization: float, workers: int = 1) -> LabelWeights:
@@ -191,29 +189,29 @@ def noise(data: Annotations, scale: float) -> NDArray[np.float32]:
 
 def test_lambda_is_found_by_what_the_memory_does_alone(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     choices = (0.01, 1.0, 5.0, 20.0, 5_000.0)
-    monkeypatch.setattr(judging, "_REGULARIZATIONS", choices)
-    everything = InMemory(data).hold_out(REMEMBERING)[0].known
+    monkeypatch.setattr(validation, "_REGULARIZATIONS", choices)
+    everything = hold_out(REMEMBERING, data)[0]
     found = {}
     for first in choices:
-        monkeypatch.setattr(judging, "_FIRST_REGULARIZATION", first)
-        judge = judge_of(REMEMBERING, data)
-        train, held_out = judge.trial.split
+        monkeypatch.setattr(validation, "_FIRST_REGULARIZATION", first)
+        validator = make_validator(REMEMBERING, data)
+        train, held_out = validator.data.split
 
         def worth(one: float, train: Annotations = train, held_out: Annotations = held_out) -> NDArray[np.float64]:
             scorer = FunctionScorer(train.images, train.labels, by_counts(learn(everything, one), 1.0, train))
             found = per_image(evaluate(scorer, train, held_out, workers=1))
             return (found["recall@10"] + found["map"]) / 2
 
-        found[first] = judge.regularization
+        found[first] = validator.regularization
         assert found[first] == hill_climb(choices, first, worth)
-        assert same(judge._memory, learn(everything, found[first]))
+        assert same(validator._label_weights, learn(everything, found[first]))
     assert found[5_000.0] < 5_000.0, "so much says nearly nothing"
 
 
 def test_lambda_is_not_searched_where_each_try_is_long(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "DENSE_LABELS", 59)
-    judge = Validator(REMEMBERING, InMemory(data).hold_out(REMEMBERING)[1], never, 1)
-    assert judge.regularization == judging._FIRST_REGULARIZATION
+    monkeypatch.setattr(validation, "DENSE_LABELS", 59)
+    validator = Validator(REMEMBERING, hold_out(REMEMBERING, data)[1], never, 1)
+    assert validator.regularization == validation._FIRST_REGULARIZATION
 
 
 def never(regularization: float) -> LabelWeights:
@@ -221,34 +219,34 @@ def never(regularization: float) -> LabelWeights:
 
 
 def test_a_judgement_is_what_the_definition_says(data: Annotations) -> None:
-    judge = judge_of(REMEMBERING, data)
-    train, held_out = judge.trial.split
-    own = noise(data, 0.5)[judge.trial.images]
-    found = judge.judge(embeddings_of(own))
+    validator = make_validator(REMEMBERING, data)
+    train, held_out = validator.data.split
+    own = noise(data, 0.5)[validator.data.images]
+    found = validator.validate(embeddings_of(own))
     assert found.label_weights_scale > 0.0
-    memory = judge._memory
+    memory = validator._label_weights
     twin = mean_metrics(by_counts(memory, found.label_weights_scale, train, own), train, held_out, 1)
     twin["overall"] = (twin["recall@10"] + twin["map"] + twin["auc"]) / 3
     assert found.metrics == pytest.approx({name: twin[name] for name in METRICS}, abs=1e-6)
 
 
 def test_the_weight_follows_what_the_vectors_know(data: Annotations) -> None:
-    judge = judge_of(REMEMBERING, data)
-    train, held_out = judge.trial.split
+    validator = make_validator(REMEMBERING, data)
+    train, held_out = validator.data.split
     told = np.zeros((len(train.images), len(data.labels)), np.float32)
     told[held_out.image_numbers(), held_out.indices] = 0.1
-    knows = judge.judge(embeddings_of(told))
-    assert knows.label_weights_scale < judging._FIRST_WEIGHT
+    knows = validator.validate(embeddings_of(told))
+    assert knows.label_weights_scale < validation._FIRST_SCALE
     assert knows.metrics["map"] > 0.95
-    assert judge.weight == knows.label_weights_scale, "the next search begins there"
-    guesses = judge.judge(embeddings_of(noise(data, 5.0)[judge.trial.images]))
-    assert guesses.label_weights_scale > judging._FIRST_WEIGHT
+    assert validator.scale == knows.label_weights_scale, "the next search begins there"
+    guesses = validator.validate(embeddings_of(noise(data, 5.0)[validator.data.images]))
+    assert guesses.label_weights_scale > validation._FIRST_SCALE
 
 
 def test_without_a_memory_there_is_no_weight(data: Annotations) -> None:
-    judge = Validator(PLAIN, InMemory(data).hold_out(PLAIN)[1], never, 1)
-    train, held_out = judge.trial.split
-    found = judge.judge(embeddings_of(noise(train, 1.0)))
+    validator = Validator(PLAIN, hold_out(PLAIN, data)[1], never, 1)
+    train, held_out = validator.data.split
+    found = validator.validate(embeddings_of(noise(train, 1.0)))
     assert found.label_weights_scale == 0.0
     assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(train, 1.0).__getitem__, train, held_out, 1)["auc"])
 
@@ -256,11 +254,11 @@ def test_without_a_memory_there_is_no_weight(data: Annotations) -> None:
 @pytest.mark.parametrize("tower", ["features", "id+features", "context+features"])
 def test_features_count(tower: str, data: Annotations) -> None:
     """A map of features that knows the held-out labels finds them."""
-    plain = judge_of(PLAIN, data).trial
+    plain = make_validator(PLAIN, data).data
     told = np.zeros((len(data.images), len(data.labels)), np.float32)
     told[plain.images, plain.split.test.indices] = 9.0
-    judge = judge_of(PLAIN.override(tower=tower), data.with_features(told))
-    assert judge.trial.split.test == plain.split.test
+    validator = make_validator(PLAIN.override(tower=tower), data.with_features(told))
+    assert validator.data.split.test == plain.split.test
     labels = len(data.labels)
     knows = Embeddings(
         np.eye(labels, dtype=np.float32),
@@ -269,12 +267,12 @@ def test_features_count(tower: str, data: Annotations) -> None:
         np.eye(labels, dtype=np.float32),
         *([noise(data, 1.0)[:labels]] if "context" in tower else []),
     )
-    assert judge.judge(knows).metrics["recall@5"] > 0.95
+    assert validator.validate(knows).metrics["recall@5"] > 0.95
 
 
 def test_workers_do_not_change_a_judgement(data: Annotations) -> None:
-    one, three = (judge_of(REMEMBERING, data, workers) for workers in (1, 3))
-    own = embeddings_of(noise(one.trial.split.train, 0.5))
-    assert one.judge(own) == three.judge(own)
+    one, three = (make_validator(REMEMBERING, data, workers) for workers in (1, 3))
+    own = embeddings_of(noise(one.data.split.train, 0.5))
+    assert one.validate(own) == three.validate(own)
     assert one.regularization == three.regularization
-    assert same(one._memory, three._memory)
+    assert same(one._label_weights, three._label_weights)

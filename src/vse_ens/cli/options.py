@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from vse_ens.cli.console import Console
-from vse_ens.config import LOSSES, METRICS, PRESETS, SAMPLERS, TOWERS
+from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
+from vse_ens.presets import PRESETS
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator

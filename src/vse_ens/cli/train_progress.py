@@ -77,7 +77,7 @@ class TrainingProgress:
         """Return epoch, loss, violations, draws per second, validation metric and time left."""
         from vse_ens.train.progress import EpochReport
 
-        report = EpochReport.of(progress.epoch, progress.work, 0.0)
+        report = EpochReport.of(progress.epoch, progress.stats, 0.0)
         if progress.final:
             speed = (epochs_done - self._start_epochs) / (now - self._started) if now > self._started else 0.0
             epoch = f"epoch {progress.epoch}/{progress.epochs}"

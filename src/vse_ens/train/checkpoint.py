@@ -1,4 +1,4 @@
-"""Checkpoints of a run: written between two rounds, whole or not at all, so that a killed run can go on."""
+"""Checkpoints: written atomically between two rounds, so that a killed run can be resumed."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
 from vse_ens.model.checkpoint_store import load_state, save_state
 
-_IDS_AT_ONCE = 65_536
-_TIMES_WRITING = 20
+_IDS_PER_BLOCK = 65_536
+# Writing may take one part in this many of the time.
+_PAUSE_FACTOR = 20
 
 
 class Resumable(Protocol):
-    """A training that can be put aside."""
+    """A training that can be saved and continued."""
 
     @property
     def config(self) -> Config:
-        """All settings."""
+        """The complete settings."""
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain JSON from which `restore` goes on."""
+        """Return arrays and JSON from which `restore` continues."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a saved state."""
 
 
 class Checkpoints:
-    """Where a run's state is kept: written between two rounds every ``seconds``, or less often where writing takes so
-    long that it would cost more than a twentieth of the time.
+    """Saves the state of a run between rounds.
+
+    A checkpoint is written every ``seconds``, or less often where writing would take more than a twentieth of the time.
     """
 
     def __init__(self, path: Path, data: Annotations | Partition, seconds: float = 2.0) -> None:
@@ -49,7 +51,7 @@ class Checkpoints:
         self._due = time.monotonic() + seconds
 
     def after_round(self, trainer: Resumable) -> None:
-        """Write a checkpoint if one is due."""
+        """Write a checkpoint if it is due."""
         if time.monotonic() >= self._due:
             self.write(trainer)
 
@@ -59,15 +61,17 @@ class Checkpoints:
         arrays, state = trainer.state()
         save_state(self.path, arrays, {**state, "data": self._data})
         ended = time.monotonic()
-        self._due = ended + max(self._seconds, _TIMES_WRITING * (ended - began))
+        self._due = ended + max(self._seconds, _PAUSE_FACTOR * (ended - began))
 
     def resume(self, trainer: Resumable) -> bool:
-        """Let a trainer go on from the last checkpoint, if there is one."""
+        """Restore a trainer from the last checkpoint; return whether there was one."""
         if not self.path.exists():
             return False
         arrays, state = load_state(self.path)
         if state["data"] != self._data:
-            raise ConfigError(f"{self.path} is a checkpoint of other data; resume with the pairs it was started with")
+            raise ConfigError(
+                f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with"
+            )
         ours = trainer.config.to_dict()
         for name, theirs in state["config"].items():
             if ours.get(name) != theirs:
@@ -80,22 +84,22 @@ class Checkpoints:
 
 
 def shards_folder(path: Path) -> Path:
-    """Where the shards of a cluster keep what does not pass through one machine: beside the checkpoint."""
+    """Return the folder beside the checkpoint where shards keep partitioned pairs and image vectors."""
     return path.with_name(f"{path.name}.shards")
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Forget a run that has ended."""
+    """Remove the checkpoint of a run, and its partitioned pairs."""
     for folder in (path, shards_folder(path)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def fingerprint(data: Annotations) -> str:
-    """A digest of the ids, the pairs and the features: equal for equal data."""
+    """Return a digest of the ids, pairs and features; equal for equal data."""
     digest = hashlib.blake2b(digest_size=16)
     for ids in (data.images, data.labels):
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            digest.update("\0".join(ids.arrow[start : start + _IDS_AT_ONCE].to_pylist()).encode())
+        for start in range(0, len(ids), _IDS_PER_BLOCK):
+            digest.update("\0".join(ids.arrow[start : start + _IDS_PER_BLOCK].to_pylist()).encode())
             digest.update(b"\1")
         digest.update(b"\2")
     digest.update(data.indptr.tobytes())

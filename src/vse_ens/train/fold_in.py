@@ -1,9 +1,9 @@
-"""Fold-in: the vector of an image that training has never seen, from the labels known of it.
+"""Fold-in: the vector of an unseen image, from the labels it is known to have.
 
-It is training once more, with the same sampler and loss, of this image's vector alone: label vectors and biases are
-frozen. From zero the vector walks in steps a quarter as long as training's first, for less noise, and stops at the age
-at which images that training has seen come closest to where training put them. Walking on to the stationary point
-would lead away from there: training ends before its images arrive at theirs.
+The image's vector is trained with the same sampler and loss, with frozen label vectors and biases. It starts at zero and
+takes steps a quarter as long as the first steps of training, for less noise. It stops after as many visits as bring
+images of the training data closest to their trained vectors. Training to convergence would lead away from there, since
+training itself ends before its image vectors converge.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from vse_ens.streams import Streams
 from vse_ens.train.sampling import make_sampling, rank_weights
 from vse_ens.train.tables import padded, shared_tables
 
-# So many visits here for one in training, each with a step as much shorter.
+# Visits per visit in training, each with a step shorter by this factor.
 _FINER = 4
-# Images of the training data, evenly spaced, by which the age is found.
-_TRIALS = 32
-# The search for it ends when the vectors are so much older than at their best; of a few visits, so many more.
-_OLDER, _LATER = 1.5, 2
-# Images that a worker takes at a time.
-_PIECE = 16
+# Images of the training data, evenly spaced, by which the number of visits is found.
+_REFERENCE_IMAGES = 32
+# The search ends after this factor and offset times the best number of visits so far.
+_SEARCH_FACTOR, _SEARCH_OFFSET = 1.5, 2
+# Images per task of a worker.
+_TASK_IMAGES = 16
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """Images on their way, each with a random state of its own."""
+class _Vectors:
+    """Image vectors under training, each with its own random state."""
 
     pairs: Csr
     vectors: Floats
@@ -49,9 +49,9 @@ class _Walk:
 
 
 class FoldIn:
-    """Gives images free vectors by their labels, in the space of a trained model.
+    """Computes image vectors from labels, in the space of a trained model.
 
-    The same labels give the same vector, alone or in company, in any order, on any number of workers.
+    The same labels give the same vector, alone or among others, in any order, on any number of workers.
     """
 
     def __init__(self, config: Config, known: Annotations, embeddings: Embeddings, workers: Workers) -> None:
@@ -77,73 +77,73 @@ class FoldIn:
         )
 
     def vectors(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
-        """A row for each image, by the sorted numbers of its labels in CSR form; zeros for one without labels."""
-        walk = self._start(indptr, indices)
-        self._visit(walk, _FINER * self.age)
-        return walk.vectors[:, : self._trained.shape[1]].copy()
+        """Return one vector per image, given its sorted label numbers in CSR form; zeros for an image without labels."""
+        images = self._start(indptr, indices)
+        self._visit(images, _FINER * self.visits)
+        return images.vectors[:, : self._trained.shape[1]].copy()
 
     @cached_property
-    def age(self) -> int:
-        """After how much training, in visits, an image that training has seen comes closest to its trained vector."""
+    def visits(self) -> int:
+        """The number of visits, at training's step length, that brings known images closest to their trained vectors."""
         labelled = np.flatnonzero(self._known.labels_per_image)
-        images = labelled[np.linspace(0, len(labelled) - 1, min(_TRIALS, len(labelled))).astype(np.int64)]
+        images = labelled[np.linspace(0, len(labelled) - 1, min(_REFERENCE_IMAGES, len(labelled))).astype(np.int64)]
         trained = self._trained[images]
-        walk = self._start(*self._known.rows(images))
+        current = self._start(*self._known.rows(images))
         best, nearest = 1, math.inf
-        # No image can be older than training, whose steps became shorter.
-        oldest = math.ceil(sum(self._config.learning_rate_decay**epoch for epoch in range(self._config.epochs)))
-        for age in range(1, oldest + 1):
-            self._visit(walk, _FINER)
-            distance = float(np.square(walk.vectors[:, : trained.shape[1]] - trained).sum())
+        # No image needs more visits than training made, whose steps became shorter.
+        most = math.ceil(sum(self._config.learning_rate_decay**epoch for epoch in range(self._config.epochs)))
+        for visits in range(1, most + 1):
+            self._visit(current, _FINER)
+            distance = float(np.square(current.vectors[:, : trained.shape[1]] - trained).sum())
             if distance < nearest:
-                best, nearest = age, distance
-            elif age > _OLDER * best + _LATER:
+                best, nearest = visits, distance
+            elif visits > _SEARCH_FACTOR * best + _SEARCH_OFFSET:
                 break
         return best
 
-    def _start(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> _Walk:
+    def _start(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> _Vectors:
         stream = Streams(self._config.seed).child("fold-in")
         rows = (indices[first:last].tolist() for first, last in pairwise(indptr))
-        return _Walk(
+        return _Vectors(
             pairs=Csr(indptr, indices),
             vectors=np.zeros((len(indptr) - 1, self._width), np.float32),
             states=np.array([stream.child(*row).key()[0] for row in rows], np.uint64),
         )
 
-    def _visit(self, walk: _Walk, visits: int) -> None:
-        """So many more visits of every image."""
-        most = int(np.diff(walk.pairs.indptr).max(initial=0))
-        train = self._train_batch if self._config.loss == "softmax" else self._train_slice
+    def _visit(self, current: _Vectors, visits: int) -> None:
+        """Visit every image ``visits`` more times."""
+        most = int(np.diff(current.pairs.indptr).max(initial=0))
+        train = self._run_softmax if self._config.loss == "softmax" else self._run_sgd
 
         def visit(first: int, _worker: int) -> None:
-            images = np.repeat(np.arange(first, min(first + _PIECE, len(walk.vectors))), visits)
+            images = np.repeat(np.arange(first, min(first + _TASK_IMAGES, len(current.vectors))), visits)
             scores = len(self._tables.labels) if self._config.sampler == "naive" else 0
-            train(walk, images, SgdScratch.allocate(self._width, most, scores))
+            train(current, images, SgdScratch.allocate(self._width, most, scores))
 
-        self._workers.run([partial(visit, first) for first in range(0, len(walk.vectors), _PIECE)])
+        self._workers.run([partial(visit, first) for first in range(0, len(current.vectors), _TASK_IMAGES)])
 
-    def _train_slice(self, walk: _Walk, images: NDArray[np.int64], scratch: SgdScratch) -> None:
+    def _run_sgd(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler, loss = samplers.CODES[self._config.sampler], losses.CODES[self._config.loss]
         sgd_kernel(self._width, sampler, loss, has_ids=True, has_features=False, frozen=True)(
-            walk.vectors,
+            current.vectors,
             self._tables,
             self._features,
-            walk.pairs,
+            current.pairs,
             images,
             self._sampling,
             self._step,
             scratch,
-            walk.states,
+            current.states,
             np.zeros(COUNTS, np.int64),
         )
 
-    def _train_batch(self, walk: _Walk, images: NDArray[np.int64], scratch: SgdScratch) -> None:
+    def _run_softmax(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler = samplers.CODES[self._config.sampler]
         softmax_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
-            walk.vectors,
+            current.vectors,
             self._tables,
             self._features,
-            walk.pairs,
+            current.pairs,
             images,
             0,
             BatchGradients.allocate(1, self._config.negatives, self._width),
@@ -151,6 +151,6 @@ class FoldIn:
             self._sampling,
             self._step,
             scratch,
-            walk.states,
+            current.states,
             np.zeros(COUNTS, np.int64),
         )

@@ -1,7 +1,7 @@
-"""New pairs, images and labels join a trained model: much cheaper than training again, and what was learnt stays close.
+"""Incremental training: new pairs, images and labels join a trained model at a fraction of the cost of training.
 
-Old rows keep their vectors; new ones start as in any training. Then the images with new pairs are trained, among
-twice as many others, so that what is not new is not forgotten. The label-label memory, which is counts, is made anew.
+Old rows keep their vectors, new rows get start vectors. Then the images with new pairs are trained together with twice
+as many others, so that the model does not forget. The label weights, which are counts, are learnt again.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines.base import RoundStats
-from vse_ens.train.engines.make import make_engine
+from vse_ens.train.engines import RoundStats, make_engine
 from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.schedule import EpochPlan
 from vse_ens.train.tables import initial_embeddings, padded
 
-# Of the old images, so many for each image with new pairs are trained along.
+# Other images that are trained along, per image with new pairs.
 _REHEARSED = 2.0
 
 
 class IncrementalTrainer:
-    """Trains a model on, after pairs were added to what it knows.
+    """Continues the training of a model after pairs were added.
 
-    ``generation`` counts how often a model has grown: each time draws other random numbers.
+    ``generation`` counts the updates of a model: each draws other random numbers.
     """
 
     def __init__(
@@ -45,45 +44,45 @@ class IncrementalTrainer:
         generation: int,
         workers: int | None = None,
     ) -> None:
-        # An image's own vector has its features in it (`Embeddings.settled`): from now on it is a free one.
+        # An image vector includes its features (`Embeddings.settled`): from now on it is a free vector.
         self._config = replace(config, tower=config.tower.replace("id+features", "id").replace("features", "id"))
         self._stream = Streams(config.seed).child("grow", generation)
-        self._part = known.with_pairs(_chosen(old, known, self._stream)[known.image_numbers()])
+        self._train_pairs = known.with_pairs(_chosen(old, known, self._stream)[known.image_numbers()])
         start = initial_embeddings(replace(self._config, seed=self._stream.key()[0] % 2**63), known)
-        self._current = padded(carried_over(embeddings, old, known, start))
+        self._current = padded(carry_over(embeddings, old, known, start))
         self._epochs = epochs
         self._workers = workers
 
     @property
     def embeddings(self) -> Embeddings:
-        """A copy of the vectors as they are."""
+        """A copy of the current vectors."""
         return self._current.widened(self._config.dimensions)
 
     def rounds(self) -> Iterator[Progress]:
         """Train, and yield after every round."""
         with Workers(self._workers) as workers:
-            engine = make_engine(self._config, self._part, self._current, workers)
+            engine = make_engine(self._config, self._train_pairs, self._current, workers)
             for epoch in range(self._epochs):
-                plan = EpochPlan.of(self._part, engine.schedule, self._stream.child("train", epoch))
-                rate = self._config.learning_rate * self._config.learning_rate_decay ** self._age(epoch)
-                work = RoundStats()
+                plan = EpochPlan.of(self._train_pairs, engine.schedule, self._stream.child("train", epoch))
+                rate = self._config.learning_rate * self._config.learning_rate_decay ** self._schedule_epoch(epoch)
+                stats = RoundStats()
                 for number in range(plan.rounds):
-                    work.add(engine.run_round(plan, number, rate))
-                    report = EpochReport.of(epoch + 1, work, rate) if number + 1 == plan.rounds else None
-                    yield Progress(epoch + 1, number + 1, plan.rounds, self._epochs, True, work, report)
+                    stats.add(engine.run_round(plan, number, rate))
+                    report = EpochReport.of(epoch + 1, stats, rate) if number + 1 == plan.rounds else None
+                    yield Progress(epoch + 1, number + 1, plan.rounds, self._epochs, True, stats, report)
 
-    def _age(self, epoch: int) -> int:
-        """The epoch of the first training whose rate is taken: with AdaGrad old rows step little by themselves."""
+    def _schedule_epoch(self, epoch: int) -> int:
+        """Return the epoch of the first training with the same learning rate; AdaGrad shortens steps of old rows itself."""
         return epoch if self._config.has_context else self._config.epochs - self._epochs + epoch
 
 
-def epochs_to_grow(config: Config, trained: int) -> int:
-    """How long to train after ``trained`` epochs: half as long with AdaGrad, a third with plain steps."""
+def update_epochs(config: Config, trained: int) -> int:
+    """Return how long to train after ``trained`` epochs: half as long with AdaGrad, a third with plain SGD."""
     return math.ceil(min(trained, config.epochs) / (2 if config.has_context else 3))
 
 
-def carried_over(embeddings: Embeddings, old: Annotations, known: Annotations, start: Embeddings) -> Embeddings:
-    """``start``, made for the grown vocabularies, with the old rows in their new places."""
+def carry_over(embeddings: Embeddings, old: Annotations, known: Annotations, start: Embeddings) -> Embeddings:
+    """Return ``start``, made for the larger vocabularies, with the rows of the old model in it."""
     labels = known.labels.translate(old.labels)
     images = known.images.translate(old.images)
     grown = replace(start.copy(), feature_map=embeddings.feature_map)
@@ -102,7 +101,7 @@ def carried_over(embeddings: Embeddings, old: Annotations, known: Annotations, s
 def _input_rows(
     old: Embeddings, grown: Embeddings, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The input rows that a grown model shares with the old one: those of old labels, and combinations both have."""
+    """Return the input rows that both models have: those of old labels, and of label pairs in both."""
 
     def keys(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
         return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1].astype(np.int64)
@@ -115,7 +114,7 @@ def _input_rows(
 
 
 def _chosen(old: Annotations, known: Annotations, stream: Streams) -> NDArray[np.bool_]:
-    """Images with new pairs, and some of the others at random."""
+    """Select the images with new pairs, and some of the others at random."""
     before = np.zeros(len(known.images), np.int64)
     before[known.images.translate(old.images)] = old.labels_per_image
     chosen = known.labels_per_image > before

@@ -1,7 +1,4 @@
-"""Where a training stands.
-
-What an epoch did.
-"""
+"""Progress of a training: after each round, and the report of each epoch."""
 
 from __future__ import annotations
 
@@ -10,57 +7,57 @@ from typing import Any
 
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS
 from vse_ens.run.pool import WorkerTiming
-from vse_ens.train.engines.base import RoundStats
+from vse_ens.train.engines import RoundStats
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands after a round."""
+    """The state of a training after a round."""
 
     epoch: int
     rounds_done: int
     rounds: int
     epochs: int
-    """How many epochs there will be at most, in this part of the training."""
+    """The largest number of epochs of this phase."""
     final: bool
-    """Whether this trains the model that is kept; else it is found out how long to train."""
-    work: RoundStats
-    """What the epoch did so far."""
+    """Whether this phase trains the model that is kept, rather than searching for the best epoch."""
+    stats: RoundStats
+    """The counts of the epoch so far."""
     report: EpochReport | None
-    """The epoch's report, where this round was its last."""
+    """The report of the epoch, after its last round."""
     timings: tuple[WorkerTiming, ...] = ()
     """Of a training by shards: how each worker spent the round, and how many draws it made (``amount``)."""
 
 
 @dataclass(frozen=True)
 class EpochReport:
-    """One epoch's counts: the health of a run at a glance."""
+    """Counts, loss and speed of one epoch."""
 
     epoch: int
     draws: int
     """Positives visited."""
     violations: int
-    """Of these, how often the negative was not outranked by the margin (softmax: not outranked at all)."""
+    """Positives that did not outrank their negative by the margin (softmax: at all)."""
     tries: int
-    """Labels looked at to find negatives."""
+    """Labels examined to find negatives."""
     rejected: int
-    """Of these, how many the image has."""
+    """Examined labels that the image has."""
     given_up: int
-    """Positives for which no negative was found: they made no step."""
+    """Positives without a step, because no negative was found."""
     loss: float
     """Mean over draws."""
     learning_rate: float
     seconds: float
     refresh_share: float
-    """Share of the time spent on making rankings anew."""
+    """Share of the time spent on refreshing the rankings."""
     validation: dict[str, float] | None = None
 
     @classmethod
     def of(
-        cls, epoch: int, work: RoundStats, learning_rate: float, validation: dict[str, float] | None = None
+        cls, epoch: int, stats: RoundStats, learning_rate: float, validation: dict[str, float] | None = None
     ) -> EpochReport:
-        """The report of an epoch's work."""
-        counts = [int(count) for count in work.counts]
+        """Make the report of an epoch."""
+        counts = [int(count) for count in stats.counts]
         return cls(
             epoch=epoch,
             draws=counts[DRAWS],
@@ -68,25 +65,25 @@ class EpochReport:
             tries=counts[TRIES],
             rejected=counts[REJECTED],
             given_up=counts[GIVEN_UP],
-            loss=work.loss / max(counts[DRAWS], 1),
+            loss=stats.loss / max(counts[DRAWS], 1),
             learning_rate=learning_rate,
-            seconds=work.seconds,
-            refresh_share=work.refresh_seconds / work.seconds if work.seconds else 0.0,
+            seconds=stats.seconds,
+            refresh_share=stats.refresh_seconds / stats.seconds if stats.seconds else 0.0,
             validation=validation,
         )
 
     @property
     def draws_per_second(self) -> float:
-        """Positives visited a second, refreshes included."""
+        """Positives visited per second, refreshes included."""
         return self.draws / self.seconds if self.seconds else 0.0
 
     @property
     def tries_per_draw(self) -> float:
-        """The paper's figure 1 for `warp`: labels tried for one step."""
+        """Labels tried per positive: the paper's figure 1 for `warp`."""
         return self.tries / self.draws if self.draws else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers, as JSON can hold them."""
+        """Return all numbers, ready for JSON."""
         return {
             **asdict(self),
             "draws_per_second": round(self.draws_per_second, 1),

@@ -1,15 +1,15 @@
-r"""The samplers by name: what each needs looked up. How each draws is in `vse_ens.kernels.samplers`.
+r"""The lookup tables of the samplers, and the distributions they draw from.
+
+How each sampler draws is in `vse_ens.kernels.samplers`:
 
 | name | draws | cost |
 |---|---|---|
-| `uniform` | any label the image has not | O(1) |
-| `popularity` | by how many images a label has | O(1) |
+| `uniform` | any label the image does not have | O(1) |
+| `popularity` | by the number of images of a label | O(1) |
 | `dns` | the best-scored of m uniform draws | O(m k) |
 | `warp` | uniformly until one violates the margin | O(N k), N up to \|A\| - 1 |
-| `vse-ens` | rank by eq. 8, factor by eq. 7, label from that factor's ranking | O(k) |
-| `naive` | rank by eq. 8 on the exact ranking | O(\|A\| k) |
-
-How ranks and labels are drawn: the distributions, and the alias tables they are drawn from.
+| `vse-ens` | rank by eq. 5, factor by eq. 7, label from that factor's ranking | O(k) |
+| `naive` | rank by eq. 5 on the exact ranking | O(\|A\| k) |
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.alias import fill_alias
 from vse_ens.kernels.arrays import Sampling
 
-# A label the image has is drawn again at most so often; at one label in two known, one draw in 2**64 would be given up.
+# A drawn positive is redrawn at most this often. With half of all labels positive, one draw in 2**64 is given up.
 _MAX_REDRAWS = 64
 
 
 def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
-    """The tables of a configuration's sampler for vectors of so many factors; the first refresh fills the rankings."""
+    """Return the lookup tables of the configured sampler; the first refresh fills the rankings."""
     labels = len(data.labels)
     threshold, alias = np.empty(0, np.float32), np.empty(0, np.int32)
     rankings = np.empty((0, 0), np.uint16)
@@ -36,7 +36,7 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
     elif config.sampler == "popularity":
         threshold, alias = alias_table(popularity_probabilities(data.images_per_label, config.popularity_power))
     if config.sampler == "vse-ens":
-        small = labels <= np.iinfo(np.uint16).max + 1  # half the memory, and half the misses
+        small = labels <= np.iinfo(np.uint16).max + 1  # half the memory, half the cache misses
         rankings = np.zeros((factors + 1, labels), np.uint16 if small else np.int32)
     return Sampling(
         rankings=rankings,
@@ -49,34 +49,34 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
 
 
 def rank_probabilities(labels: int, kind: str, scale: float) -> NDArray[np.float64]:
-    """p(r) for the ranks r = 0 .. |A| - 1, with lambda = ``scale`` a share of the label count |A|.
+    """Return p(r) for the ranks r = 0 .. |A| - 1, with lambda = ``scale`` as a share of the number of labels |A|.
 
-    exponential  p(r) ~ exp(-r / (lambda |A|))      eq. 8 (the paper prints exp(-r)/lambda and means this)
+    exponential  p(r) ~ exp(-r / (lambda |A|))      eq. 5, which the paper prints as exp(-r) / lambda
     geometric    p(r) ~ (1 - q)^r, q = 1 / (lambda |A|)
-    linear       p(r) ~ lambda |A| - r up to there, 0 beyond
+    linear       p(r) ~ lambda |A| - r for r < lambda |A|, else 0
 
-    lambda |A| is taken as 1 where it is less: then nearly all draws are of rank 0.
+    lambda |A| is at least 1: then nearly all draws have rank 0. Lambda as a share of |A| follows the authors' Java code.
     """
     ranks = np.arange(labels, dtype=np.float64)
-    step_scale = max(scale * labels, 1.0)
+    depth = max(scale * labels, 1.0)
     if kind == "exponential":
-        weights = np.exp(-ranks / step_scale)
+        weights = np.exp(-ranks / depth)
     elif kind == "geometric":
-        weights = np.power(1.0 - 1.0 / step_scale, ranks)
+        weights = np.power(1.0 - 1.0 / depth, ranks)
     else:
-        weights = np.maximum(step_scale - ranks, 0.0)
+        weights = np.maximum(depth - ranks, 0.0)
     return np.asarray(weights / weights.sum())
 
 
 def popularity_probabilities(images_per_label: NDArray[np.int64], power: float) -> NDArray[np.float64]:
-    """p(a) ~ (images of a) ^ power."""
+    """Return p(a) ~ (images of a) ^ power."""
     weights = np.power(images_per_label.astype(np.float64), power)
     weights[images_per_label == 0] = 0.0
     return np.asarray(weights / weights.sum())
 
 
 def alias_table(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Threshold and alias of every cell."""
+    """Return the threshold and the alias of every cell of an alias table."""
     threshold = np.empty(len(probabilities), np.float32)
     alias = np.empty(len(probabilities), np.int32)
     fill_alias(probabilities * len(probabilities), threshold, alias)
@@ -84,17 +84,17 @@ def alias_table(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float32]
 
 
 def rank_weights(labels: int, kind: str, top_n: int) -> NDArray[np.float32]:
-    """L(rank) = sum of xi_j for j = 1 .. rank, at index rank (Weston, Bengio and Usunier 2011).
+    """Return L(rank) = sum of xi_j for j = 1 .. rank, at index rank (eq. 2; Weston, Bengio and Usunier 2011).
 
-    harmonic  xi_j = 1 / j                the default: errors at the top weigh most
+    harmonic  xi_j = 1 / j                the default: errors at the top count most
     mean      xi_j = 1 / (|A| - 1)        the mean rank, that is AUC
     top-n     xi_j = 1 / j for j <= n, 0 beyond
     """
-    places = np.arange(1, labels + 1, dtype=np.float64)
+    ranks_from_1 = np.arange(1, labels + 1, dtype=np.float64)
     if kind == "harmonic":
-        steps = 1.0 / places
+        steps = 1.0 / ranks_from_1
     elif kind == "mean":
         steps = np.full(labels, 1.0 / max(labels - 1, 1))
     else:
-        steps = np.where(places <= top_n, 1.0 / places, 0.0)
+        steps = np.where(ranks_from_1 <= top_n, 1.0 / ranks_from_1, 0.0)
     return np.concatenate([[0.0], np.cumsum(steps)]).astype(np.float32)

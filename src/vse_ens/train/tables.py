@@ -1,7 +1,4 @@
-"""The tables under training, shared by both engines.
-
-A training that diverges is told as such, as soon as it shows.
-"""
+"""The tables under training: their start values, their form for kernels, and the check that they stay finite."""
 
 from __future__ import annotations
 
@@ -14,42 +11,38 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.features.matrix import plain_features, squared_lengths
 from vse_ens.errors import ConfigError, TrainingError
-from vse_ens.kernels.arrays import Csr, Features, SharedTables
+from vse_ens.kernels.arrays import Features, SharedTables
 from vse_ens.kernels.context import ContextTables
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.streams import Streams
 from vse_ens.train.pair_selection import frequent_label_pairs
 
 BLOCK_ROWS = 16_384
-"""Start vectors are drawn so many rows at a time, each block from a stream of its own: drawing takes ten times the
-memory of what is kept."""
-
-
-# Vectors are trained at a multiple of this length, that of a vector register: what is over would run one by one.
+"""Start vectors are drawn in blocks of this many rows, each from its own stream: drawing takes ten times the memory of
+the result."""
+# Vectors are padded to a multiple of this length, that of a vector register.
 _LANES = 8
+# The AdaGrad accumulators start from this value, which bounds the first steps of a row.
+_FIRST_SQUARE = 0.01
 
 
 def padded(embeddings: Embeddings) -> Embeddings:
-    """A copy to train, with zeros behind every vector; they stay zeros, since no step has a direction there."""
+    """Return a copy with zeros behind every vector. They stay zero, since no gradient points there."""
     return embeddings.widened(padded_width(embeddings.dimensions))
 
 
 def padded_width(dimensions: int) -> int:
-    """How long vectors of so many dimensions are in training."""
+    """Return the length of the padded vectors."""
     return -(-dimensions // _LANES) * _LANES
 
 
-# What the sums of squared slopes start from: it bounds the first steps of a row.
-_FIRST_SQUARE = 0.01
-
-
 def initial_embeddings(config: Config, data: Annotations, label_pairs: NDArray[np.int32] | None = None) -> Embeddings:
-    """N(0, init_scale^2) from named streams; biases start at 0."""
+    """Draw all vectors from N(0, init_scale^2), each table from its own stream; biases start at 0."""
     return replace(initial_tables(config, data, label_pairs), image_vectors=_initial_images(config, len(data.images)))
 
 
 def initial_rows(config: Config, shard: int, rows: int) -> Floats:
-    """What the images of one of several shards start from: it needs to know of no others."""
+    """Draw the start vectors of one shard's images, independent of the other shards."""
     return _normal(Streams(config.seed).child("init", "shard", shard), "images", rows, config)
 
 
@@ -88,7 +81,7 @@ def initial_tables(config: Config, data: Annotations, label_pairs: NDArray[np.in
                 f"tower {config.tower} needs image features: --features FILE, or Annotations.with_features in Python"
             )
         columns = data.features.shape[1]
-        # So that x_i F, not F, starts with init_scale, whatever the unit of the features.
+        # x_i F, not F, starts with init_scale, whatever the unit of the features.
         feature_scale = config.init_scale / _mean_or_one(squared_lengths(plain_features(data.features))) ** 0.5
     embeddings = Embeddings(
         label_vectors=normal("labels", len(data.labels)),
@@ -111,24 +104,19 @@ def initial_tables(config: Config, data: Annotations, label_pairs: NDArray[np.in
 
 
 def shared_tables(embeddings: Embeddings) -> SharedTables:
-    """The tables that all images train, as kernels take them."""
+    """Return the tables that all images train, in the form kernels take."""
     return SharedTables(embeddings.label_vectors, embeddings.label_bias, embeddings.feature_map)
 
 
 def context_tables(embeddings: Embeddings) -> ContextTables:
-    """What the context tower adds to them."""
+    """Return the tables of the context tower, in the form kernels take."""
     return ContextTables(
         embeddings.input_vectors, embeddings.input_squares, embeddings.label_squares, embeddings.label_pair_table
     )
 
 
-def pairs_of(data: Annotations) -> Csr:
-    """The known pairs, as kernels take them."""
-    return Csr(data.indptr, data.indices)
-
-
 def features_of(config: Config, data: Annotations) -> Features:
-    """Image features in CSR form, as kernels take them; dense ones become sparse ones without zeros."""
+    """Return the image features in CSR form, without zeros."""
     if not config.has_features:
         nothing = np.zeros(0, np.float32)
         return Features(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing, nothing)
@@ -140,7 +128,7 @@ def features_of(config: Config, data: Annotations) -> Features:
         values = matrix[filled]
     else:
         indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
-    # A long x_i must not lengthen its step, nor a short one be made up for by a huge F.
+    # Scale the step so that a long x_i does not lengthen it, and a short one is not made up for by a huge F.
     lengths = squared_lengths(matrix)
     step_scale = 1.0 / np.maximum(lengths, _mean_or_one(lengths))
     return Features(
@@ -149,13 +137,13 @@ def features_of(config: Config, data: Annotations) -> Features:
 
 
 def _mean_or_one(lengths: NDArray[np.float64]) -> float:
-    """The mean, or 1 where all features are 0."""
+    """Return the mean, or 1 where all features are 0."""
     return float(lengths.mean()) or 1.0
 
 
 def check_finite(config: Config, embeddings: Embeddings, epoch: int) -> None:
-    """Raise where vectors are no longer finite, in an epoch counted from 0."""
-    # An image's vector that is not finite reaches the labels with its next step, so the shared tables tell for all.
+    """Raise `TrainingError` when the tables of an epoch, counted from 0, are no longer finite."""
+    # An image vector that is not finite reaches the label vectors with its next step, so these are enough to check.
     with np.errstate(over="ignore", invalid="ignore"):
         sums = [table.sum() for table in (*shared_tables(embeddings), embeddings.input_vectors)]
     if not np.isfinite(sums).all():

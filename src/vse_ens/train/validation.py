@@ -1,9 +1,4 @@
-"""Held-out labels during training: which epoch is best, and how much the label-label memory should count.
-
-Images of which one label is held out: all that a judge needs to know of the data.
-
-When to stop: logic only, with no model and no disk in it.
-"""
+"""Held-out labels during training: the validation set, its metrics after each epoch, and early stopping."""
 
 from __future__ import annotations
 
@@ -35,95 +30,168 @@ from vse_ens.model.model import Model
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 
-# What is tried for lambda of the memory, and for its weight; where the search begins.
+# Images with a held-out label: enough to see a difference of one point in recall, but at most this share of the images
+# or, where images have many labels, of the pairs.
+_MAX_IMAGES = 4_000
+_MAX_IMAGE_SHARE = 0.2
+_MAX_PAIR_SHARE = 0.04
+# With very many labels, ranking all of them after every epoch takes long: use fewer images, but not too few.
+_MAX_SCORES = 20_000_000
+_MIN_IMAGES = 1_000
+# Above this share of held-out pairs, the rest is a noticeably smaller data set: train the final model on all pairs.
+_REFIT_SHARE = 0.02
+
+# The values tried for lambda of the label weights and for their scale, and where the search starts.
 _REGULARIZATIONS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
 _FIRST_REGULARIZATION = 10.0
-# The search ends at one of the last so many that were tried: only these are kept.
-_KEPT_MEMORIES = 3
-_WEIGHTS = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
-_FIRST_WEIGHT = 20.0
+_SCALES = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
+_FIRST_SCALE = 20.0
+# The search for lambda ends at one of the last label weights that were tried: only these are kept.
+KEPT_LABEL_WEIGHTS = 3
+
+
+class ValidationSet(NamedTuple):
+    """Some images, numbered from 0, with the labels that training sees and the one held out of each."""
+
+    images: NDArray[np.int64]
+    """Their numbers in the training data."""
+    split: Split
+    features: Any
+
+
+def held_out_images(images: int, labels: int, pairs: int) -> int:
+    """Return the largest number of images with a held-out label."""
+    share = math.ceil(max(_MAX_IMAGE_SHARE * images, _MAX_PAIR_SHARE * pairs))
+    return min(share, _MAX_IMAGES, max(_MAX_SCORES // max(labels, 1), _MIN_IMAGES))
+
+
+def worth_refitting(held_out: int, pairs: int) -> bool:
+    """Return whether so many pairs were held out that the final model should be trained on all."""
+    return held_out > _REFIT_SHARE * pairs
+
+
+def choose_held_out(config: Config, data: Annotations) -> HeldOut:
+    """Choose one label of some images; the pairs may be mapped from disk."""
+    most = held_out_images(len(data.images), len(data.labels), data.pairs)
+    chosen = one_label_each(data.indptr, config.seed, "validation", most)
+    if not len(chosen.images):
+        raise DataError(
+            "no image has two labels, so none can be held out for validation; add labels per image, or use "
+            "--preset opt-auc"
+        )
+    return chosen
+
+
+def make_validation_set(known: Annotations, train: Annotations, chosen: HeldOut) -> ValidationSet:
+    """Collect the chosen images with their labels in ``train`` and the label that is in ``known`` alone."""
+    images = Vocabulary.trusted(known.images.arrow.take(chosen.images), known.images.kind)
+    held_out = Annotations.trusted(
+        images, known.labels, np.arange(len(chosen.positions) + 1), np.asarray(known.indices[chosen.positions])
+    )
+    rest = Annotations.trusted(images, known.labels, *train.rows(chosen.images))
+    features = None if known.features is None else plain_features(known.features)[chosen.images]
+    return ValidationSet(chosen.images, Split(rest, held_out), features)
+
+
+def hold_out(config: Config, data: Annotations) -> tuple[Annotations, ValidationSet]:
+    """Split pairs in memory into those to train on and a validation set."""
+    chosen = choose_held_out(config, data)
+    kept = np.ones(data.pairs, np.bool_)
+    kept[chosen.positions] = False
+    train = data.with_pairs(kept)
+    return train, make_validation_set(data, train, chosen)
 
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What an epoch is worth."""
+    """The metrics of an epoch, with the scale of the label weights that suits it best."""
 
     metrics: dict[str, float]
     label_weights_scale: float
 
 
 class Validator:
-    """Measures models on one label of some images, which training does not see.
+    """Measures models on a validation set.
 
-    The embeddings it is given have the vectors of the trial's images alone. ``learn`` learns a memory of all pairs that
-    training sees, by its lambda.
+    The embeddings it is given hold the vectors of the validation images only. ``learn_label_weights`` learns label
+    weights from the pairs that training sees, given their lambda.
     """
 
     def __init__(
-        self, config: Config, trial: ValidationSet, learn: Callable[[float], LabelWeights], workers: int | None
+        self,
+        config: Config,
+        data: ValidationSet,
+        learn_label_weights: Callable[[float], LabelWeights],
+        workers: int | None,
     ) -> None:
-        self.trial = trial
+        self.data = data
+        self.scale = _FIRST_SCALE
+        """Where the search for the scale of the label weights starts."""
         self._config = config
-        self._learn_memory = learn
+        self._learn_label_weights = learn_label_weights
         self._workers = workers
-        self._learnt: dict[float, LabelWeights] = {}
-        self.weight = _FIRST_WEIGHT
-        """Where the search for the memory's weight begins."""
+        self._tried: dict[float, LabelWeights] = {}
+
+    @property
+    def images(self) -> NDArray[np.int64]:
+        """The numbers of the validation images in the training data."""
+        return self.data.images
+
+    def validate(self, embeddings: Embeddings) -> ValidationResult:
+        """Measure a model with the scale of the label weights that suits it best."""
+        if not self._config.label_weights:
+            return ValidationResult(_means(self._measure(Model(embeddings))), 0.0)
+        measured: dict[float, dict[str, Numbers]] = {}
+
+        def values(scale: float) -> Numbers:
+            measured[scale] = self._measure(Model(embeddings, self._label_weights, scale))
+            return measured[scale][self._config.metric]
+
+        # It changes little from one epoch to the next, so the search starts where the last one ended.
+        self.scale = hill_climb(_SCALES, self.scale, values)
+        return ValidationResult(_means(measured[self.scale]), self.scale)
+
+    def calibration(self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None) -> Calibration:
+        """Learn how often suggestions are right, by score, from a model that has not seen the held-out labels."""
+        label_weights = self._label_weights if label_weights_scale else None
+        model = Model(embeddings, label_weights, label_weights_scale)
+        return calibrate(model, self.data.split, self.data.features, pool)
 
     @cached_property
     def regularization(self) -> float:
-        """lambda of the memory, by what the memory alone does; not searched where each try is long."""
-        if len(self.trial.split.train.labels) > DENSE_LABELS:
+        """Lambda of the label weights, by how they do alone; the default where each try takes long."""
+        if len(self.data.split.train.labels) > DENSE_LABELS:
             return _FIRST_REGULARIZATION
-        return hill_climb(_REGULARIZATIONS, _FIRST_REGULARIZATION, self._alone)
+        return hill_climb(_REGULARIZATIONS, _FIRST_REGULARIZATION, self._measure_label_weights)
 
     @cached_property
-    def _memory(self) -> LabelWeights:
-        memory = self._learn(self.regularization)
-        self._learnt.clear()
-        return memory
+    def _label_weights(self) -> LabelWeights:
+        found = self._learn(self.regularization)
+        self._tried.clear()
+        return found
 
     def _learn(self, regularization: float) -> LabelWeights:
-        if regularization not in self._learnt:
-            for oldest in list(self._learnt)[: 1 - _KEPT_MEMORIES]:
-                del self._learnt[oldest]
-            self._learnt[regularization] = self._learn_memory(regularization)
-        return self._learnt[regularization]
+        if regularization not in self._tried:
+            for oldest in list(self._tried)[: 1 - KEPT_LABEL_WEIGHTS]:
+                del self._tried[oldest]
+            self._tried[regularization] = self._learn_label_weights(regularization)
+        return self._tried[regularization]
 
-    def _alone(self, regularization: float) -> Numbers:
-        labels = len(self.trial.split.train.labels)
-        nothing = np.zeros((labels, 0), np.float32)
-        own = np.zeros((len(self.trial.images), 0), np.float32)
-        silent = Embeddings(nothing, np.zeros(labels, np.float32), own, nothing[:0])
-        found = self._measure(Model(silent, self._learn(regularization), 1.0))
-        # Not by AUC: in the sum that is the vectors' part.
+    def _measure_label_weights(self, regularization: float) -> Numbers:
+        labels = len(self.data.split.train.labels)
+        no_factors = np.zeros((labels, 0), np.float32)
+        no_vectors = np.zeros((len(self.images), 0), np.float32)
+        no_embeddings = Embeddings(no_factors, np.zeros(labels, np.float32), no_vectors, no_factors[:0])
+        found = self._measure(Model(no_embeddings, self._learn(regularization), 1.0))
+        # AUC is left out: in the sum it comes from the vectors.
         return (found["recall@10"] + found["map"]) / 2
 
-    def judge(self, embeddings: Embeddings) -> ValidationResult:
-        """The metrics of a model, with the weight of the memory that suits it best."""
-        if not self._config.label_weights:
-            return ValidationResult(_means(self._measure(Model(embeddings))), 0.0)
-        found: dict[float, dict[str, Numbers]] = {}
-
-        def values(weight: float) -> Numbers:
-            found[weight] = self._measure(Model(embeddings, self._memory, weight))
-            return found[weight][self._config.metric]
-
-        # From one epoch to the next it changes little: the search begins where the last one ended.
-        self.weight = hill_climb(_WEIGHTS, self.weight, values)
-        return ValidationResult(_means(found[self.weight]), self.weight)
-
-    def calibration(self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None) -> Calibration:
-        """How often suggestions are right, by their score: those of a model that has not seen the held-out labels."""
-        memory = self._memory if label_weights_scale else None
-        return calibrate(Model(embeddings, memory, label_weights_scale), self.trial.split, self.trial.features, pool)
-
     def _measure(self, model: Model) -> dict[str, Numbers]:
-        """Every metric, a value for each image with a held-out label."""
-        train, held_out = self.trial.split
+        """Return every metric, one value per validation image."""
+        train, held_out = self.data.split
 
         def scores(images: NDArray[np.int64]) -> NDArray[np.float32]:
-            return model.scores(images, train, self.trial.features)
+            return model.scores(images, train, self.data.features)
 
         scorer = FunctionScorer(train.images, train.labels, scores)
         with one_thread():
@@ -137,18 +205,18 @@ def _means(values: dict[str, Numbers]) -> dict[str, float]:
 
 
 def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float], Numbers]) -> float:
-    """The choice that is reached from ``start`` by steps to a neighbour that is better by more than chance.
+    """Move from ``start`` to a better neighbour until none is better by more than chance.
 
-    ``values`` are those of the same images for every choice: better is a mean difference above its standard error. With
-    few images the start, which did well elsewhere, is kept.
+    ``values`` returns one value per image, for the same images with every choice. A neighbour is better when the mean
+    difference exceeds its standard error. With few images the start, which did well on other data, is kept.
     """
     known: dict[int, Numbers] = {}
 
     def gain(place: int, other: int) -> float:
-        """By how many standard errors ``other`` is better."""
-        for wanted in (place, other):
-            if wanted not in known:
-                known[wanted] = values(choices[wanted])
+        """Return by how many standard errors ``other`` is better."""
+        for index in (place, other):
+            if index not in known:
+                known[index] = values(choices[index])
         difference = known[other] - known[place]
         error = difference.std() / math.sqrt(len(difference))
         return float(difference.mean() / error) if error else 0.0
@@ -162,57 +230,9 @@ def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float
         place = best
 
 
-# Of how many images a label is held out: enough to see a difference of one point in recall, but never so many that what
-# is left to learn from is another data set: a share of the images or, where images have many labels, of the pairs.
-_MOST_IMAGES = 4_000
-_MOST_SHARE = 0.2
-_MOST_OF_PAIRS = 0.04
-# With very many labels ranking them all takes its time after every epoch: fewer images do, but not too few.
-_MOST_SCORES = 20_000_000
-_ENOUGH_IMAGES = 1_000
-
-
-class ValidationSet(NamedTuple):
-    """Some images, numbered anew from 0, with the labels that training sees and the one that it does not."""
-
-    images: NDArray[np.int64]
-    """Their numbers in the whole."""
-    split: Split
-    features: Any
-
-
-def most_held_out(images: int, labels: int, pairs: int) -> int:
-    """Of how many images a label is held out; of fewer where not as many have two."""
-    share = math.ceil(max(_MOST_SHARE * images, _MOST_OF_PAIRS * pairs))
-    return min(share, _MOST_IMAGES, max(_MOST_SCORES // max(labels, 1), _ENOUGH_IMAGES))
-
-
-def choose_held_out(config: Config, data: Annotations) -> HeldOut:
-    """Which labels are kept from training; the pairs may be mapped into memory."""
-    most = most_held_out(len(data.images), len(data.labels), data.pairs)
-    chosen = one_label_each(data.indptr, config.seed, "validation", most)
-    if not len(chosen.images):
-        raise DataError(
-            "no image has two labels, so that none can be held out and found by the others; bring more labels an "
-            "image, or use --preset opt-auc"
-        )
-    return chosen
-
-
-def make_validation_set(whole: Annotations, part: Annotations, chosen: HeldOut) -> ValidationSet:
-    """The trial by the labels that were chosen of the whole, and are not in the part."""
-    images = Vocabulary.trusted(whole.images.arrow.take(chosen.images), whole.images.kind)
-    held_out = Annotations.trusted(
-        images, whole.labels, np.arange(len(chosen.positions) + 1), np.asarray(whole.indices[chosen.positions])
-    )
-    known = Annotations.trusted(images, whole.labels, *part.rows(chosen.images))
-    features = None if whole.features is None else plain_features(whole.features)[chosen.images]
-    return ValidationSet(chosen.images, Split(known, held_out), features)
-
-
 @dataclass
 class EarlyStopping:
-    """Stop after ``patience`` epochs without a better value; remember which epoch was best."""
+    """Decides when to stop: after ``patience`` epochs without a better value."""
 
     patience: int
     best_value: float = -math.inf
@@ -220,7 +240,7 @@ class EarlyStopping:
     waited: int = 0
 
     def update(self, epoch: int, value: float) -> bool:
-        """Take in an epoch's value; whether it is the best so far."""
+        """Record the value of an epoch; return whether it is the best so far."""
         if value > self.best_value:
             self.best_value, self.best_epoch, self.waited = value, epoch, 0
             return True
@@ -229,5 +249,5 @@ class EarlyStopping:
 
     @property
     def exhausted(self) -> bool:
-        """Whether it is time to stop."""
+        """Whether to stop."""
         return self.waited >= self.patience

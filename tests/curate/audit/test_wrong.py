@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.curate_models import IMAGES, KNOWN, LABELS, MODELS, without
 from vse_ens.annotator import Annotator
-from vse_ens.config import configure
 from vse_ens.curate.audit.wrong import (
     Auditor,
     fit_logistic_regression,
@@ -24,6 +23,7 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model import topk
 from vse_ens.model.embeddings import Floats
+from vse_ens.presets import configure
 from vse_ens.streams import Streams
 
 PAIRS = np.arange(KNOWN.pairs)

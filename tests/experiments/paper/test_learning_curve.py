@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vse_ens.config import Config, preset
+from vse_ens.config import Config
 from vse_ens.data.annotations import Split
 from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.experiments.paper.learning_curve import Limits, Point, learn, some_pairs, time_to
 from vse_ens.experiments.paper.stand_ins import Shape, stand_in
+from vse_ens.presets import preset
 
 CONFIG = preset("vse-ens").override(dimensions=8, epochs=40)
 

@@ -25,7 +25,6 @@ from vse_ens.errors import ClusterError, DataError
 from vse_ens.run.pool import LocalPool, Pool
 from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.sharded.backend import Parted
 from vse_ens.train.trainer import Trainer
 
 pytestmark = [
@@ -206,7 +205,7 @@ def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: An
     data.to_frame().write_parquet(tmp_path / "parts" / "all.parquet")
     pairs = partition(PartFiles.find(tmp_path / "parts"), tmp_path / "sorted", config.shards)
     cluster_pool = pool()
-    trainer = Trainer(config, Parted(pairs, tmp_path / "training"), 1, cluster_pool)
+    trainer = Trainer(config, pairs, 1, cluster_pool, tmp_path / "training")
     for number, _ in enumerate(trainer.rounds()):
         if number == 1:
             trainer.state()

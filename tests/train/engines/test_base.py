@@ -14,7 +14,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines.base import RoundStats, SoftmaxEngine
+from vse_ens.train.engines import RoundStats, SoftmaxEngine
 from vse_ens.train.schedule import EpochPlan
 from vse_ens.train.tables import initial_embeddings
 from vse_ens.train.trainer import Trainer
@@ -84,7 +84,7 @@ def test_a_tower_of_features_needs_them() -> None:
 def test_nothing_to_learn_from_is_told() -> None:
     with pytest.raises(DataError, match="no pair"):
         Trainer(small_config(), annotations([[], []], 3))
-    with pytest.raises(DataError, match="two labels or more, got 1"):
+    with pytest.raises(DataError, match="at least two labels, got 1"):
         Trainer(small_config(), annotations([[0], [0]], 1))
 
 
@@ -109,8 +109,8 @@ def test_no_batch_is_larger_than_its_buffers(few: list[int], huge: int, batch: i
     for number in range(plan.rounds):
         for chunks in plan.batches(number, batch):
             images = np.concatenate(chunks)
-            assert data.labels_per_image[images].sum() <= len(engine._changes.rows)
-            assert len(images) <= len(engine._moves)
+            assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
+            assert len(images) <= len(engine._feature_gradients)
 
 
 def test_work_adds_up() -> None:

@@ -20,9 +20,8 @@ from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.engines.base import SgdEngine, SoftmaxEngine
+from vse_ens.train.engines import SgdEngine, SoftmaxEngine, make_engine
 from vse_ens.train.engines.context import ContextEngine
-from vse_ens.train.engines.make import make_engine
 from vse_ens.train.schedule import EpochPlan, Schedule
 from vse_ens.train.tables import initial_embeddings
 from vse_ens.train.trainer import Trainer
@@ -116,9 +115,9 @@ def test_images_with_one_label_with_every_label_and_with_none() -> None:
 def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them() -> None:
     trainer = finished(context_config(dimensions=6), small_data())
     assert trainer.embeddings.input_vectors.shape[1] == 6
-    assert trainer._current.input_vectors.shape[1] == 8
-    assert not trainer._current.input_vectors[:, 6:].any()
-    assert not trainer._current.label_vectors[:, 6:].any()
+    assert trainer._backend.tables.input_vectors.shape[1] == 8
+    assert not trainer._backend.tables.input_vectors[:, 6:].any()
+    assert not trainer._backend.tables.label_vectors[:, 6:].any()
 
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic", "hinge"])
@@ -207,7 +206,7 @@ def test_no_batch_is_larger_than_its_buffers(
     for number in range(plan.rounds):
         for chunks in plan.batches(number, batch):
             images = np.concatenate(chunks)
-            assert data.labels_per_image[images].sum() <= len(engine._changes.rows)
-            assert len(images) <= min(len(engine._moves), len(engine._changes.sums))
-            assert engine._inputs[images].sum() <= len(engine._changes.entries)
-            assert len(chunks) <= len(engine._changes.filled)
+            assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
+            assert len(images) <= min(len(engine._feature_gradients), len(engine._gradients.sums))
+            assert engine._inputs[images].sum() <= len(engine._gradients.entries)
+            assert len(chunks) <= len(engine._gradients.filled)

@@ -67,7 +67,7 @@ def train(
             raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
         parts = reading.parts(pairs)
         with console.progress("partitioning", parts.rows, "pairs") as progress:
-            data = model.sort_out(parts, checkpoint, progress=progress)
+            data = model.partition(parts, checkpoint, progress=progress)
     else:
         data = _read(pairs, features, feedback, reading, console)
     if checkpoint.exists() and not resume:
@@ -89,7 +89,7 @@ def train(
     if model.interrupted_:
         console.log(f"stopped; the model is saved as it is, and --resume continues from {checkpoint}")
     else:
-        model.forget(checkpoint)
+        model.remove_checkpoint(checkpoint)
     _show(model, out, seconds, console)
     if model.interrupted_:
         raise typer.Exit(INTERRUPTED)

@@ -9,8 +9,9 @@ from typing import Any
 
 from vse_ens.baselines.base import Baseline
 from vse_ens.baselines.registry import BASELINES, make_baseline
-from vse_ens.config import PRESETS, Config, configure
+from vse_ens.config import Config
 from vse_ens.errors import ConfigError
+from vse_ens.presets import PRESETS, configure
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def train_model(
             if not trainer.finished:
                 curve.look(seconds)
             began = time.perf_counter()
-    under_way = 0 if last.report else EpochReport.of(last.epoch, last.work, trainer.learning_rate).draws
+    under_way = 0 if last.report else EpochReport.of(last.epoch, last.stats, trainer.learning_rate).draws
     return Fit(
         FunctionScorer(split.train.images, split.train.labels, _scores(trainer, split)),
         seconds,

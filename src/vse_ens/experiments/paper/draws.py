@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.config import Config, preset
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.experiments.compare.fit import warm_up
 from vse_ens.experiments.paper.stand_ins import Shape, stand_in
 from vse_ens.kernels.arrays import DRAWS, TRIES
+from vse_ens.presets import preset
 from vse_ens.streams import Streams
 from vse_ens.train.trainer import Trainer
 
@@ -92,7 +93,7 @@ def _cost(config: Config, data: Annotations, start: Mapping[str, NDArray[Any]]) 
         trainer = Trainer(config, data, workers=1)
         _, beginning = trainer.state()
         trainer.restore(start, beginning)
-        work = next(trainer.rounds()).work
+        work = next(trainer.rounds()).stats
         draws = int(work.counts[DRAWS])
         turns.append((work.seconds / draws * 1e9, int(work.counts[TRIES]) / draws))
     # What disturbs a turn can only make it slower.

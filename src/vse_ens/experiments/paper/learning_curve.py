@@ -75,7 +75,7 @@ def learn(
     """
     warm_up(config, workers)
     held_out = some_pairs(split.test, max(1, limits.scores // len(split.test.labels)), config.seed)
-    trainer = Trainer(config.unjudged(), split.train, workers)
+    trainer = Trainer(config.without_validation(), split.train, workers)
     every = max(1, config.epochs // limits.points)
     points: list[Point] = []
     best, best_point = trainer.embeddings.copy(), Point(0, 0.0, 0.0)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vse_ens import __version__
-from vse_ens.config import preset
 from vse_ens.experiments.machine import machine
 from vse_ens.experiments.paper import draws, example
 from vse_ens.experiments.paper.data_sets import DataSet, load
@@ -22,6 +21,7 @@ from vse_ens.experiments.paper.learning_curve import Limits
 from vse_ens.experiments.paper.numbers import DATA_SETS, KNOWN, Paper
 from vse_ens.experiments.paper.page import page
 from vse_ens.experiments.paper.training import presets, train
+from vse_ens.presets import preset
 from vse_ens.storage.atomic import write_json
 from vse_ens.train.progress import EpochReport
 

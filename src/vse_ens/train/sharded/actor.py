@@ -1,7 +1,4 @@
-"""The shards of one process: what a pool makes in every worker.
-
-One shard: its pairs, its rows of the image table, and an engine.
-"""
+"""The shards of one worker process: each has its pairs, its image vectors and an engine."""
 
 from __future__ import annotations
 
@@ -23,18 +20,17 @@ from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.pool import Payload
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines.base import RoundStats
-from vse_ens.train.engines.make import make_engine
-from vse_ens.train.homes import read_rows, write_rows
+from vse_ens.train.engines import RoundStats, make_engine
 from vse_ens.train.schedule import EpochPlan
-from vse_ens.train.sharded.merge import Piece, TableDelta, changes_between, fill, shared_tables
+from vse_ens.train.sharded.merge import TableDelta, TablePiece, copy_piece, delta_between, shared_tables
+from vse_ens.train.sharded.vector_store import read_rows, write_rows
 from vse_ens.train.tables import initial_rows
 
-FACTORY = f"{__name__}.ShardWorkshop"
+FACTORY = f"{__name__}.ShardActor"
 
 
-class ShardWorkshop:
-    """Some shards, trained one after another on one set of working tables."""
+class ShardActor:
+    """Trains some shards one after another on one set of working tables."""
 
     def __init__(self, settings: Payload, workers: Workers) -> None:
         self._config = Config.from_dict(settings["config"])
@@ -44,13 +40,14 @@ class ShardWorkshop:
 
     @property
     def keeps_state(self) -> bool:
-        """Shards have rows of the image table where every image has a vector of its own."""
+        """Whether shards hold image vectors."""
         return self._config.has_ids
 
     def add_shard(self, shard: int, arguments: Payload) -> None:
-        """Take in a shard: its pairs, its rows of the image table, and its features where the tower has them.
+        """Add a shard with its pairs, image vectors and features.
 
-        Or the folder in which its pairs are, and the file in which its rows are; without one they start by the seed.
+        Pairs and image vectors may be given by the paths of their files; without any, image vectors are drawn from the
+        seed.
         """
         if "partition" in arguments:
             rows = Partition.open(arguments["partition"]).rows(shard)
@@ -74,31 +71,31 @@ class ShardWorkshop:
         return vectors
 
     def run_shard(self, shard: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
-        """Train a stretch of an epoch."""
-        changes, work = self._shards[shard].run(shared, **arguments)
+        """Train one shard until the next exchange; return its deltas and a report."""
+        deltas, stats = self._shards[shard].run(shared, **arguments)
         report = {
-            "counts": work.counts,
-            "loss": work.loss,
-            "seconds": work.seconds,
-            "refresh_seconds": work.refresh_seconds,
-            "amount": int(work.counts[DRAWS]),
+            "counts": stats.counts,
+            "loss": stats.loss,
+            "seconds": stats.seconds,
+            "refresh_seconds": stats.refresh_seconds,
+            "amount": int(stats.counts[DRAWS]),
         }
-        return changes, report
+        return deltas, report
 
     def save_shard(self, shard: int, arguments: Payload) -> Payload:
-        """The shard's rows of the image table, or the file in ``folder`` that they were written to."""
+        """Return the image vectors of a shard, or the file in ``folder`` they were written to."""
         rows = self._shards[shard].image_vectors
         return write_rows(arguments["folder"], shard, rows) if "folder" in arguments else {"image_vectors": rows}
 
     def load_shard(self, shard: int, state: Payload) -> None:
-        """Set the shard's rows of the image table; without a state they stay."""
+        """Set the image vectors of a shard; an empty state leaves them."""
         if state:
             rows = read_rows(state["path"]) if "path" in state else state["image_vectors"]
             np.copyto(self._shards[shard].image_vectors, rows)
 
     @cached_property
     def _working(self) -> Embeddings:
-        """Tables to train on, filled at the start of every stretch."""
+        """The tables to train on, filled at the start of every exchange period."""
         labels, width = self._settings["labels"], self._settings["width"]
         label_pairs = _own(self._settings["label_pairs"])
         inputs = labels + len(label_pairs) if self._config.has_context else 0
@@ -119,7 +116,7 @@ class ShardWorkshop:
 
 
 def feature_arguments(features: Any) -> dict[str, Any]:
-    """Rows of image features as arrays."""
+    """Return rows of image features as arrays."""
     if isinstance(features, np.ndarray):
         return {"features": features}
     rows = features.tocsr()
@@ -134,15 +131,15 @@ def _features(arguments: Payload, columns: int) -> Any:
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that may be written to, as kernels are compiled for; what comes from another process may not."""
+    """Return a writable array, as kernels are compiled for; arrays from another process are read-only."""
     return np.require(array, requirements="W")
 
 
 class Shard:
-    """Trains its own images on tables that others train too.
+    """Trains its images on a copy of the shared tables.
 
-    ``embeddings`` hold the rows of its own images; the shared tables in them are filled at the start of every stretch,
-    and may be those of other shards of this process.
+    ``embeddings`` hold the vectors of its images. Their shared tables are filled at the start of every exchange period,
+    and may be used by other shards of this process.
     """
 
     def __init__(
@@ -156,31 +153,29 @@ class Shard:
         self._planned: tuple[int, int, EpochPlan] | None = None
 
     def run(
-        self, pieces: Sequence[Piece], epoch: int, stretch: int, stretches: int, learning_rate: float
+        self, pieces: Sequence[TablePiece], epoch: int, exchange: int, exchanges: int, learning_rate: float
     ) -> tuple[list[TableDelta], RoundStats]:
-        """Train one of the equal stretches of an epoch: what it did to each piece of the shared tables, and what it
-        took.
-        """
+        """Train one of the equal exchange periods of an epoch; return the delta of each piece of the shared tables."""
         working = shared_tables(self._embeddings)
         for piece in pieces:
-            fill(working, piece)
-        self._engine.tables_changed()
-        plan = self._plan(epoch, stretches)
-        work = RoundStats()
-        for place in range(plan.rounds * stretch // stretches, plan.rounds * (stretch + 1) // stretches):
-            work.add(self._engine.run_round(plan, place, learning_rate))
-        return [changes_between(piece, working) for piece in pieces], work
+            copy_piece(working, piece)
+        self._engine.reload_tables()
+        plan = self._plan(epoch, exchanges)
+        stats = RoundStats()
+        for number in range(plan.rounds * exchange // exchanges, plan.rounds * (exchange + 1) // exchanges):
+            stats.add(self._engine.run_round(plan, number, learning_rate))
+        return [delta_between(piece, working) for piece in pieces], stats
 
-    def _plan(self, epoch: int, stretches: int) -> EpochPlan:
-        """Every stretch has one of the engine's rounds at least."""
-        if self._planned is None or self._planned[:2] != (epoch, stretches):
+    def _plan(self, epoch: int, exchanges: int) -> EpochPlan:
+        """Plan an epoch with at least one engine round per exchange period."""
+        if self._planned is None or self._planned[:2] != (epoch, exchanges):
             schedule = self._engine.schedule
-            shortened = replace(schedule, round_draws=max(1, min(schedule.round_draws, self._data.pairs // stretches)))
+            shortened = replace(schedule, round_draws=max(1, min(schedule.round_draws, self._data.pairs // exchanges)))
             stream = Streams(self._config.seed).child("train", epoch, "shard", self._number)
-            self._planned = epoch, stretches, EpochPlan.of(self._data, shortened, stream)
+            self._planned = epoch, exchanges, EpochPlan.of(self._data, shortened, stream)
         return self._planned[2]
 
     @property
     def image_vectors(self) -> Floats:
-        """The rows of its own images; none where the tower has no ids."""
+        """The vectors of its images; empty where the tower has no ids."""
         return self._embeddings.image_vectors

@@ -1,11 +1,9 @@
-"""What shards changed in the shared tables, and how their changes are combined.
+"""The updates of shards to the shared tables, how they are merged, and how often.
 
-With d_s what shard s did to a row, the row moves by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2), as slices do
-(`vse_ens.kernels.sgd.merge_slices`): changes that have nothing to do with each other are added, changes that agree
-are averaged. A rare label that one shard alone has met moves as on one machine; a common one, which all shards moved
-the same way, moves as the mean of them. docs/scale.md has what other rules gave.
-
-How often in an epoch the shards exchange what they changed: docs/scale.md has what more and fewer give and cost.
+With d_s the update of shard s to a row, the row moves by sum(d_s) min(1, sum |d_s|^2 / |sum d_s|^2), as for slices
+(`vse_ens.kernels.sgd.merge_slice_updates`): unrelated updates are added, updates that agree are averaged. A rare label
+that only one shard has seen moves as on one machine. A common label, which all shards moved the same way, moves by
+their mean. docs/scale.md compares this rule, and the number of exchanges, with others.
 """
 
 from __future__ import annotations
@@ -23,64 +21,73 @@ from vse_ens.model.embeddings import Embeddings, Floats
 Tables = dict[str, Floats]
 """The tables that all images train, by their names in `Embeddings`."""
 
-Piece = Mapping[str, Any]
-"""Tables by name, or of every table some rows, with the number of the first (``name.first``)."""
+TablePiece = Mapping[str, Any]
+"""Tables by name, or a range of rows of every table with the number of its first row (``name.first``)."""
 
 TableDelta = Mapping[str, NDArray[Any]]
-"""Of every table: which rows were changed (``name.rows``), the sum of the changes (``name.sums``), and the sum of their
-squared lengths (``name.squares``)."""
+"""For every table: the rows that changed (``name.rows``), the sum of their updates (``name.sums``), and the sum of the
+squared lengths of the updates (``name.squares``)."""
+
+# Softmax: exchange after this many times |A| ln |A| draws per shard, but at most this often per epoch. A softmax draw does
+# the work of dozens of others, so an exchange costs little in comparison.
+_SOFTMAX_DRAWS = 0.25
+_MAX_SOFTMAX_EXCHANGES = 8
+# Other losses: a draw is so fast that an exchange costs as much as tens of draws per label. Frequent exchanges pay off in
+# the first epochs only; later one per epoch is enough, and a few more with many shards.
+_EARLY_EPOCHS, _EARLY_EXCHANGES = 5, 8
+_SHARDS_PER_EXCHANGE, _MAX_EXCHANGES = 4, 4
 
 _SHARED = ("label_vectors", "label_bias", "label_squares", "input_vectors", "input_squares", "feature_map")
 
 
 def shared_tables(embeddings: Embeddings) -> Tables:
-    """The tables that all images train, but for those this model has not; not copies."""
+    """Return the tables that all images train and that this model has, without copying."""
     return {name: array for name, array in embeddings.arrays().items() if name in _SHARED and len(array)}
 
 
-def cut_tables(tables: Mapping[str, Floats], pieces: int) -> list[Piece]:
-    """The tables in ranges of rows; not copies."""
-    cut: list[Piece] = []
+def split_tables(tables: Mapping[str, Floats], pieces: int) -> list[TablePiece]:
+    """Split the tables into ranges of rows, without copying."""
+    split: list[TablePiece] = []
     for piece in range(pieces):
-        ends = {name: [len(table) * place // pieces for place in (piece, piece + 1)] for name, table in tables.items()}
+        ends = {name: [len(table) * edge // pieces for edge in (piece, piece + 1)] for name, table in tables.items()}
         rows = {name: tables[name][first:last] for name, (first, last) in ends.items()}
-        cut.append(rows | {f"{name}.first": first for name, (first, _) in ends.items()})
-    return cut
+        split.append(rows | {f"{name}.first": first for name, (first, _) in ends.items()})
+    return split
 
 
-def fill(tables: Tables, piece: Piece) -> None:
-    """Copy a piece to its place in the tables."""
+def copy_piece(tables: Tables, piece: TablePiece) -> None:
+    """Copy a piece into the tables."""
     for name, table in tables.items():
         np.copyto(_rows(table, piece, name), piece[name])
 
 
-def changes_between(before: Piece, after: Tables) -> TableDelta:
-    """What one shard changed in a piece; rows it left alone are left out."""
-    changes: dict[str, NDArray[Any]] = {}
+def delta_between(before: TablePiece, after: Tables) -> TableDelta:
+    """Return the updates of one shard to a piece, without the rows it left unchanged."""
+    delta: dict[str, NDArray[Any]] = {}
     for name, table in after.items():
         start = before[name]
-        # A bias is a table of one column.
+        # The bias is a table of one column.
         difference = (_rows(table, before, name) - start).reshape(len(start), math.prod(start.shape[1:]))
         rows = np.flatnonzero(difference.any(axis=1)).astype(np.int32)
         sums = difference if len(rows) == len(start) else difference[rows]
         squares = np.einsum("rf,rf->r", sums, sums)
         rows += np.int32(before.get(f"{name}.first", 0))
-        changes |= {f"{name}.rows": rows, f"{name}.sums": sums, f"{name}.squares": squares}
-    return changes
+        delta |= {f"{name}.rows": rows, f"{name}.sums": sums, f"{name}.squares": squares}
+    return delta
 
 
-def _rows(table: Floats, piece: Piece, name: str) -> Floats:
+def _rows(table: Floats, piece: TablePiece, name: str) -> Floats:
     first = piece.get(f"{name}.first", 0)
     return table[first : first + len(piece[name])]
 
 
-def join_changes(pieces: Sequence[TableDelta]) -> TableDelta:
-    """Those of all pieces, in order."""
+def join_deltas(pieces: Sequence[TableDelta]) -> TableDelta:
+    """Concatenate the deltas of all pieces, in order."""
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def merge_changes(left: TableDelta, right: TableDelta) -> TableDelta:
-    """Those of two shards, or of two groups of them."""
+def merge_deltas(left: TableDelta, right: TableDelta) -> TableDelta:
+    """Add the deltas of two shards, or of two groups of shards."""
     merged: dict[str, NDArray[Any]] = {}
     for name in _tables(left):
         one, other = left[f"{name}.rows"], right[f"{name}.rows"]
@@ -98,38 +105,30 @@ def merge_changes(left: TableDelta, right: TableDelta) -> TableDelta:
     return merged
 
 
-def apply_changes(tables: Tables, changes: TableDelta) -> None:
-    """Move the tables by what all shards together changed."""
+def apply_delta(tables: Tables, delta: TableDelta) -> None:
+    """Move the tables by the merged updates of all shards."""
     for name, table in tables.items():
-        rows, sums, apart = (changes[f"{name}.{part}"] for part in ("rows", "sums", "squares"))
-        together = np.einsum("rf,rf->r", sums, sums)
-        share = np.where(together > apart, apart / np.maximum(together, np.finfo(np.float32).tiny), np.float32(1.0))
-        moves = (share[:, None] * sums).reshape(len(rows), *table.shape[1:])
+        rows, sums, squares = (delta[f"{name}.{part}"] for part in ("rows", "sums", "squares"))
+        summed = np.einsum("rf,rf->r", sums, sums)
+        factor = np.where(summed > squares, squares / np.maximum(summed, np.finfo(np.float32).tiny), np.float32(1.0))
+        update = (factor[:, None] * sums).reshape(len(rows), *table.shape[1:])
         if len(rows) == len(table):
-            table += moves
+            table += update
         else:
-            table[rows] += moves
+            table[rows] += update
 
 
-def _tables(changes: TableDelta) -> list[str]:
-    return [name.removesuffix(".rows") for name in changes if name.endswith(".rows")]
+def _tables(delta: TableDelta) -> list[str]:
+    return [name.removesuffix(".rows") for name in delta if name.endswith(".rows")]
 
 
-# A softmax draw does the work of dozens, so that an exchange costs little beside it: after so many times |A| ln |A|
-# draws in every shard, and at most so often in an epoch.
-_SOFTMAX_DRAWS = 0.25
-_MOST_SOFTMAX = 8
-# Draws with one negative are so quick that an exchange costs as much as tens of draws a label. Early on it pays, while
-# all vectors are on their way from nothing; later once an epoch does, and somewhat more often with many shards.
-_EARLY_EPOCHS, _EARLY = 5, 8
-_SHARDS_AN_EXCHANGE, _MOST = 4, 4
-
-
-def exchanges(config: Config, labels: int, pairs: int, epoch: int) -> int:
-    """Of an epoch, counted from 0: as the configuration says, or by the data where it leaves that open."""
+def exchanges_per_epoch(config: Config, labels: int, pairs: int, epoch: int) -> int:
+    """Return the number of exchanges in an epoch, counted from 0: the configured one, or one chosen from the data."""
     if config.exchanges:
         return config.exchanges
     if config.loss != "softmax":
-        return _EARLY if epoch < _EARLY_EPOCHS else max(1, min(_MOST, config.shards // _SHARDS_AN_EXCHANGE))
+        if epoch < _EARLY_EPOCHS:
+            return _EARLY_EXCHANGES
+        return max(1, min(_MAX_EXCHANGES, config.shards // _SHARDS_PER_EXCHANGE))
     draws = _SOFTMAX_DRAWS * labels * math.log(max(labels, 2))
-    return max(1, min(_MOST_SOFTMAX, round(pairs / config.shards / draws)))
+    return max(1, min(_MAX_SOFTMAX_EXCHANGES, round(pairs / config.shards / draws)))

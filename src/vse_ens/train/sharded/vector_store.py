@@ -1,8 +1,7 @@
-"""Where the images' own vectors are, in training and between two stretches of it."""
+"""Where the image vectors of a sharded training are kept between rounds."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,86 +16,87 @@ from vse_ens.data.partition.parts import shard_images
 from vse_ens.errors import DataError
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.pool import Payload
+from vse_ens.storage.atomic import open_atomic
 
 # Rows of the image table that are put in order at a time.
-_ROWS_AT_ONCE = 1 << 16
+_BLOCK_ROWS = 1 << 16
 
 
-class Home(Protocol):
-    """Keeps the images' own vectors; where the tower has none, it has nothing to do."""
+class VectorStore(Protocol):
+    """Keeps the image vectors of all shards; unused where the tower has none."""
 
     def begin(self, embeddings: Embeddings) -> None:
-        """A training begins, or goes on, with these embeddings."""
+        """Start a training with these embeddings, or continue one."""
 
-    def arguments(self) -> Payload:
-        """What a shard is told when it is to save its state."""
+    def save_arguments(self) -> Payload:
+        """Return the arguments with which shards save their state."""
 
     def receive(self, states: Iterable[Payload]) -> None:
-        """Keep the states, one for each shard in order."""
+        """Keep the states that the shards saved, in the order of shards."""
 
     def shard_states(self) -> list[Payload]:
-        """The states received last; none where shards are as they began, or where the embeddings say it."""
+        """Return the states received last; empty where shards start from the embeddings or the seed."""
 
-    def keep(self) -> None:
-        """The vectors as they are now belong to the best epoch so far."""
+    def mark_best(self) -> None:
+        """Keep the current vectors as those of the best epoch."""
 
-    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool = False) -> Floats:
-        """The vectors of some images, as they are now or were in the best epoch, which ``embeddings`` are of."""
+    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:
+        """Return the current or best vectors of some images."""
 
-    def whole(self, embeddings: Embeddings, dimensions: int, best: bool = False) -> Embeddings:
-        """A copy with the vectors of all images, as long as the model's."""
+    def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:
+        """Return a copy with the vectors of all images, cut to ``dimensions``."""
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint says of it beside the embeddings; what that names is kept until the next one."""
+        """Return the JSON state for a checkpoint; files it names are kept until the next checkpoint."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a saved state."""
 
 
-class TableHome:
-    """Keeps them where they are: in the embeddings, in memory."""
+class TableVectors:
+    """Keeps the image vectors in the embeddings, in this process."""
 
     def __init__(self, shards: int) -> None:
         self._shards = shards
 
     def begin(self, embeddings: Embeddings) -> None:
-        """States are put into this table from now on."""
+        """Use the image table of ``embeddings`` from now on."""
         self._table = embeddings.image_vectors
 
-    def arguments(self) -> Payload:
-        """Shards are to send their rows."""
+    def save_arguments(self) -> Payload:
+        """Shards return their rows."""
         return {}
 
     def receive(self, states: Iterable[Payload]) -> None:
-        """Put every row in its place."""
+        """Copy the rows of every shard into the table."""
         for shard, state in enumerate(states):
             self._table[shard_images(len(self._table), shard, self._shards)] = state["image_vectors"]
 
     def shard_states(self) -> list[Payload]:
-        """The embeddings say it."""
+        """Shards start from the embeddings."""
         return []
 
-    def keep(self) -> None:
-        """A copy of the embeddings has them."""
+    def mark_best(self) -> None:
+        """The copy of the embeddings includes the table."""
 
-    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool = False) -> Floats:  # noqa: ARG002
-        """Rows of the table."""
+    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:  # noqa: ARG002
+        """Return rows of the table."""
         return embeddings.image_vectors[images]
 
-    def whole(self, embeddings: Embeddings, dimensions: int, best: bool = False) -> Embeddings:  # noqa: ARG002
-        """They are whole."""
+    def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:  # noqa: ARG002
+        """Return a copy of the embeddings, which are complete."""
         return embeddings.widened(dimensions)
 
     def state(self) -> dict[str, Any]:
-        """The embeddings say all."""
+        """The embeddings hold everything."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """There is nothing else."""
+        """The embeddings hold everything."""
 
 
-class FolderHome:
-    """Keeps them in files on storage that all workers share: nobody but a shard itself holds its rows."""
+class ShardVectorStore:
+    """Keeps the image vectors in one file per shard, on storage that all workers share."""
 
     def __init__(self, folder: Path, images: int) -> None:
         self._folder = folder
@@ -106,34 +106,34 @@ class FolderHome:
         self._best: list[Payload] = []
         self._states: list[Payload] = []
 
-    def begin(self, embeddings: Embeddings) -> None:  # noqa: ARG002  # which hold none
-        """Shards start by the seed."""
+    def begin(self, embeddings: Embeddings) -> None:  # noqa: ARG002  # which hold no image vectors
+        """Shards start from the seed."""
         self._states = []
 
-    def arguments(self) -> Payload:
-        """Shards are to write their rows to a folder that was not there before."""
-        fresh = next(place for n in self._numbers if not (place := self._folder / f"rows-{n:06d}").exists())
+    def save_arguments(self) -> Payload:
+        """Shards write their rows to a new folder."""
+        fresh = next(path for n in self._numbers if not (path := self._folder / f"rows-{n:06d}").exists())
         fresh.mkdir(parents=True)
         return {"folder": str(fresh)}
 
     def receive(self, states: Iterable[Payload]) -> None:
-        """Remember the files, and remove those that nobody will ask for."""
+        """Remember the files, and remove those that are no longer needed."""
         self._states = list(states)
-        kept = self._pinned | self._places()
+        kept = self._pinned | self._folders()
         for old in self._folder.glob("rows-*"):
             if old not in kept:
                 shutil.rmtree(old, ignore_errors=True)
 
     def shard_states(self) -> list[Payload]:
-        """Where the rows of each shard were last put."""
+        """Return the files that the shards wrote last."""
         return self._states
 
-    def keep(self) -> None:
-        """Files are not written twice: to keep them is enough."""
+    def mark_best(self) -> None:
+        """Keep the files: they are never overwritten."""
         self._best = self._states
 
-    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool = False) -> Floats:
-        """Rows of the files."""
+    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:
+        """Return rows of the files."""
         files = self._files(best)
         found = np.empty((len(images), embeddings.dimensions), np.float32)
         for shard, rows in enumerate(files):
@@ -141,14 +141,14 @@ class FolderHome:
             found[own] = rows[images[own] // len(files)]
         return found
 
-    def whole(self, embeddings: Embeddings, dimensions: int, best: bool = False) -> Embeddings:
-        """With the rows of all shards in the order of images, mapped from one file."""
+    def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:
+        """Return a copy with the rows of all shards in the order of images, mapped from one file."""
         tables, files = embeddings.widened(dimensions), self._files(best)
         if not files:
             return tables
         path = self._folder / "image_vectors.npy"
         table = np.lib.format.open_memmap(path, "w+", np.float32, (self._images, dimensions))
-        step = _ROWS_AT_ONCE * len(files)
+        step = _BLOCK_ROWS * len(files)
         for first in range(0, self._images, step):
             block = table[first : first + step]
             for shard, own in enumerate(files):
@@ -159,39 +159,35 @@ class FolderHome:
         return replace(tables, image_vectors=np.asarray(np.load(path, mmap_mode="r")))
 
     def state(self) -> dict[str, Any]:
-        """Where the files are."""
-        self._pinned = self._places()
+        """Return the paths of the files."""
+        self._pinned = self._folders()
         return {"rows": [one["path"] for one in self._states], "best_rows": [one["path"] for one in self._best]}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Look for the files."""
+        """Continue with the files of a checkpoint."""
         missing = next((path for path in (*state["rows"], *state["best_rows"]) if not Path(path).exists()), None)
         if missing:
-            raise DataError(f"{missing}, which the checkpoint names, is gone; start without --resume")
+            raise DataError(f"{missing}, which the checkpoint needs, is missing; start without --resume")
         self._states = [{"path": path} for path in state["rows"]]
         self._best = [{"path": path} for path in state["best_rows"]]
-        self._pinned = self._places()
+        self._pinned = self._folders()
 
     def _files(self, best: bool) -> list[Floats]:
         return [read_rows(one["path"]) for one in (self._best if best else self._states)]
 
-    def _places(self) -> set[Path]:
+    def _folders(self) -> set[Path]:
         return {Path(one["path"]).parent for one in (*self._states, *self._best)}
 
 
 def write_rows(folder: str, shard: int, rows: Floats) -> Payload:
-    """Write a shard's rows to a file, whole or not at all; where it is."""
+    """Write the rows of a shard to a file; return its path."""
     path = Path(folder) / f"shard-{shard:05d}.npy"
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
+    with open_atomic(path) as file:
         np.save(file, rows)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
     return {"path": str(path)}
 
 
 def read_rows(path: str) -> Floats:
-    """What `write_rows` wrote, mapped into memory."""
+    """Map a file of `write_rows`."""
     rows: Floats = np.load(path, mmap_mode="r")
     return rows

@@ -11,14 +11,15 @@ import pytest
 from scipy import sparse
 
 from tests.support.kernel_problems import random_annotations
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.presets import configure
 from vse_ens.run.threads import Workers
 from vse_ens.train import ram_estimate, tables
 from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.engines import make_engine
 from vse_ens.train.engines.base import Engine
-from vse_ens.train.engines.make import make_engine
 from vse_ens.train.ram_estimate import RamModel, estimate_ram
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.trainer import Trainer
@@ -64,7 +65,7 @@ def engine_bytes(engine: Engine) -> dict[str, int]:
     return {
         "rankings": sized([held["_sampling"], held["_rank_scratch"]]),
         "slice copies": sized(held.get("_copies", [])),
-        "batch buffers": sized([held.get("_changes", []), held.get("_moves", [])]),
+        "batch buffers": sized([held.get("_gradients", []), held.get("_feature_gradients", [])]),
         "features": sized(held["_features"]),
     }
 
@@ -75,7 +76,7 @@ def test_vectors_and_buffers_are_foretold_to_the_byte_or_a_little_over(run: str)
     embeddings = padded(initial_embeddings(config, data))
     with Workers(2) as workers:
         engine = engine_bytes(make_engine(config, data, embeddings, workers))
-    train = next(parts for moment, parts in RamModel(config, data, 2).all() if moment == "to train")
+    train = next(parts for moment, parts in RamModel(config, data, 2).moments() if moment == "to train")
     made = {
         "image vectors": embeddings.image_vectors.nbytes,
         "label vectors": sized([embeddings.label_vectors, embeddings.label_bias, embeddings.label_squares]),

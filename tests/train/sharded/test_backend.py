@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
-from vse_ens.config import Config, configure
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.partition.parts import numbered, shard_images
@@ -18,17 +18,18 @@ from vse_ens.errors import ConfigError
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.scorer import FunctionScorer
+from vse_ens.presets import configure
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train.checkpoint import Checkpoints
 from vse_ens.train.sharded.merge import (
-    apply_changes,
-    changes_between,
-    cut_tables,
-    exchanges,
-    fill,
-    join_changes,
-    merge_changes,
+    apply_delta,
+    copy_piece,
+    delta_between,
+    exchanges_per_epoch,
+    join_deltas,
+    merge_deltas,
+    split_tables,
 )
 from vse_ens.train.trainer import Trainer
 
@@ -66,12 +67,12 @@ def test_a_shard_has_the_labels_of_its_images() -> None:
 
 def combined(before: np.ndarray, *after: np.ndarray) -> np.ndarray:
     tables = {"label_vectors": before.astype(np.float32)}
-    found = [changes_between(tables, {"label_vectors": one.astype(np.float32)}) for one in after]
+    found = [delta_between(tables, {"label_vectors": one.astype(np.float32)}) for one in after]
     merged = found[0]
     for one in found[1:]:
-        merged = merge_changes(merged, one)
+        merged = merge_deltas(merged, one)
     moved = {"label_vectors": tables["label_vectors"].copy()}
-    apply_changes(moved, merged)
+    apply_delta(moved, merged)
     return moved["label_vectors"]
 
 
@@ -91,7 +92,7 @@ def test_a_row_that_one_shard_alone_has_met_moves_as_on_one_machine() -> None:
 def test_only_changed_rows_are_sent() -> None:
     before = {"label_bias": np.zeros(5, np.float32)}
     after = {"label_bias": np.array([0, 1, 0, 0, 2], np.float32)}
-    changes = changes_between(before, after)
+    changes = delta_between(before, after)
     assert changes["label_bias.rows"].tolist() == [1, 4]
     assert changes["label_bias.sums"].tolist() == [[1.0], [2.0]]
 
@@ -101,10 +102,10 @@ def test_groups_merge_as_their_members_do() -> None:
     rng = np.random.default_rng(0)
     parts = [np.where(rng.random((6, 1)) < 0.5, rng.integers(1, 9, (6, 2)), 0) for _ in range(4)]
     tables = {"x": before.astype(np.float32)}
-    a, b, c, d = (changes_between(tables, {"x": part.astype(np.float32)}) for part in parts)
+    a, b, c, d = (delta_between(tables, {"x": part.astype(np.float32)}) for part in parts)
     left, right = (
-        merge_changes(merge_changes(merge_changes(a, b), c), d),
-        merge_changes(merge_changes(a, b), merge_changes(c, d)),
+        merge_deltas(merge_deltas(merge_deltas(a, b), c), d),
+        merge_deltas(merge_deltas(a, b), merge_deltas(c, d)),
     )
     assert {name: array.tolist() for name, array in left.items()} == {n: array.tolist() for n, array in right.items()}
 
@@ -154,7 +155,7 @@ def test_a_model_stopped_between_rounds_has_the_vectors_of_all_shards() -> None:
 
 
 def test_more_shards_than_images_are_refused() -> None:
-    with pytest.raises(ConfigError, match="shards must be no more than the 40 images, got 41"):
+    with pytest.raises(ConfigError, match="shards must be at most the number of images, 40; got 41"):
         finished(small_config(shards=41), small_data())
 
 
@@ -189,10 +190,15 @@ def test_four_shards_find_as_much_as_one_machine(preset: str) -> None:
 
 def test_how_often_shards_exchange_comes_from_the_data_unless_it_is_said() -> None:
     quick, slow = configure("vse-ens", shards=4), configure("context", shards=4)
-    assert exchanges(quick.override(exchanges=7), 100, 1_000, epoch=9) == 7
-    assert [exchanges(quick, 1_000, 10**6, epoch) for epoch in (0, 4, 5, 99)] == [8, 8, 1, 1]
-    assert [exchanges(quick.override(shards=shards), 1_000, 10**6, 9) for shards in (2, 8, 16, 99)] == [1, 2, 4, 4]
-    assert [exchanges(slow, 1_000, pairs, epoch=9) for pairs in (1_000, 28_000, 10**6)] == [1, 4, 8]
+    assert exchanges_per_epoch(quick.override(exchanges=7), 100, 1_000, epoch=9) == 7
+    assert [exchanges_per_epoch(quick, 1_000, 10**6, epoch) for epoch in (0, 4, 5, 99)] == [8, 8, 1, 1]
+    assert [exchanges_per_epoch(quick.override(shards=shards), 1_000, 10**6, 9) for shards in (2, 8, 16, 99)] == [
+        1,
+        2,
+        4,
+        4,
+    ]
+    assert [exchanges_per_epoch(slow, 1_000, pairs, epoch=9) for pairs in (1_000, 28_000, 10**6)] == [1, 4, 8]
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 3, 7])
@@ -205,15 +211,15 @@ def test_pieces_are_merged_to_the_bytes_of_the_whole(pieces: int) -> None:
         for table in after.values():
             table[rng.integers(0, len(table), 4)] += 1.0
         shards.append(after)
-    cut = cut_tables(tables, pieces)
+    cut = split_tables(tables, pieces)
     copy = {name: np.zeros_like(table) for name, table in tables.items()}
     for piece in cut:
-        fill(copy, piece)
+        copy_piece(copy, piece)
     assert all(np.array_equal(copy[name], table) for name, table in tables.items())
 
-    whole = reduce(merge_changes, [changes_between(tables, after) for after in shards])
-    apart = [reduce(merge_changes, [changes_between(piece, after) for after in shards]) for piece in cut]
-    joined = join_changes(apart)
+    whole = reduce(merge_deltas, [delta_between(tables, after) for after in shards])
+    apart = [reduce(merge_deltas, [delta_between(piece, after) for after in shards]) for piece in cut]
+    joined = join_deltas(apart)
     assert {name: array.tobytes() for name, array in joined.items()} == {
         name: array.tobytes() for name, array in whole.items()
     }

@@ -15,7 +15,6 @@ from vse_ens.data.partition.parts import PartFiles
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.sharded.backend import Parted
 from vse_ens.train.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("short_rounds")
@@ -42,7 +41,7 @@ def pairs(data: Annotations, tmp_path_factory: pytest.TempPathFactory) -> Partit
 
 
 def trainer_of(config: Config, pairs: Partition, folder: Path) -> Trainer:
-    return Trainer(config, Parted(pairs, folder), 1)
+    return Trainer(config, pairs, 1, folder=folder)
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
@@ -93,16 +92,15 @@ def test_a_checkpoint_keeps_its_files_until_the_next_one_is_written(pairs: Parti
     next(rounds)
     checkpoints.write(trainer)
     next(rounds)
-    assert trainer._course is not None
-    trainer._course.settle()  # as it does every few rounds, for shards that are lost
+    trainer._backend.save_vectors()  # as it does every few rounds, for shards that are lost
     assert checkpoints.resume(trainer_of(config, pairs, tmp_path / "rows"))
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"shards": 2}, "shards must be 3, as .* was made for, got 2"),
-        ({"shards": 3, "tower": "features"}, "tower features needs features of all images in one place"),
+        ({"shards": 2}, "shards must be 3, the number .* was made for; got 2"),
+        ({"shards": 3, "tower": "features"}, "tower features needs the features of all images in one place"),
     ],
 )
 def test_what_it_cannot_do_is_told(settings: dict[str, object], told: str, pairs: Partition, tmp_path: Path) -> None:

@@ -1,0 +1,229 @@
+"""Where the pairs and vectors of a training live and where its rounds run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.partition.store import Partition
+from vse_ens.errors import ConfigError, DataError
+from vse_ens.label_weights.learn import learn_label_weights
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.weights import LabelWeights
+from vse_ens.run.pool import LocalPool, Pool, WorkerTiming
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.engines import Engine, RoundStats, make_engine
+from vse_ens.train.pair_selection import frequent_label_pairs
+from vse_ens.train.ram_estimate import check_ram
+from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.tables import initial_embeddings, padded
+from vse_ens.train.validation import ValidationSet, hold_out
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Backend(Protocol):
+    """Holds the pairs and the vectors under training, and trains them round by round.
+
+    `LocalBackend` keeps everything in this process. `vse_ens.train.sharded.backend.ShardedBackend` trains shards of the
+    images, in this process or on a cluster.
+    """
+
+    config: Config
+    """The settings, with those left to the data filled in."""
+    known: Annotations
+    """All pairs. They may be mapped from disk, so read them in blocks."""
+    pool: Pool | None
+    """The workers of a cluster; None on one machine."""
+    timings: tuple[WorkerTiming, ...]
+    """How each worker of a cluster spent the last round."""
+
+    def hold_out(self) -> ValidationSet:
+        """Withhold one label of some images from training."""
+
+    def initialize(self, all_pairs: bool = False) -> None:
+        """Draw new start vectors; train on the pairs that are not held out, or on all."""
+
+    def begin_epoch(self, epoch: int) -> int:
+        """Plan an epoch, counted from 0; return its number of rounds."""
+
+    def run_round(self, number: int, learning_rate: float) -> RoundStats:
+        """Train one round of the epoch."""
+
+    @property
+    def tables(self) -> Embeddings:
+        """The tables under training, not copied; image vectors may be held elsewhere."""
+
+    def validation_embeddings(self, images: NDArray[np.int64], best: bool = False) -> Embeddings:
+        """Return the current or best embeddings, with the vectors of ``images`` only."""
+
+    def snapshot_best(self) -> None:
+        """Keep the vectors as they are now as those of the best epoch."""
+
+    def export(self, best: bool = False) -> Embeddings:
+        """Return a copy of the current or best embeddings, with the vectors of all images and without padding."""
+
+    def learn_label_weights(self, regularization: float, all_pairs: bool = False) -> LabelWeights:
+        """Learn the label weights from the pairs that are not held out, or from all."""
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return arrays and JSON from which `restore` continues."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
+        """Continue from a saved state."""
+
+    def close(self) -> None:
+        """Free the engine and end the worker threads; the next epoch starts new ones."""
+
+
+def make_backend(
+    config: Config,
+    data: Annotations | Partition,
+    workers: int | None = None,
+    pool: Pool | None = None,
+    folder: Path | None = None,
+) -> Backend:
+    """Return the backend for pairs in memory or partitioned by shard, on one machine or on a cluster.
+
+    ``folder`` is the working folder of a partition's training; by default it is beside the partition.
+    """
+    known = data if isinstance(data, Annotations) else data.known
+    if not known.pairs:
+        raise DataError("there is no pair to learn from")
+    if len(known.labels) < 2:
+        raise DataError(f"learning to rank needs at least two labels, got {len(known.labels)}")
+    if isinstance(data, Annotations) and config.shards == 1 and pool is None:
+        return LocalBackend(config, data, workers)
+    from vse_ens.train.sharded.backend import ShardedBackend
+
+    if pool is not None and config.shards < 2:
+        raise ConfigError(
+            "shards must be at least 2 on a cluster, and at least its number of cores to use them all: shards are part "
+            f"of the model; got {config.shards}"
+        )
+    return ShardedBackend(config, data, workers, pool, folder)
+
+
+class LocalBackend:
+    """All pairs and vectors in this process, trained by one engine."""
+
+    pool: Pool | None = None
+    timings: tuple[WorkerTiming, ...] = ()
+
+    def __init__(self, config: Config, data: Annotations, workers: int | None = None) -> None:
+        self.config = resolve_auto(config, data)
+        self.known = data
+        self._train_pairs = data
+        self._workers = Workers(workers)
+        self._engine: Engine | None = None
+        self._plan: EpochPlan | None = None
+        self._best: Embeddings | None = None
+        self._all_pairs = False
+
+    def hold_out(self) -> ValidationSet:
+        """Withhold one label of some images from training."""
+        self._train_pairs, validation_set = hold_out(self.config, self.known)
+        return validation_set
+
+    def initialize(self, all_pairs: bool = False) -> None:
+        """Draw new start vectors; train on the pairs that are not held out, or on all."""
+        self._all_pairs = all_pairs
+        self._engine, self._plan = None, None
+        config, label_pairs = self.config, None
+        if config.has_context:
+            label_pairs = frequent_label_pairs(self._pairs, config.label_pairs, LocalPool(self._workers))
+        if not all_pairs:
+            check_ram(config, self.known, self._workers.count, label_pairs)
+        self._current = padded(initial_embeddings(config, self._pairs, label_pairs))
+
+    def begin_epoch(self, epoch: int) -> int:
+        """Plan an epoch: the order of the images and where its rounds begin."""
+        if self._engine is None:
+            self._engine = make_engine(self.config, self._pairs, self._current, self._workers)
+        stream = Streams(self.config.seed).child("train", epoch)
+        self._plan = EpochPlan.of(self._pairs, self._engine.schedule, stream)
+        return self._plan.rounds
+
+    def run_round(self, number: int, learning_rate: float) -> RoundStats:
+        """Train one round of the epoch."""
+        if self._engine is None or self._plan is None:
+            raise RuntimeError("begin_epoch must be called before run_round")
+        return self._engine.run_round(self._plan, number, learning_rate)
+
+    @property
+    def tables(self) -> Embeddings:
+        """The embeddings under training."""
+        return self._current
+
+    def validation_embeddings(self, images: NDArray[np.int64], best: bool = False) -> Embeddings:
+        """Return the current or best embeddings, with the vectors of ``images`` only."""
+        embeddings = self._chosen(best)
+        if not self.config.has_ids:
+            return embeddings
+        return replace(embeddings, image_vectors=embeddings.image_vectors[images])
+
+    def snapshot_best(self) -> None:
+        """Copy the current embeddings as those of the best epoch."""
+        self._best = self._current.copy()
+
+    def export(self, best: bool = False) -> Embeddings:
+        """Return a copy of the current or best embeddings without padding."""
+        return self._chosen(best).widened(self.config.dimensions)
+
+    def learn_label_weights(self, regularization: float, all_pairs: bool = False) -> LabelWeights:
+        """Learn the label weights from the pairs that are not held out, or from all."""
+        pairs = self.known if all_pairs else self._train_pairs
+        return learn_label_weights(pairs, regularization, LocalPool(self._workers))
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return the current and best embeddings, and which pairs are trained on."""
+        return pack_embeddings(self._current, self._best), {"all_pairs": self._all_pairs}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
+        """Continue from a saved state."""
+        self._all_pairs = state["all_pairs"]
+        self._engine, self._plan = None, None
+        self._current, self._best = unpack_embeddings(arrays)
+
+    def close(self) -> None:
+        """Free the engine and end the worker threads; the next epoch starts new ones."""
+        self._engine, self._plan = None, None
+        self._workers.close()
+
+    @property
+    def _pairs(self) -> Annotations:
+        """The pairs training sees."""
+        return self.known if self._all_pairs else self._train_pairs
+
+    def _chosen(self, best: bool) -> Embeddings:
+        return self._best if best and self._best is not None else self._current
+
+
+def pack_embeddings(current: Embeddings, best: Embeddings | None) -> Arrays:
+    """Name the arrays of both for one checkpoint."""
+    arrays = {f"current.{name}": array for name, array in current.arrays().items()}
+    if best is not None:
+        arrays |= {f"best.{name}": array for name, array in best.arrays().items()}
+    return arrays
+
+
+def unpack_embeddings(arrays: Mapping[str, NDArray[Any]]) -> tuple[Embeddings, Embeddings | None]:
+    """Return copies of the current and best embeddings of a checkpoint, whose arrays are read-only."""
+
+    def embeddings(prefix: str) -> Embeddings | None:
+        own = {name.removeprefix(prefix): np.array(array) for name, array in arrays.items() if name.startswith(prefix)}
+        return Embeddings.from_arrays(own) if own else None
+
+    current = embeddings("current.")
+    if current is None:
+        raise DataError("the checkpoint holds no vectors; start without --resume")
+    return current, embeddings("best.")

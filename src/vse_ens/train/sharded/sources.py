@@ -1,0 +1,156 @@
+"""The pairs of a sharded training: in memory, or partitioned on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.features.matrix import plain_features
+from vse_ens.data.partition.holdout import without_pairs
+from vse_ens.data.partition.parts import shard_images
+from vse_ens.data.partition.store import Partition
+from vse_ens.data.splits import HeldOut
+from vse_ens.errors import ConfigError
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.pool import Payload
+from vse_ens.train.sharded.actor import feature_arguments
+from vse_ens.train.sharded.vector_store import ShardVectorStore, TableVectors, VectorStore
+from vse_ens.train.tables import initial_embeddings, initial_tables
+
+
+class ShardSource(Protocol):
+    """Pairs that can be handed out to shards."""
+
+    known: Annotations
+    """The pairs; those of a partition are mapped from disk."""
+
+    @property
+    def countable(self) -> Annotations | Partition:
+        """The pairs in the form that counting label pairs takes."""
+
+    def check(self, config: Config) -> None:
+        """Raise `ConfigError` for settings that do not fit the data."""
+
+    def without(self, chosen: HeldOut) -> ShardSource:
+        """Return the pairs without the held-out ones."""
+
+    def initial(self, config: Config, label_pairs: NDArray[np.int32] | None) -> Embeddings:
+        """Draw the start vectors that the driver holds."""
+
+    def vector_store(self, config: Config) -> VectorStore:
+        """Return the store of the image vectors."""
+
+    def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:
+        """Return the arguments from which each shard starts."""
+
+
+class InMemorySource:
+    """Pairs in the memory of the driver, which sends each shard its part."""
+
+    def __init__(self, data: Annotations) -> None:
+        self.known = data
+
+    @property
+    def countable(self) -> Annotations:
+        """The pairs."""
+        return self.known
+
+    def check(self, config: Config) -> None:
+        """Refuse more shards than images."""
+        if config.shards > len(self.known.images):
+            raise ConfigError(
+                f"shards must be at most the number of images, {len(self.known.images)}; got {config.shards}"
+            )
+
+    def without(self, chosen: HeldOut) -> InMemorySource:
+        """Return the pairs without the held-out ones."""
+        kept = np.ones(self.known.pairs, np.bool_)
+        kept[chosen.positions] = False
+        return InMemorySource(self.known.with_pairs(kept))
+
+    def initial(self, config: Config, label_pairs: NDArray[np.int32] | None) -> Embeddings:
+        """Draw all start vectors."""
+        return initial_embeddings(config, self.known, label_pairs)
+
+    def vector_store(self, config: Config) -> VectorStore:
+        """Keep image vectors in the embeddings."""
+        return TableVectors(config.shards)
+
+    def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
+        """Return the pairs, image vectors and features of each shard."""
+        return list(self._shard_arguments(config, embeddings))
+
+    def _shard_arguments(self, config: Config, embeddings: Embeddings) -> Iterator[Payload]:
+        for shard in range(config.shards):
+            own = shard_images(len(self.known.images), shard, config.shards)
+            rows = self.known.rows(own)
+            arguments = {
+                "indptr": rows.indptr,
+                "indices": rows.indices,
+                "image_vectors": embeddings.image_vectors[own] if config.has_ids else embeddings.image_vectors,
+            }
+            if config.has_features:
+                arguments |= feature_arguments(plain_features(self.known.features)[own])
+            yield arguments
+
+
+class PartitionSource:
+    """Pairs partitioned by shard on storage that all workers share; each shard reads its own files.
+
+    The pairs that remain after labels are held out, and the image vectors, are written to ``folder``.
+    """
+
+    def __init__(self, partition: Partition, folder: Path) -> None:
+        self._partition = partition
+        self._folder = folder
+        self.known = partition.known
+
+    @property
+    def countable(self) -> Partition:
+        """The partition, whose files workers map."""
+        return self._partition
+
+    def check(self, config: Config) -> None:
+        """Refuse another number of shards than the partition's, and settings that need more than pairs."""
+        counts = self._partition.counts
+        if config.shards != counts.shards:
+            raise ConfigError(
+                f"shards must be {counts.shards}, the number {self._partition.folder} was made for; got {config.shards}"
+            )
+        if config.shards > counts.images:
+            raise ConfigError(f"shards must be at most the number of images, {counts.images}; got {config.shards}")
+        check_partitioned(config)
+
+    def without(self, chosen: HeldOut) -> PartitionSource:
+        """Write the pairs without the held-out ones."""
+        return PartitionSource(without_pairs(self._partition, chosen, self._folder / "train"), self._folder)
+
+    def initial(self, config: Config, label_pairs: NDArray[np.int32] | None) -> Embeddings:
+        """Draw all start vectors except those of images, which shards draw."""
+        return initial_tables(config, self.known, label_pairs)
+
+    def vector_store(self, config: Config) -> VectorStore:  # noqa: ARG002
+        """Keep image vectors in files of the folder."""
+        return ShardVectorStore(self._folder, len(self.known.images))
+
+    def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
+        """Return the folder of the pairs and the files of the image vectors."""
+        states = store.shard_states() or [{}] * config.shards
+        return [{"partition": str(self._partition.folder.absolute()), **state} for state in states]
+
+
+def check_partitioned(config: Config) -> None:
+    """Refuse settings that a folder of Parquet files cannot be trained with, before it is partitioned."""
+    if config.shards < 2:
+        raise ConfigError(f"shards must be at least 2 for a folder of Parquet files, got {config.shards}")
+    if config.has_features:
+        raise ConfigError(
+            f"tower {config.tower} needs the features of all images in one place, but a folder of Parquet files is "
+            "trained shard by shard; use another tower, or one file of pairs"
+        )
