@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.baseline_cases import Matrix, annotations, matrices
 from tests.support.ridge_twin import gram_by_products
 from vse_ens.label_weights import gram as gram_module
-from vse_ens.label_weights.gram import gram, size_weights
+from vse_ens.label_weights.gram import gram_matrix, size_weights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
@@ -18,14 +18,14 @@ def test_sums_over_common_images_are_products(matrix: Matrix, row_power: float) 
     data = annotations(matrix)
     with Workers(1) as worker:
         np.testing.assert_allclose(
-            gram(data, LocalPool(worker), row_power), gram_by_products(data, row_power), rtol=1e-12, atol=1e-12
+            gram_matrix(data, LocalPool(worker), row_power), gram_by_products(data, row_power), rtol=1e-12, atol=1e-12
         )
 
 
 def test_counts_without_a_power_are_whole() -> None:
     data = annotations(np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0]], dtype=bool))
     with Workers(1) as worker:
-        assert gram(data, LocalPool(worker)).tolist() == [[3, 2, 1], [2, 2, 1], [1, 1, 1]]
+        assert gram_matrix(data, LocalPool(worker)).tolist() == [[3, 2, 1], [2, 2, 1], [1, 1, 1]]
 
 
 def test_pairs_count_one_on_average() -> None:

@@ -12,7 +12,7 @@ from vse_ens.baselines.base import Baseline, FittedBaseline, check_number
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.closed_form import check_cost, dense_label_weights
-from vse_ens.label_weights.gram import gram
+from vse_ens.label_weights.gram import gram_matrix
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
@@ -39,7 +39,7 @@ class Ease(Baseline):
         """Count which labels occur together and invert the matrix; RAM grows with |A|^2, time with |A|^3."""
         check_cost(len(data.labels), self.memory_limit, self.time_limit)
         with Workers() as workers:
-            counts = gram(data, LocalPool(workers))
+            counts = gram_matrix(data, LocalPool(workers))
         return FittedEase(data, dense_label_weights(counts, self.regularization))
 
 

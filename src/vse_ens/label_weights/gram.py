@@ -14,7 +14,7 @@ from vse_ens.run.threads import Workers
 _BLOCK = 1 << 20
 
 
-def gram(data: PairSource, pool: Pool, row_power: float = 0.0) -> NDArray[np.float64]:
+def gram_matrix(data: PairSource, pool: Pool, row_power: float = 0.0) -> NDArray[np.float64]:
     """Return G, |A| x |A|, with image weights of ``row_power``."""
     settings = pair_settings(data)
     pairs = known_pairs(settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
 from vse_ens.label_weights.closed_form import BLOCK, dense_label_weights, ram_needed
-from vse_ens.label_weights.gram import gram
+from vse_ens.label_weights.gram import gram_matrix
 from vse_ens.label_weights.pairs import PairSource
 from vse_ens.label_weights.sparse import MAX_SUMS, sparse_label_weights
 from vse_ens.model.weights import LabelWeights
@@ -51,7 +51,7 @@ def learn_label_weights(
         raise ConfigError(f"regularization of the label weights must be a number above 0, got {regularization!r}")
     labels = data.counts.labels if isinstance(data, Partition) else len(data.labels)
     if labels <= dense_labels:
-        return LabelWeights(dense_label_weights(gram(data, pool, row_power), regularization))
+        return LabelWeights(dense_label_weights(gram_matrix(data, pool, row_power), regularization))
     return sparse_label_weights(data, regularization, support, pool, row_power=row_power)
 
 
