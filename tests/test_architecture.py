@@ -1,4 +1,4 @@
-"""The house rules of docs/architecture.md, read off the source: who may import whom, and what nobody may do."""
+"""The import rules of docs/architecture.md, and what no module may do."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "vse_ens"
 
-# From the roof down: a room may import any room of a lower floor ...
-FLOORS = (
+# From the top down: a package may import any package of a lower layer ...
+LAYERS = (
     {"cli", "service"},
     {"annotator", "experiments"},
     {"train", "evaluate", "baselines", "curate", "export", "report"},
-    {"run", "memory"},
+    {"run", "label_weights"},
     {"model", "data"},
-    {"kernels"},
-    {"config", "streams", "errors"},
+    {"storage", "kernels"},
+    {"config", "presets", "streams", "errors"},
 )
-# ... and on its own floor only these: (who, whom).
-NEIGHBOURS = {
+# ... and of its own layer only these: (importer, imported).
+WITHIN_LAYER = {
     ("cli", "service"),
     ("experiments", "annotator"),
     ("train", "evaluate"),
     ("curate", "evaluate"),
     ("curate", "report"),
     ("report", "evaluate"),
-    ("memory", "run"),
+    ("label_weights", "run"),
     ("model", "data"),
-    ("config", "streams"),
+    ("presets", "config"),
+    ("presets", "errors"),
     ("config", "errors"),
     ("streams", "errors"),
 }
-FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
-# Packages that only some files may import: those whose path starts so.
+# Libraries that only modules under these paths may import.
 OWNERS = {
     "numba": ("kernels/",),
     "llvmlite": ("kernels/",),
-    "ray": ("run/ray",),
-    "usearch": ("model/index",),
+    "ray": ("run/ray/",),
+    "usearch": ("model/ann_index",),
     "fastapi": ("service/",),
     "starlette": ("service/",),
     "uvicorn": ("service/",),
@@ -59,23 +60,23 @@ GLOBAL_RANDOMNESS = {"np.random.seed", "np.random.default_rng", "np.random.Rando
 
 
 def violations(path: str, source: str) -> list[str]:
-    """What a file under src/vse_ens does against the rules, each with its line."""
-    room = path.partition("/")[0].removesuffix(".py")
-    return [f"{path}:{line}: {fault}" for line, fault in _faults(path, room, ast.parse(source))]
+    """Return what a file under src/vse_ens does against the rules, each with its line."""
+    package = path.partition("/")[0].removesuffix(".py")
+    return [f"{path}:{line}: {fault}" for line, fault in _faults(path, package, ast.parse(source))]
 
 
-def _faults(path: str, room: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _faults(path: str, package: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         for module, name in _imports(node):
-            fault = _import_fault(path, room, module, name)
+            fault = _import_fault(path, package, module, name)
             if fault:
                 yield line, fault
         if isinstance(node, ast.Assert):
             yield line, "assert vanishes under python -O; raise an error"
         if isinstance(node, ast.Attribute) and ast.unparse(node) in GLOBAL_RANDOMNESS:
             yield line, f"{ast.unparse(node)} is not a named stream"
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print" and room != "cli":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print" and package != "cli":
             yield line, "only cli may print"
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
             yield line, "no pickle, anywhere"
@@ -90,27 +91,27 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield from ((node.module or "", alias.name) for alias in node.names if not node.level)
 
 
-def _import_fault(path: str, room: str, module: str, name: str) -> str | None:
-    package, *inner = module.split(".")
-    if package in PICKLERS:
-        return f"imports {package}: no pickle, anywhere"
-    if package == "random":
+def _import_fault(path: str, package: str, module: str, name: str) -> str | None:
+    library, *inner = module.split(".")
+    if library in PICKLERS:
+        return f"imports {library}: no pickle, anywhere"
+    if library == "random":
         return "imports random: numbers come from named streams"
-    if package in OWNERS and not path.startswith(OWNERS[package]):
-        return f"imports {package}, which only {' and '.join(OWNERS[package])} may"
-    if package != "vse_ens" or room in ("__init__", "__main__"):
+    if library in OWNERS and not path.startswith(OWNERS[library]):
+        return f"imports {library}, which only {' and '.join(OWNERS[library])} may"
+    if library != "vse_ens" or package in ("__init__", "__main__"):
         return None
     other = inner[0] if inner else name
     if other == "__version__":
         return None
-    if other not in FLOOR:
+    if other not in LAYER:
         return f"imports {other} from vse_ens itself; import it from where it lives"
-    if other == room or FLOOR[other] > FLOOR[room] or (room, other) in NEIGHBOURS:
+    if other == package or LAYER[other] > LAYER[package] or (package, other) in WITHIN_LAYER:
         return None
-    return f"{room} may not import {other}"
+    return f"{package} may not import {other}"
 
 
-def test_the_house_is_in_order() -> None:
+def test_every_module_follows_the_rules() -> None:
     found = [
         fault
         for file in sorted(SOURCE.rglob("*.py"))
@@ -119,16 +120,16 @@ def test_the_house_is_in_order() -> None:
     assert found == []
 
 
-def test_every_file_is_in_a_known_room() -> None:
-    rooms = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
-    assert rooms <= FLOOR.keys() | {"__init__", "__main__"}
+def test_every_module_is_in_a_known_package() -> None:
+    packages = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
+    assert packages <= LAYER.keys() | {"__init__", "__main__"}
 
 
-def test_the_document_names_every_room() -> None:
+def test_the_document_names_every_package() -> None:
     document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    assert rooms
-    assert [room for room in sorted(rooms) if f"`{room}/`" not in document] == []
+    packages = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert packages
+    assert [package for package in sorted(packages) if f"`{package}/`" not in document] == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_the_document_names_every_room() -> None:
         ("annotator.py", "from vse_ens.experiments.compare.run import compare", "annotator may not import experiments"),
         ("report/x.py", "from vse_ens.experiments.compare.run import compare", "report may not import experiments"),
         ("train/x.py", "import numba", "imports numba, which only kernels/ may"),
-        ("run/threads.py", "import ray", "imports ray, which only run/ray may"),
+        ("run/threads.py", "import ray", "imports ray, which only run/ray/ may"),
         ("cli/commands/serve.py", "from fastapi import FastAPI", "imports fastapi, which only service/ may"),
         ("train/x.py", "from rich.console import Console", "imports rich, which only cli/ may"),
         ("model/x.py", "import pickle", "no pickle"),
@@ -173,7 +174,7 @@ def test_a_violation_is_caught(path: str, source: str, fault: str) -> None:
         ("train/x.py", "from vse_ens.train.losses import hinge\nfrom vse_ens.errors import VseError"),
         ("model/x.py", "from vse_ens.data.vocabulary import Vocabulary\nnp.load(path, allow_pickle=False)"),
         ("kernels/x.py", "import numba\nfrom vse_ens.kernels import random"),
-        ("run/ray.py", "import ray"),
+        ("run/ray/pool.py", "import ray"),
         ("__init__.py", "from vse_ens.data.annotations import Annotations"),
     ],
 )
