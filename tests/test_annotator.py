@@ -177,9 +177,9 @@ def test_an_unknown_label_is_told_by_its_name(models: dict[str, Annotator]) -> N
 
 
 def test_images_or_labels_one_of_the_two(fitted: Annotator) -> None:
-    with pytest.raises(ConfigError, match="annotate takes either images or labels, one of the two"):
+    with pytest.raises(ConfigError, match="annotate takes images or labels, exactly one of them"):
         fitted.annotate()  # type: ignore[call-overload]
-    with pytest.raises(ConfigError, match="annotate takes either images or labels, one of the two"):
+    with pytest.raises(ConfigError, match="annotate takes images or labels, exactly one of them"):
         fitted.annotate("bild 007/ß", labels=["Meer"])  # type: ignore[call-overload]
     with pytest.raises(ConfigError, match="labels must be a list of label ids, got the text 'Meer'"):
         fitted.annotate(labels="Meer")  # type: ignore[call-overload]
@@ -402,7 +402,7 @@ def test_what_parts_cannot_do_is_told_before_they_are_sorted_out(
     settings: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "parts").mkdir()
-    scenes(50, 60).to_frame().write_parquet(tmp_path / "parts" / "all.parquet")
+    scenes(50, 60).to_frame("polars").write_parquet(tmp_path / "parts" / "all.parquet")
     with pytest.raises(ConfigError, match=told):
         Annotator("vse-ens", **settings).fit(tmp_path / "parts", checkpoint=tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]

@@ -1,4 +1,4 @@
-"""The façade: ids in, ids out."""
+"""`Annotator`: fit a model, suggest labels, search, audit and evaluate, all by id."""
 
 from __future__ import annotations
 
@@ -43,32 +43,41 @@ if TYPE_CHECKING:
     from vse_ens.train.trainer import Trainer
 
 
-# Of a model that is trained on a cluster or from a folder of parts, unless another number is set.
-_SHARDS = 8
+# Shards of a model that is trained on a cluster or from a folder of Parquet files, unless set.
+_DEFAULT_SHARDS = 8
 
 
 class Annotator:
-    """Learns which labels belong to which image, and suggests the ones that are missing.
+    """Learns which labels belong to which image, and suggests the missing ones.
 
         model = Annotator(seed=0).fit(train)
         model.annotate("img_0000017", top=5)
 
-    Follows scikit-learn's conventions: the constructor stores, `fit` works, `get_params`, `set_params` and `clone` do
-    what they do there. ``settings`` are those of `vse_ens.config.Config`, in place of the preset's.
+    It follows scikit-learn's conventions: the constructor stores its arguments, `fit` trains, and `get_params`,
+    `set_params` and `clone` work as usual. ``settings`` are fields of `vse_ens.config.Config` that override the preset.
+    ``workers`` is the number of threads, all cores by default; it does not change the model.
     """
 
     config_: Config
-    """After `fit`: all settings, those chosen from the data included."""
+    """The complete settings, including those chosen from the data."""
     known_: Annotations
+    """The pairs the model was trained on."""
     model_: Model
+    """The trained vectors and label weights."""
     calibration_: Calibration | None
+    """The map from scores to confidences; None where training held out no labels."""
     training_: dict[str, Any]
+    """Facts about the training, such as the number of epochs."""
     validation_: dict[str, float] | None
+    """Validation metrics of the epoch that was kept."""
     history_: list[EpochReport]
-    _saved: tuple[ModelRef, Model]
-    """Where the model was saved or loaded, and which one that was."""
+    """One report per epoch."""
     resumed_: bool
+    """Whether the last `fit` continued from a checkpoint."""
     interrupted_: bool
+    """Whether the last `fit` was stopped by Ctrl-C."""
+    _saved: tuple[ModelRef, Model]
+    """The directory the model was saved to or loaded from, and that model."""
 
     def __init__(
         self, preset: str = "context", *, seed: int = 0, workers: int | None = None, **settings: Unpack[Settings]
@@ -81,13 +90,13 @@ class Annotator:
     # --- scikit-learn's conventions ---
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  # scikit-learn's signature
-        """All arguments of the constructor."""
+        """Return all arguments of the constructor."""
         return {"preset": self.preset, "seed": self.seed, "workers": self.workers, **self.settings}
 
     def set_params(self, **values: Any) -> Annotator:
         """Replace arguments of the constructor."""
         changed = Annotator(**{**self.get_params(), **values})
-        changed.config()  # an unknown name or a bad value is told now
+        changed.config()  # raises for an unknown name or a bad value
         self.preset, self.seed, self.workers = changed.preset, changed.seed, changed.workers
         self.settings = changed.settings
         return self
@@ -97,10 +106,10 @@ class Annotator:
         return f"Annotator({shown})"
 
     def config(self, **values: Any) -> Config:
-        """The complete settings: the preset's, with the constructor's and ``values`` in their place."""
+        """Return the settings of the preset, overridden by those of the constructor and by ``values``."""
         return configure(self.preset, **{**self.settings, **values}, seed=self.seed)
 
-    # --- learning ---
+    # --- training ---
 
     def fit(
         self,
@@ -112,16 +121,18 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Annotator:
-        """Learn from `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a folder of Parquet parts.
+        """Train on `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a folder of Parquet files.
 
-        ``progress`` is called after every round with a `vse_ens.train.progress.Progress`. With ``checkpoint``, a
-        directory, the run is saved there as it goes; ``resume`` goes on from it and ends with the same bytes. Ctrl-C
-        stops after the round and keeps the model (``interrupted_`` tells).
+        Args:
+            data: The pairs. A folder of Parquet files, given by a path or an address that Arrow reads, is partitioned
+                by shard beside ``checkpoint``; no step holds all pairs in memory.
+            progress: Called after every round with a `vse_ens.train.progress.Progress`.
+            checkpoint: A directory in which the state of the run is saved from time to time.
+            resume: Continue from the checkpoint. The result is the same bytes as without the interruption.
+            cluster: ``"ray"`` trains the shards of the model, 8 by default, on a Ray cluster; see docs/scale.md.
+            address: The address of a running cluster; without it, one is started on this machine.
 
-        With ``cluster="ray"`` the ``shards`` of the model, 8 where they are not set, train on a Ray cluster: the one
-        at ``address``, or one on this machine. Without a cluster they train here, to the same bytes: docs/scale.md. A
-        folder of parts, a path or an address that Arrow reads, is always trained by shards, sorted out once beside
-        ``checkpoint``; no step holds all pairs.
+        Ctrl-C stops after the current round and keeps the model so far; ``interrupted_`` is then True.
         """
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.run.pool import open_pool
@@ -131,7 +142,7 @@ class Annotator:
         pairs = self._pairs(data, checkpoint)
         config = self._config_for(pairs, on_cluster=cluster is not None)
         with open_pool(cluster, address, self.workers) as pool, Interrupt() as interrupt:
-            # On a cluster ``workers`` counts its workers; what runs in this process takes all cores.
+            # On a cluster ``workers`` is the number of its workers; this process uses all cores.
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
             self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
@@ -160,13 +171,13 @@ class Annotator:
         from vse_ens.train.checkpoint import shards_folder
         from vse_ens.train.sharded.sources import check_partitioned
 
-        shards = self.settings.get("shards", _SHARDS)
+        shards = self.settings.get("shards", _DEFAULT_SHARDS)
         check_partitioned(self.config(shards=shards))
         files = parts if isinstance(parts, PartFiles) else PartFiles.find(parts)
         return partition(files, shards_folder(Path(checkpoint)) / "pairs", shards, progress=progress)
 
     def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
-        """What to learn from: pairs in memory, or parts sorted out by shard."""
+        """Return the pairs in memory, or partitioned by shard."""
         from vse_ens.data.partition.parts import PartFiles
         from vse_ens.data.partition.store import Partition
 
@@ -175,22 +186,22 @@ class Annotator:
         if not isinstance(data, PartFiles | str | Path):
             return _annotations(data)
         if checkpoint is None:
-            raise ConfigError("a folder of parts needs checkpoint, a place on storage that all workers share")
+            raise ConfigError("a folder of Parquet files needs checkpoint, a folder on storage that all workers share")
         return self.partition(data, checkpoint)
 
     def _config_for(self, pairs: Annotations | Partition, on_cluster: bool) -> Config:
-        """The settings, and what a cluster or a partition decides where they do not."""
+        """Return the settings; a cluster or a partition sets the number of shards."""
         if isinstance(pairs, Annotations):
-            unsaid = on_cluster and "shards" not in self.settings
-            return self.config(shards=_SHARDS) if unsaid else self.config()
+            use_default = on_cluster and "shards" not in self.settings
+            return self.config(shards=_DEFAULT_SHARDS) if use_default else self.config()
         return self.config(shards=pairs.counts.shards)
 
     def partial_fit(self, data: Any, *, progress: Callable[[Any], None] | None = None) -> Annotator:
-        """Let new pairs join a trained model: new labels of images it knows, new images, new labels.
+        """Add pairs to a trained model: new labels of known images, new images, new labels.
 
-        The vocabularies grow and all ids stay valid. Only images with new pairs are trained, among some others, so that
-        it takes a fraction of `fit` and old suggestions stay close. Where nothing was trained yet, this is `fit`.
-        Ctrl-C leaves the model as it was.
+        The vocabularies grow and all ids stay valid. Only images with new pairs and a sample of the others are trained,
+        so this takes a fraction of the time of `fit` and changes old suggestions little. Without a trained model it
+        calls `fit`. Ctrl-C leaves the model unchanged.
         """
         from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 
@@ -201,7 +212,7 @@ class Annotator:
         if known.pairs == self.known_.pairs:
             return self
         generation = self.training_["generations"] + 1
-        grower = IncrementalTrainer(
+        trainer = IncrementalTrainer(
             self.config_,
             self.embeddings_,
             self.known_,
@@ -210,15 +221,15 @@ class Annotator:
             generation=generation,
             workers=self.workers,
         )
-        for step in grower.rounds():
+        for step in trainer.rounds():
             if progress:
                 progress(step)
-        self.model_ = Model(grower.embeddings, self._memory_of(known), self.model_.label_weights_scale)
+        self.model_ = Model(trainer.embeddings, self._learn_label_weights(known), self.model_.label_weights_scale)
         self.known_ = known
         self.training_ = {**self.training_, "generations": generation}
         return self
 
-    def _memory_of(self, known: Annotations) -> LabelWeights | None:
+    def _learn_label_weights(self, known: Annotations) -> LabelWeights | None:
         from vse_ens.label_weights.learn import learn_label_weights
         from vse_ens.run.pool import LocalPool
         from vse_ens.run.threads import Workers
@@ -229,13 +240,13 @@ class Annotator:
             return learn_label_weights(known, self.training_["memory_regularization"], LocalPool(workers))
 
     def memory_estimate(self, data: Any) -> RamEstimate:
-        """How many bytes `fit` would need for ``data``, part by part, and how many there are."""
+        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available."""
         from vse_ens.train.ram_estimate import estimate_ram
 
         return estimate_ram(self.config(), _annotations(data), self.workers)
 
     def _take(self, trainer: Trainer) -> None:
-        """Keep what a trainer has learnt."""
+        """Take over the result of a training."""
         self.config_ = trainer.config
         self.known_ = trainer.known
         self.model_ = trainer.model.with_features(trainer.known.features)
@@ -263,7 +274,7 @@ class Annotator:
 
         remove_checkpoint(Path(checkpoint))
 
-    # --- using ---
+    # --- suggestions ---
 
     @overload
     def annotate(self, images: str, **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
@@ -280,25 +291,30 @@ class Annotator:
         labels: list[str] | list[list[str]] | None = None,
         **how: Unpack[SuggestOptions],
     ) -> list[Suggestion] | list[list[Suggestion]]:
-        """The best labels the image is not known to have, best first; of one image or of many.
+        """Suggest labels that an image is not known to have, best first.
 
-        ``labels`` instead of ``images``: for an image the model has never seen, by the labels it is known to have. A
-        list of such lists is many images. ``top`` (5) is how many; ``allow`` and ``deny`` are lists of labels to
-        suggest from or never to suggest; below ``min_confidence`` nothing is suggested; ``explain`` fills ``because``.
+        Args:
+            images: One image id, or several for a list of lists.
+            labels: Instead of ``images``: the labels of an image the model has not seen, or a list of such lists.
+            top: The number of suggestions per image, 5 by default.
+            allow: Suggest only these labels.
+            deny: Never suggest these labels.
+            min_confidence: Leave out suggestions below this confidence.
+            explain: Fill ``because`` of each suggestion.
         """
         self._check_fitted()
-        desk = self._desk(**how)
+        suggester = self._suggester(**how)
         if (images is None) == (labels is None):
-            raise ConfigError("annotate takes either images or labels, one of the two")
+            raise ConfigError("annotate takes images or labels, exactly one of them")
         if labels is not None:
-            if isinstance(labels, str):  # type: ignore[unreachable]  # what a caller without types may do
+            if isinstance(labels, str):  # type: ignore[unreachable]  # for callers without type checks
                 raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
             one = all(isinstance(label, str) for label in labels)
-            told = self._annotate_rows(self._label_rows([labels] if one else labels), desk)  # type: ignore[list-item]
-            return told[0] if one else told
+            found = self._annotate_rows(self._label_rows([labels] if one else labels), suggester)  # type: ignore[list-item]
+            return found[0] if one else found
         if isinstance(images, str):
-            return self._annotate_images(np.array([self.known_.images.number(images)]), desk)[0]
-        return self._annotate_images(self.known_.images.numbers(images or []), desk)
+            return self._annotate_images(np.array([self.known_.images.number(images)]), suggester)[0]
+        return self._annotate_images(self.known_.images.numbers(images or []), suggester)
 
     def annotate_all(
         self,
@@ -311,25 +327,26 @@ class Annotator:
         address: str | None = None,
         **how: Unpack[SuggestOptions],
     ) -> ExportCounts:
-        """Write suggestions for all images to a file, block by block, whole or not at all.
+        """Write suggestions for all images to a file, atomically and block by block.
 
-        ``form`` is one of `vse_ens.export.suggestions.Format`; the end of the name tells it where it is not given.
-        ``progress`` hears how many images are done. With ``cluster="ray"`` the suggestions are made by a Ray cluster,
-        as in `fit`, whose workers open the model where it was saved; the file is the same bytes. The other arguments
-        are those of `annotate`.
+        ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
+        ``progress`` is called with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make
+        the suggestions, from the saved model; the file is the same. The other arguments are those of `annotate`.
         """
         from vse_ens.export.suggestions import format_of, write_suggestions
 
         self._check_fitted()
         if how.get("explain"):
-            raise ConfigError("explain must be left out: a file of all suggestions has no room for reasons")
+            raise ConfigError(
+                "explain cannot be used with annotate_all: the file has no column for reasons; leave it out"
+            )
         form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
-        with self._desk_on(cluster, address, **how) as desk:
-            return write_suggestions(path, images, labels, desk.images(), form, prefix=prefix, progress=progress)
+        with self._suggester_on(cluster, address, **how) as suggester:
+            return write_suggestions(path, images, labels, suggester.images(), form, prefix=prefix, progress=progress)
 
     def known_labels(self, image: str) -> list[str]:
-        """The labels that an image had in training."""
+        """Return the labels that an image had in training."""
         self._check_fitted()
         return self.known_.labels_of(image)
 
@@ -337,32 +354,32 @@ class Annotator:
     def _loaded(self) -> LoadedModel:
         return LoadedModel(self.model_, self.known_, self.calibration_)
 
-    def _desk(self, **how: Unpack[SuggestOptions]) -> Suggester:
+    def _suggester(self, **how: Unpack[SuggestOptions]) -> Suggester:
         return Suggester(self._loaded, run=self._run, **how)
 
     @contextmanager
-    def _desk_on(
+    def _suggester_on(
         self, cluster: str | None, address: str | None, **how: Unpack[SuggestOptions]
     ) -> Iterator[Suggester | RemoteSuggester]:
-        """A desk in this process, or one whose answers come from a cluster."""
+        """Yield a suggester in this process, or one that runs on a cluster."""
         from vse_ens.curate.suggest_remote import RemoteSuggester
 
-        desk = self._desk(**how)  # what cannot be asked for is told before a cluster is started
-        with self._elsewhere(cluster, address) as elsewhere:
-            yield RemoteSuggester(*elsewhere, len(self.known_.images), how) if elsewhere else desk
+        suggester = self._suggester(**how)  # bad options are refused before a cluster is started
+        with self._remote(cluster, address) as remote:
+            yield RemoteSuggester(*remote, len(self.known_.images), how) if remote else suggester
 
     @contextmanager
-    def _elsewhere(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelRef] | None]:
-        """The workers of a cluster and where they find this model; None where the work is to be done here."""
+    def _remote(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelRef] | None]:
+        """Yield the workers of a cluster and the saved model they load; None without a cluster."""
         from vse_ens.run.pool import open_pool
 
-        place, saved = getattr(self, "_saved", (None, None))
+        ref, saved = getattr(self, "_saved", (None, None))
         if cluster is not None and saved is not self.model_:
             raise ConfigError(
-                "workers of a cluster open a model by its path, and this one is not saved as it is now: save it first"
+                "the workers of a cluster load the model from disk, and this one is not saved; call save first"
             )
         with open_pool(cluster, address, self.workers) as pool:
-            yield (pool, place) if pool and place else None
+            yield (pool, ref) if pool and ref else None
 
     def _run(self, tasks: Sequence[Callable[[int], Any]]) -> list[Any]:
         from vse_ens.run.threads import Workers
@@ -370,19 +387,19 @@ class Annotator:
         with Workers(self.workers if len(tasks) > 1 else 1) as workers:
             return workers.run(tasks)
 
-    def _annotate_images(self, numbers: NDArray[np.int64], desk: Suggester) -> list[list[Suggestion]]:
+    def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[list[Suggestion]]:
         found = []
-        for best in desk.images(numbers):
+        for best in suggester.images(numbers):
             own = own_vectors(self.embeddings_, best.images)
-            found += desk.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
+            found += suggester.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
         return found
 
-    def _annotate_rows(self, rows: Csr, desk: Suggester) -> list[list[Suggestion]]:
+    def _annotate_rows(self, rows: Csr, suggester: Suggester) -> list[list[Suggestion]]:
         folded = self._vectors_by_labels(rows)
         found = []
-        for best in desk.rows(folded, rows):
+        for best in suggester.rows(folded, rows):
             own = None if self.embeddings_.has_context else folded[best.images]
-            found += desk.to_suggestions(best, take_rows(*rows, best.images), own)
+            found += suggester.to_suggestions(best, take_rows(*rows, best.images), own)
         return found
 
     def _label_rows(self, lists: Sequence[Sequence[str]]) -> Csr:
@@ -391,7 +408,7 @@ class Annotator:
         return Csr(indptr, np.concatenate([*numbers, np.empty(0, np.int64)]).astype(np.int32))
 
     def _vectors_by_labels(self, rows: Csr) -> Floats:
-        """v_i of images known by their labels alone."""
+        """Return the vectors of images that are known by their labels only."""
         if self.embeddings_.has_context:
             return self.embeddings_.context(*rows)
         from vse_ens.run.threads import Workers
@@ -403,32 +420,32 @@ class Annotator:
     def search(
         self, labels: Sequence[str], top: int = 20, *, tagged: bool = False, index: str | Path | None = None
     ) -> list[FoundImage]:
-        """Images for labels, best first; a dash before a label, as in ``-people``, means without it.
+        """Find images for labels, best first; a label with a leading dash, as in ``-people``, is excluded.
 
-        Images that are known to have all wanted labels already are left out unless ``tagged``: what is found are the
-        beaches nobody tagged. The first search of a model scores all images once. With ``index``, a file that is made
-        where it does not exist, only a part of the images is looked at, and a good one may be missed.
+        Images that already have all the labels are left out unless ``tagged`` is True. The first search of a model
+        scores all images once. With ``index``, the path of an approximate index that is created if missing, only some
+        images are scored, and a good one may be missed.
         """
         if isinstance(labels, str):
             raise ConfigError(f"search takes a list of label ids, got the text {labels!r}")
-        return self._finder().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
+        return self._searcher().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
     def similar_labels(self, label: str, top: int = 10) -> list[Neighbour]:
-        """The labels most like a label, by cosine."""
-        return self._finder().similar_labels(label, top)
+        """Return the labels most similar to a label, by cosine."""
+        return self._searcher().similar_labels(label, top)
 
     def similar_images(self, image: str, top: int = 10) -> list[Neighbour]:
-        """The images most like an image, by cosine."""
-        return self._finder().similar_images(image, top)
+        """Return the images most similar to an image, by cosine."""
+        return self._searcher().similar_images(image, top)
 
-    def _finder(self) -> Searcher:
-        """Kept, since a search begins with what all images have in common, until there is another model."""
+    def _searcher(self) -> Searcher:
+        """Return a cached searcher: it keeps precomputed data of all images until the model changes."""
         from vse_ens.curate.search import Searcher
 
         self._check_fitted()
-        kept: Searcher | None = getattr(self, "_kept_finder", None)
+        kept: Searcher | None = getattr(self, "_cached_searcher", None)
         if kept is None or kept.loaded.model is not self.model_:
-            kept = self._kept_finder = Searcher(self._loaded, self._run)
+            kept = self._cached_searcher = Searcher(self._loaded, self._run)
         return kept
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
@@ -444,23 +461,21 @@ class Annotator:
             raise ConfigError(f"what must be 'labels' or 'images', got {what!r}")
 
     def explain(self, image: str | None = None, label: str = "", *, labels: list[str] | None = None) -> Explanation:
-        """Why a label is suggested: what each label the image has adds to the score, exactly for the context tower.
+        """Explain a suggestion: how much each known label adds to the score, exactly for the context tower.
 
-        ``labels`` instead of ``image``: of an image that has these.
+        With ``labels`` instead of ``image``: for an image that has these labels.
         """
         self._check_fitted()
         number = self.known_.labels.number(label)
         if (image is None) == (labels is None):
-            raise ConfigError("explain takes either an image or labels, one of the two")
+            raise ConfigError("explain takes an image or labels, exactly one of them")
         [found] = (
             self.annotate([image], top=1, allow=[label], explain=True)
             if image is not None
             else self.annotate(labels=[labels or []], top=1, allow=[label], explain=True)
         )
         if not found:
-            raise ConfigError(
-                f"the image has the label {self.known_.labels.id(number)!r} already: nothing is to explain"
-            )
+            raise ConfigError(f"the image already has label {self.known_.labels.id(number)!r}; choose one it lacks")
         from vse_ens.curate.explain import Explanation
 
         return Explanation(label, found[0].score, found[0].confidence, found[0].because)
@@ -468,11 +483,11 @@ class Annotator:
     def audit(
         self, top: int = 50, *, wrong_share: float = 0.02, progress: Callable[[int], None] | None = None
     ) -> Audit:
-        """Labels likely wrong, labels likely missing and labels that could be one, in the pairs the model knows.
+        """Find labels that are likely wrong, likely missing, or duplicates, in the pairs the model knows.
 
-        ``top`` findings of each kind; ``wrong_share`` is how many of all labels are expected to be wrong: it sets the
-        level of that confidence, not the order. ``progress`` hears of rows of scores done
-        (`vse_ens.curate.audit.audit.audit_rows` in all).
+        ``top`` is the number of findings of each kind. ``wrong_share`` is the expected share of wrong labels; it sets
+        the level of their confidence, not their order. ``progress`` is called with the number of rows of scores done,
+        out of `vse_ens.curate.audit.audit.audit_rows`.
         """
         from vse_ens.curate.audit.audit import audit
         from vse_ens.curate.audit.wrong import total_step_size
@@ -498,12 +513,12 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Report:
-        """How well held-out labels are found in the full ranking, with the known labels left out.
+        """Measure how well held-out labels rank among all labels that the image does not have in training.
 
-        ``test`` may have ids of its own: images and labels the model has never seen count as misses. With ``known``,
-        such as the `revealed` part of the new-images protocol, images are scored by these labels instead of what the
-        model was trained on. ``tops`` are the N of the metrics at N; docs/metrics.md defines them all. With
-        ``cluster="ray"`` images are ranked by a Ray cluster, as in `annotate_all`: the same figures.
+        Images and labels of ``test`` that the model does not know count as misses. With ``known``, such as the
+        ``revealed`` part of the new-images protocol, images are scored by these labels instead of their training
+        labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. With ``cluster="ray"`` a
+        Ray cluster ranks the images, with the same result.
         """
         from vse_ens.evaluate.report import summarise
 
@@ -521,7 +536,7 @@ class Annotator:
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Rankings:
-        """Where held-out labels stand, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`."""
+        """Return the ranks of held-out labels, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`."""
         from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate, rank_held_out
         from vse_ens.evaluate.rank_remote import remote_ranker
         from vse_ens.evaluate.scorer import FunctionScorer
@@ -530,12 +545,10 @@ class Annotator:
         shown = None if known is None else known.relabelled(self.known_.labels)
         pairs = self.known_ if shown is None else shown
         if cluster is not None and shown is not None and not self.embeddings_.has_context:
-            raise ConfigError(
-                "a cluster cannot learn vectors for the images of known, which this model has to: leave cluster out"
-            )
-        with self._elsewhere(cluster, address) as elsewhere:
-            if elsewhere:
-                rank = remote_ranker(*elsewhere, top, shown)
+            raise ConfigError("a cluster cannot fold in the images of known, which this tower needs; leave cluster out")
+        with self._remote(cluster, address) as remote:
+            if remote:
+                rank = remote_ranker(*remote, top, shown)
                 return rank_held_out(rank, pairs, test, top=top, memory=memory or DEFAULT_MEMORY, progress=progress)
         return evaluate(
             FunctionScorer(pairs.images, pairs.labels, self._scores(shown)),
@@ -550,15 +563,15 @@ class Annotator:
     def reliability(
         self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
     ) -> list[Reliability]:
-        """Whether confidences are what they say: the ``top`` suggestions for images with held-out labels, in piles."""
+        """Compare confidences with hit rates, in bins, for the ``top`` suggestions of images with held-out labels."""
         from vse_ens.curate.calibration_check import reliability_of
 
         self._check_fitted()
-        with self._desk_on(cluster, address, top=top) as desk:
-            return reliability_of(desk, self.known_, test)
+        with self._suggester_on(cluster, address, top=top) as suggester:
+            return reliability_of(suggester, self.known_, test)
 
     def _scores(self, known: Annotations | None) -> ModelScores:
-        """Of the images of the model, or of others by the labels they are known to have."""
+        """Return the scores of the images of the model, or of others by their known labels."""
         from vse_ens.evaluate.scorer import ModelScores
 
         if known is None:
@@ -569,10 +582,10 @@ class Annotator:
         folded = self._vectors_by_labels(rows)
         return ModelScores(self.model_, lambda images: folded[images], rows, self._run)
 
-    # --- keeping ---
+    # --- saving and loading ---
 
     def save(self, path: str | Path) -> None:
-        """Write the model directory, whole or not at all."""
+        """Write the model directory, atomically."""
         self._check_fitted()
         settings = {
             "config": self.config_.to_dict(),
@@ -587,8 +600,8 @@ class Annotator:
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
-        """Load a model directory as a memory map; ``verify=False`` skips reading all contents to check them."""
-        place = ModelRef.of(path)
+        """Load a model directory as a memory map; ``verify=False`` skips checking the contents of large models."""
+        ref = ModelRef.of(path)
         stored = load_model(path, verify=verify)
         try:
             config = Config.from_dict(stored.settings["config"])
@@ -599,9 +612,9 @@ class Annotator:
             model.calibration_ = Calibration.from_arrays(stored.arrays)
             model.validation_ = stored.settings["validation"]
         except (KeyError, TypeError) as error:
-            raise ModelError(f"{path}: model.json lacks or misnames {error}; train the model again") from error
+            raise ModelError(f"{path}: model.json has no valid {error}; train the model again") from error
         model.known_ = stored.known
-        model._saved = place, model.model_
+        model._saved = ref, model.model_
         return model
 
     def _check_fitted(self) -> None:
@@ -618,7 +631,7 @@ def _annotations(data: Any) -> Annotations:
 
 
 def _differences(name: str, config: Config) -> Mapping[str, Any]:
-    """The settings that, given with a preset, make a configuration."""
+    """Return the settings that turn a preset into a configuration."""
     method = {"sampler": config.sampler, "loss": config.loss, "tower": config.tower}
     base = configure(name, **method, seed=config.seed).to_dict()
     return {**method, **{key: value for key, value in config.to_dict().items() if base[key] != value}}

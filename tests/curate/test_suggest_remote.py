@@ -102,7 +102,7 @@ def test_new_images_are_ranked_by_the_labels_that_are_known(here: list[Any], tmp
 def test_what_a_cluster_cannot_do_is_a_sentence_before_it_is_started(here: list[Any], tmp_path: Path) -> None:
     fresh = random_annotator("id")
     test = held_out(fresh.known_)
-    unsaved = "workers of a cluster open a model by its path, and this one is not saved as it is now: save it first"
+    unsaved = "the workers of a cluster load the model from disk, and this one is not saved; call save first"
     for ask in (
         lambda: fresh.annotate_all(tmp_path / "a.csv", cluster="ray"),
         lambda: fresh.evaluate(test, cluster="ray"),
@@ -111,7 +111,7 @@ def test_what_a_cluster_cannot_do_is_a_sentence_before_it_is_started(here: list[
         with pytest.raises(ConfigError, match=unsaved):
             ask()
     fresh.save(tmp_path / "model")
-    with pytest.raises(ConfigError, match="cannot learn vectors for the images of known"):
+    with pytest.raises(ConfigError, match="cannot fold in the images of known"):
         fresh.rankings(test, known=fresh.known_, cluster="ray")
     with pytest.raises(ConfigError, match="min_confidence must lie between 0 and 1"):
         fresh.annotate_all(tmp_path / "a.csv", cluster="ray", min_confidence=2)

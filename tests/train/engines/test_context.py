@@ -208,5 +208,5 @@ def test_no_batch_is_larger_than_its_buffers(
             images = np.concatenate(chunks)
             assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
             assert len(images) <= min(len(engine._feature_gradients), len(engine._gradients.sums))
-            assert engine._inputs[images].sum() <= len(engine._gradients.entries)
+            assert engine._inputs_per_image[images].sum() <= len(engine._gradients.entries)
             assert len(chunks) <= len(engine._gradients.filled)
