@@ -337,9 +337,7 @@ class Annotator:
 
         self._check_fitted()
         if how.get("explain"):
-            raise ConfigError(
-                "explain cannot be used with annotate_all: the file has no column for reasons; leave it out"
-            )
+            raise ConfigError("explain cannot be used for a file of all suggestions; leave it out")
         form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
         with self._suggester_on(cluster, address, **how) as suggester:

@@ -71,7 +71,7 @@ def test_what_cannot_be_is_a_sentence(model: Annotator, tmp_path: Path) -> None:
         model.search(["skj"])
     with pytest.raises(ConfigError, match="what must be 'labels' or 'images', got 'both'"):
         model.export_vectors(tmp_path / "x.npy", "both")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="explain must be left out"):
+    with pytest.raises(ConfigError, match="explain cannot be used for a file of all suggestions"):
         model.annotate_all(tmp_path / "x.csv", explain=True)
     with pytest.raises(ConfigError, match="this Annotator has not been fitted"):
         Annotator().search(["sky"])
