@@ -12,7 +12,7 @@ import pytest
 from tests.support.service_in_subprocess import serving
 from tests.test_docs import HANGS, ROOT, blocks, commands, looks_like
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.docs
 
 
 def test_calls_are_answered_as_shown(tmp_path: Path, plain_environment: dict[str, str]) -> None:

@@ -47,7 +47,7 @@ def page_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Scenes, with a label that is a script and ids with slashes and other alphabets."""
     path = tmp_path_factory.mktemp("page") / "scenes"
     made = scenes(images=500)
-    seaside = made.to_frame().filter(made.to_frame()["label"].is_in(["beach", "sea", "sand"]))
+    seaside = made.to_frame("polars").filter(made.to_frame("polars")["label"].is_in(["beach", "sea", "sand"]))
     scripted = [(image, SCRIPT) for image in seaside["image"].unique(maintain_order=True)[:30]]
     Annotator(epochs=8, dimensions=32).fit(made.joined(Annotations.from_pairs([*PLANTED, *scripted]))).save(path)
     return path

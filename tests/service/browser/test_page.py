@@ -44,11 +44,11 @@ def test_the_key_is_asked_for_once(serve: Callable[..., Running], open_page: Ope
     forgiven.append("401")
     service = serve(api_key="a key that is long enough")
     tab = open_page(service.address, IMAGE)
-    box = tab.get_by_label("API key")
+    box = tab.get_by_label("API key", exact=True)
     box.fill("not this one")
     box.press("Enter")
     expect(tab.get_by_role("dialog")).to_contain_text("That key is not valid")
-    tab.get_by_label("API key").fill("a key that is long enough")
+    tab.get_by_label("API key", exact=True).fill("a key that is long enough")
     tab.get_by_role("button", name="Continue").click()
     expect(tab.locator(".suggestion").first).to_be_visible()
     tab.reload()
@@ -62,7 +62,7 @@ def test_without_the_key_the_page_says_what_it_needs(
 ) -> None:
     forgiven.append("401")
     tab = open_page(serve(api_key="a key that is long enough").address, "#/about")
-    expect(tab.get_by_label("API key")).to_be_focused()
+    expect(tab.get_by_label("API key", exact=True)).to_be_focused()
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("main")).to_contain_text("This service requires an API key")
 

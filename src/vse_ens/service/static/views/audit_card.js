@@ -84,7 +84,7 @@ function pairCard(finding) {
     h(
       "div",
       { class: "finding-body" },
-      h("h2", {}, "Do ", h("em", {}, finding.label), " and ", h("em", {}, other), " mean the same?"),
+      h("h2", {}, "Do ", h("em", {}, finding.label), " and ", h("em", {}, other), " mean the same thing?"),
       h(
         "div",
         { class: "pair" },
