@@ -8,8 +8,8 @@ READY_DOCS := $(VENV)/.ready-docs
 READY_DEV  := $(VENV)/.ready
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
-# Files start in the order of tests/conftest.py, the longest first.
-PYTEST  = $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
+# tests/conftest.py says which tests share a worker, and starts the longest first.
+PYTEST  = $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast check docs kernels bench format clean

@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures that several packages share, and the order in which tests run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,49 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from tests.support.build_once import build_once
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
 ROOT = Path(__file__).parents[1]
+# Tests of these kinds take longest. They start first, so that the workers finish at about the same time.
+LONG = ("cluster", "docs", "browser", "slow")
+# Their tests share no fixture, so that workers may divide them among themselves.
+DIVISIBLE = ("tests/test_docs.py", "tests/contracts/", "tests/train/engines/test_base.py")
 
 # Shared machines stall: a slow moment is no failure, and the same examples are tried on every run.
 settings.register_profile("vse", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("vse")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that use a browser, and sort by `LONG`."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: next((LONG.index(mark.name) for mark in item.iter_markers() if mark.name in LONG), 99))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
+    """Give the tests of a file to one worker, except where they share nothing; files in the order of collection."""
+    if config.getoption("dist") != "load":  # the default; anything else was asked for
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if nodeid.startswith(DIVISIBLE) else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +59,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data sets in {folder}; set VSE_ENS_SHARED_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model of 300 scenes with confidences, for tests that need any model. Tests must not change it."""
+
+    def train(path: Path) -> None:
+        from vse_ens.annotator import Annotator
+        from vse_ens.data.datasets.scenes import scenes
+
+        Annotator(epochs=2, dimensions=8, negatives=4).fit(scenes(images=300, labels=60, seed=0)).save(path)
+
+    return build_once(tmp_path_factory, "small-model", train)
 
 
 @pytest.fixture(scope="session")

@@ -108,6 +108,7 @@ def run_python(block: Block, names: dict[str, object]) -> None:
     assert not complaints, "".join(complaints)
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("document", RUN)
 def test_what_a_document_shows_is_what_happens(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_environment: dict[str, str]

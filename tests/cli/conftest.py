@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
-from vse_ens.annotator import Annotator
 from vse_ens.cli.app import main
-from vse_ens.data.datasets.scenes import scenes
 
 
 class Answer(NamedTuple):
@@ -51,8 +49,6 @@ def pairs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(small_model: Path) -> Path:
     """A small saved model, with confidences."""
-    path = tmp_path_factory.mktemp("trained") / "model"
-    Annotator(epochs=2, dimensions=8, negatives=4).fit(scenes(images=300, labels=60, seed=0)).save(path)
-    return path
+    return small_model

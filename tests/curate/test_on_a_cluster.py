@@ -20,7 +20,7 @@ from vse_ens.evaluate.calibrate import calibrate
 from vse_ens.run.pool import open_pool
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.cluster,
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="no Ray to test with: pip install 'vse-ens[cluster]'"
     ),

@@ -13,8 +13,8 @@ from vse_ens.errors import ConfigError, UnknownIdError
 
 
 @pytest.fixture(scope="module")
-def model() -> Annotator:
-    return Annotator(epochs=2, dimensions=8, negatives=4).fit(scenes(images=300, labels=60, seed=0))
+def model(small_model: Path) -> Annotator:
+    return Annotator.load(small_model)
 
 
 def test_what_nobody_tagged_is_ranked_by_its_chance(model: Annotator) -> None:

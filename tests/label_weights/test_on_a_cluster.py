@@ -19,7 +19,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.train.pair_selection import frequent_label_pairs
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.cluster,
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="no Ray to test with: pip install 'vse-ens[cluster]'"
     ),

@@ -28,7 +28,7 @@ from vse_ens.train.checkpoint import Checkpoints
 from vse_ens.train.trainer import Trainer
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.cluster,
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="no Ray to test with: pip install 'vse-ens[cluster]'"
     ),
@@ -202,7 +202,7 @@ def test_a_model_is_the_same_bytes_when_workers_are_lost_between_rounds(pool: An
 def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: Any, tmp_path: Path, kind: str) -> None:
     config, data = CONFIGS[kind], small_data()
     (tmp_path / "parts").mkdir()
-    data.to_frame().write_parquet(tmp_path / "parts" / "all.parquet")
+    data.to_frame("polars").write_parquet(tmp_path / "parts" / "all.parquet")
     pairs = partition(PartFiles.find(tmp_path / "parts"), tmp_path / "sorted", config.shards)
     cluster_pool = pool()
     trainer = Trainer(config, pairs, 1, cluster_pool, tmp_path / "training")

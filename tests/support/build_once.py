@@ -1,0 +1,26 @@
+"""Expensive files that the first process to need them builds, and all processes of a test run share."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> Path:
+    """Return the path that ``build`` fills. Tests must not change what is there.
+
+    With pytest-xdist every worker has a session, so that a session fixture alone would build once per worker.
+    """
+    folder = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    path = folder / name
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            build(path)
+    return path
