@@ -1,9 +1,9 @@
-"""Run benchmarks, store their results and update docs/benchmarks.md.
+"""Run benchmarks, store their results and update docs/benchmarks.md and README.md.
 
-python -m benchmarks                    run all at full size, store the results and rewrite docs/benchmarks.md
+python -m benchmarks                    run all at full size, store the results and rewrite the documents
 python -m benchmarks speed labels       run some
 python -m benchmarks speed --quick      run at small sizes as a smoke test; nothing is stored
-python -m benchmarks report             rewrite docs/benchmarks.md from the stored results without running anything
+python -m benchmarks report             rewrite the documents from the stored results without running anything
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from benchmarks.core import readme
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.suite import SUITE
@@ -54,11 +55,12 @@ def run(name: str, quick: bool) -> None:
 
 
 def report() -> None:
-    """Rewrite the generated sections of docs/benchmarks.md."""
+    """Rewrite the generated sections of docs/benchmarks.md, and the results of README.md with their chart."""
     text = DOCUMENT.read_text(encoding="utf-8")
     sections = {name: section(benchmark, load(name)) for name, benchmark in SUITE.items()}
     DOCUMENT.write_text(fill_sections(text, sections), encoding="utf-8")
     print(f"updated {DOCUMENT} from the stored results")
+    readme.write()
 
 
 if __name__ == "__main__":

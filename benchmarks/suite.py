@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.accuracy.ablation import ABLATION
 from benchmarks.accuracy.audit import AUDIT
+from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
 from benchmarks.accuracy.context import CONTEXT
 from benchmarks.accuracy.fold_in import FOLD_IN
@@ -45,6 +46,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         WARP_TRIES,
         TIME_TO_ACCURACY,
         ACCURACY,
+        BASELINES,
         CONTEXT,
         ABLATION,
         VOCABULARIES,

@@ -141,7 +141,7 @@ class LineChart:
     def html(self) -> str:
         """Return the chart as HTML."""
         legend = [(line_sample(number, len(one.xs) > 1), one.name) for number, one in enumerate(self.series)]
-        return figure(self.title, self._description(), legend, self._draw, self._data())
+        return figure(self.title, self._description(), legend, self.draw, self._data())
 
     def _description(self) -> str:
         ends = (f"{one.name} ends at {one.ys[-1]:.4g}" for one in self.series if len(one.ys))
@@ -158,7 +158,8 @@ class LineChart:
             rows += [(one.name, x, y, *(end if banded else ())) for x, y, end in zip(one.xs, one.ys, ends, strict=True)]
         return Table(f"{self.title}: data", columns, rows)
 
-    def _draw(self, size: Size) -> tuple[str, int]:
+    def draw(self, size: Size) -> tuple[str, int]:
+        """Return the contents of an SVG of the given width, and its height."""
         ys = chain.from_iterable((*one.ys, *chain.from_iterable(one.band or ())) for one in self.series)
         x_axis = Axis.around(chain.from_iterable(one.xs for one in self.series), log=self.x_log, max_ticks=size.ticks)
         y_axis = Axis.around(ys, log=self.y_log, zero=self.y_zero, max_ticks=7)

@@ -205,12 +205,26 @@ _DARK_THEME = _variables(
 
 _SERIES_RULES = "".join(f".s{number}{{--own:var(--series-{number})}}" for number in range(SERIES))
 
-STYLE = f"""
+CHART_STYLE = f"""
 :root{{color-scheme:light dark;{_LIGHT_THEME}}}
 @media (prefers-color-scheme:dark){{:root{{{_DARK_THEME}}}}}
 @media print{{:root{{{_LIGHT_THEME}}}}}
 {_SERIES_RULES}
-*{{box-sizing:border-box}}
+.chart text{{font-size:13px;fill:var(--faint);font-family:inherit}}
+.chart text.name{{fill:var(--ink);font-weight:600}}
+.chart text.value{{fill:var(--ink)}}
+.grid{{stroke:var(--line);stroke-width:1}}
+.axis{{stroke:var(--faint);stroke-width:1}}
+.curve{{fill:none;stroke:var(--own);stroke-width:2.25;stroke-linejoin:round;stroke-linecap:round}}
+.level{{stroke:var(--own);stroke-width:1.25;stroke-dasharray:2 4;opacity:.8}}
+.band{{fill:var(--own);opacity:.15}}
+.mark{{fill:var(--own);stroke:var(--paper);stroke-width:1}}
+.bar{{fill:var(--own)}}
+.whisker{{stroke:var(--ink);stroke-width:1.5}}
+"""
+"""The part of the style sheet that charts need."""
+
+STYLE = f"""{CHART_STYLE}*{{box-sizing:border-box}}
 body{{margin:0 auto;padding:1.5rem clamp(1rem,4vw,3rem);max-width:76rem;background:var(--paper);color:var(--ink);
 font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif;overflow-wrap:break-word}}
 h1{{font-size:clamp(1.5rem,4.5vw,2.1rem);line-height:1.2;margin:.5rem 0 .75rem;text-wrap:balance}}
@@ -252,17 +266,6 @@ max-width:none}}
 .legend li{{display:flex;align-items:center;gap:.4rem;overflow-wrap:anywhere}}
 .legend svg{{height:14px;flex:none}}
 .chart{{display:block;width:100%;height:auto}}
-.chart text{{font-size:13px;fill:var(--faint);font-family:inherit}}
-.chart text.name{{fill:var(--ink);font-weight:600}}
-.chart text.value{{fill:var(--ink)}}
-.grid{{stroke:var(--line);stroke-width:1}}
-.axis{{stroke:var(--faint);stroke-width:1}}
-.curve{{fill:none;stroke:var(--own);stroke-width:2.25;stroke-linejoin:round;stroke-linecap:round}}
-.level{{stroke:var(--own);stroke-width:1.25;stroke-dasharray:2 4;opacity:.8}}
-.band{{fill:var(--own);opacity:.15}}
-.mark{{fill:var(--own);stroke:var(--paper);stroke-width:1}}
-.bar{{fill:var(--own)}}
-.whisker{{stroke:var(--ink);stroke-width:1.5}}
 .narrow{{display:none}}
 @media (max-width:640px){{.wide{{display:none}}.narrow{{display:block}}
 .facts div{{grid-template-columns:1fr}}th,td{{padding-right:10px}}tbody th{{max-width:8.5rem}}}}

@@ -1,0 +1,234 @@
+"""Write the results of README.md, a table and docs/accuracy-time.svg, from stored results.
+
+python -m benchmarks.core.readme
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.core.benchmark import Raw, Table
+from benchmarks.core.report import fill_sections, markdown_table
+from benchmarks.core.results import Result, load
+from vse_ens.report.charts import LineChart, Series
+from vse_ens.report.html import CHART_STYLE
+from vse_ens.report.svg import Size, colour, dash, marker, text
+
+README = Path(__file__).parents[2] / "README.md"
+CHART = README.parent / "docs" / "accuracy-time.svg"
+
+_DATA_SETS = {
+    "iaprtc12": "IAPR TC-12",
+    "openimages_v1val_sample": "Open Images sample",
+    "mirflickr25k": "MIRFLICKR-25k",
+    "corel5k": "Corel5k",
+    "nuswide81": "NUS-WIDE concepts",
+}
+# Those with stored learning curves.
+_CHARTED = ("iaprtc12", "openimages_v1val_sample")
+_PANEL = Size(width=445, height=340, name="panel", ticks=5)
+_MARGIN, _LEGEND_LINE, _PANEL_TITLE = 18, 24, 26
+# A curve has one marker per such factor of time.
+_MARKER_STEP = 1.35
+# Width of a letter of the legend, and of a sample with the gaps beside it, in pixels.
+_LETTER, _SAMPLE = 6.9, 62
+
+
+class Point(NamedTuple):
+    """The accuracy of a fitted model, and the seconds it took to fit."""
+
+    recall: float
+    reciprocal_rank: float
+    seconds: float
+
+
+class Method(NamedTuple):
+    """A method with its results by data set, and its learning curves if it has some."""
+
+    name: str
+    points: dict[str, Point]
+    curves: dict[str, list[tuple[float, float]]]
+
+
+def methods() -> list[Method]:
+    """Return the methods with stored results, in the order of the table."""
+    context, presets, baselines = (_sets(name) for name in ("context", "accuracy", "baselines"))
+    time_to_accuracy = load("time-to-accuracy")
+    curves: Raw = time_to_accuracy.raw["curves"] if time_to_accuracy else {}
+    rows = [
+        Method("**`context`**, the default", {name: _mean(facts["context"]) for name, facts in context.items()}, {}),
+        Method("EASE, tuned", {name: _ease(facts["ease"]) for name, facts in context.items()}, {}),
+        _stored("ALS (implicit)", "als", baselines, {}),
+        *(_stored(f"`{name}`", name, presets, curves) for name in ("opt-auc", "warp", "vse-ens")),
+        _stored("co-occurrence", "cooccurrence", baselines, {}),
+        _stored("popularity", "popularity", baselines, {}),
+    ]
+    return [row for row in rows if row.points]
+
+
+def _sets(benchmark: str) -> Raw:
+    result = load(benchmark)
+    sets: Raw = result.raw["sets"] if result else {}
+    return {name: facts for name, facts in sets.items() if name in _DATA_SETS}
+
+
+def _mean(fits: list[Raw]) -> Point:
+    return Point(*np.mean([_point(fit) for fit in fits], axis=0).tolist())
+
+
+def _ease(fit: Raw) -> Point:
+    point = _point(fit)
+    return point._replace(seconds=point.seconds + fit["tuning_seconds"])
+
+
+def _point(fit: Raw) -> Point:
+    metrics = fit["metrics"]
+    # With one held-out label per image, MAP is the mean reciprocal rank.
+    return Point(metrics["recall@10"], metrics["mrr"] if "mrr" in metrics else metrics["map"], fit["seconds"])
+
+
+def _stored(title: str, name: str, sets: Raw, curves: Raw) -> Method:
+    return Method(
+        title,
+        {data_set: _point(facts["models"][name]) for data_set, facts in sets.items() if name in facts["models"]},
+        {
+            data_set: [(point["seconds"], point["recall@10"]) for point in models[name]]
+            for data_set, models in curves.items()
+        },
+    )
+
+
+def results() -> str:
+    """Return the table, the chart and the machine as Markdown."""
+    found = methods()
+    best = {name: max(method.points[name].recall for method in found if name in method.points) for name in _DATA_SETS}
+    labels = {name: facts["labels"] for name, facts in _sets("context").items()}
+    columns = ("", *(f"{title} ({labels[name]:,})" for name, title in _DATA_SETS.items()))
+    rows = [(method.name, *(_cell(method.points.get(name), best[name]) for name in _DATA_SETS)) for method in found]
+    return "\n\n".join(
+        (
+            markdown_table(Table(columns, rows)),
+            "![Recall@10 against training time of every method, on two data sets](docs/accuracy-time.svg)",
+            _machine(),
+        )
+    )
+
+
+def _cell(point: Point | None, best: float) -> str:
+    if point is None:
+        return "-"
+    shown = f"{point.recall:.3f} / {point.reciprocal_rank:.3f}"
+    return f"**{shown}**" if point.recall == best else shown
+
+
+def _machine() -> str:
+    stored: list[Result] = [
+        result for result in map(load, ("context", "accuracy", "time-to-accuracy", "baselines")) if result is not None
+    ]
+    dates = sorted({str(result.machine["date"]) for result in stored})
+    cpus = sorted({f"{result.machine['cores']} cores of {result.machine['cpu']}" for result in stored})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    return f"Measured on {', '.join(cpus)}, {when}."
+
+
+def chart() -> str:
+    """Return recall@10 against training time as an SVG file, one panel per data set."""
+    found = methods()
+    panels = [
+        LineChart(
+            _DATA_SETS[name],
+            "seconds of training",
+            "recall@10",
+            [_series(method, name) for method in found],
+            x_log=True,
+        )
+        for name in _CHARTED
+    ]
+    legend, legend_height = _legend(found, _PANEL.width * len(panels))
+    top = _MARGIN + legend_height
+    parts, height = [legend], 0
+    for number, panel in enumerate(panels):
+        inside, panel_height = panel.draw(_PANEL)
+        title = text(_PANEL.width / 2 + 20, 14, panel.title, "middle", name="name")
+        parts.append(
+            f'<g transform="translate({_PANEL.width * number} {top})">{title}'
+            f'<g transform="translate(0 {_PANEL_TITLE - 8})">{inside}</g></g>'
+        )
+        height = max(height, top + _PANEL_TITLE + panel_height)
+    return _file(_PANEL.width * len(panels), height, _description(found), "\n".join(parts))
+
+
+def _series(method: Method, data_set: str) -> Series:
+    point = method.points[data_set]
+    curve = _thinned(method.curves.get(data_set, [(point.seconds, point.recall)]))
+    return Series(_plain(method.name), [seconds for seconds, _ in curve], [recall for _, recall in curve])
+
+
+def _thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    # From the end, so that the last point is kept.
+    kept = curve[-1:]
+    for point in reversed(curve):
+        if point[0] * _MARKER_STEP <= kept[-1][0]:
+            kept.append(point)
+    return kept[::-1]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[*`]", "", name)
+
+
+def _legend(found: Sequence[Method], width: int) -> tuple[str, int]:
+    parts, x, y = [], float(_MARGIN), _MARGIN
+    for number, method in enumerate(found):
+        name = _plain(method.name)
+        needed = _SAMPLE + _LETTER * len(name)
+        if x + needed > width:
+            x, y = float(_MARGIN), y + _LEGEND_LINE
+        line = f'<path class="curve" d="M0 0H34"{dash(number)}/>' if method.curves else ""
+        parts.append(
+            f'<g class="{colour(number)}" transform="translate({x:.1f} {y})">{line}{marker(number, 17, 0)}'
+            f"{text(42, 4.5, name)}</g>"
+        )
+        x += needed
+    return "\n".join(parts), y + _LEGEND_LINE - _MARGIN
+
+
+def _description(found: Sequence[Method]) -> str:
+    ends = [
+        f"{_DATA_SETS[name]}: "
+        + ", ".join(f"{_plain(method.name)} {method.points[name].recall:.3f}" for method in found)
+        for name in _CHARTED
+    ]
+    return f"recall@10 against seconds of training, on a logarithmic axis. {'; '.join(ends)}."
+
+
+def _file(width: int, height: int, description: str, inside: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img">\n<title>Accuracy against training time</title>\n'
+        f"<desc>{description}</desc>\n<style>{CHART_STYLE}"
+        'svg{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif}\n'
+        ".paper{fill:var(--paper)}</style>\n"
+        f'<rect class="paper" width="{width}" height="{height}" rx="6"/>\n{inside}\n</svg>\n'
+    )
+
+
+def filled(readme: str) -> str:
+    """Return README with up-to-date results."""
+    return fill_sections(readme, {"results": results()})
+
+
+def write() -> None:
+    """Rewrite the results of README and the chart."""
+    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+    CHART.write_text(chart(), encoding="utf-8")
+    print(f"updated {README} and {CHART} from the stored results")
+
+
+if __name__ == "__main__":
+    write()
