@@ -55,7 +55,9 @@ class ServedModel:
             fingerprint,
             LabelCompletion(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
-            BackgroundJob("label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)),
+            BackgroundJob(
+                "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
+            ),
         )
 
     @property
