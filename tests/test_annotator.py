@@ -250,7 +250,7 @@ def test_a_saved_model_has_its_memory_and_suggests_the_same(
     assert {name: array.tobytes() for name, array in ours.items()} == {
         name: array.tobytes() for name, array in theirs.items()
     }
-    assert ("memory_values" in theirs) is (model.preset == "context")
+    assert ("label_weights_values" in theirs) is (model.preset == "context")
     assert loaded.annotate(list(data.images), top=8) == model.annotate(list(data.images), top=8)
     assert loaded.annotate(labels=ROWS, top=8) == model.annotate(labels=ROWS, top=8)
 

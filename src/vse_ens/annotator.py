@@ -237,7 +237,7 @@ class Annotator:
         if self.model_.label_weights is None:
             return None
         with Workers(self.workers) as workers:
-            return learn_label_weights(known, self.training_["memory_regularization"], LocalPool(workers))
+            return learn_label_weights(known, self.training_["label_weights_regularization"], LocalPool(workers))
 
     def memory_estimate(self, data: Any) -> RamEstimate:
         """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available."""
@@ -258,8 +258,8 @@ class Annotator:
             "best_epoch": trainer.best_epoch,
             "complete": trainer.finished,
             "generations": 0,
-            "memory_weight": self.model_.label_weights_scale,
-            "memory_regularization": trainer.label_weights_regularization,
+            "label_weights_scale": self.model_.label_weights_scale,
+            "label_weights_regularization": trainer.label_weights_regularization,
         }
         self.validation_ = trainer.best_validation
 
@@ -606,7 +606,7 @@ class Annotator:
             model = cls(stored.settings["preset"], seed=config.seed, **_differences(stored.settings["preset"], config))
             model.config_ = config
             model.training_ = dict(stored.settings["training"])
-            model.model_ = Model.from_arrays(stored.arrays, model.training_["memory_weight"])
+            model.model_ = Model.from_arrays(stored.arrays, model.training_["label_weights_scale"])
             model.calibration_ = Calibration.from_arrays(stored.arrays)
             model.validation_ = stored.settings["validation"]
         except (KeyError, TypeError) as error:

@@ -204,8 +204,16 @@ def rewrite(saved: Path, **changes: object) -> None:
 
 def test_a_newer_format_asks_for_an_upgrade(saved: Path) -> None:
     (saved / "more.bin").write_bytes(b"which only the newer version knows")
-    rewrite(saved, version=2)
+    rewrite(saved, version=3)
     with pytest.raises(ModelError, match=r"written by a newer vse-ens \(format 2\); upgrade"):
+        load_model(saved)
+
+
+def test_an_older_format_says_to_train_again(saved: Path) -> None:
+    rewrite(saved, version=1)
+    with pytest.raises(
+        ModelError, match=r"written by an older vse-ens \(format 1\); copy the model again or retrain it"
+    ):
         load_model(saved)
 
 

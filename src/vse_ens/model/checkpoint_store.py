@@ -14,7 +14,7 @@ from vse_ens.storage.writer import write_artifact
 
 CHECKPOINT = ArtifactSpec(
     noun="checkpoint",
-    version=1,
+    version=2,
     document="state.json",
     parts=frozenset({ARRAYS}),
     remedy="delete the checkpoint and start without --resume",

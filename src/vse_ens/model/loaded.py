@@ -51,7 +51,7 @@ class LoadedModel(NamedTuple):
         stored = load_model(ref.path, verify=False)
         if ModelRef.of(ref.path) != ref:
             raise ModelError(f"{ref.path} has changed since the model was loaded; load it again")
-        model = Model.from_arrays(stored.arrays, stored.settings["training"]["memory_weight"])
+        model = Model.from_arrays(stored.arrays, stored.settings["training"]["label_weights_scale"])
         return cls(model, stored.known, Calibration.from_arrays(stored.arrays))
 
     @property

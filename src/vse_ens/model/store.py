@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations, Summary
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.storage.artifact import ARRAYS, ArtifactSpec
@@ -25,7 +26,7 @@ LABELS = "labels.arrow"
 
 MODEL = ArtifactSpec(
     noun="model",
-    version=1,
+    version=2,
     document="model.json",
     parts=frozenset({ARRAYS, PAIRS, IMAGES, LABELS, CARD}),
     remedy="copy the model again or retrain it",

@@ -33,7 +33,7 @@ class LabelWeights:
         else:
             fits = len(self.indptr) > 0 and len(self.values) == len(self.indices) == self.indptr[-1]
         if not fits:
-            raise ModelError("the arrays memory_values, memory_indptr and memory_indices do not fit together")
+            raise ModelError("the arrays label_weights_values, label_weights_indptr and label_weights_indices do not fit together")
 
     @property
     def is_dense(self) -> bool:
@@ -53,17 +53,17 @@ class LabelWeights:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
         if self.is_dense:
-            return {"memory_values": self.values}
-        return {"memory_indices": self.indices, "memory_indptr": self.indptr, "memory_values": self.values}
+            return {"label_weights_values": self.values}
+        return {"label_weights_indices": self.indices, "label_weights_indptr": self.indptr, "label_weights_values": self.values}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LabelWeights | None:
         """Return the label weights with the arrays that `arrays` returned, or None if there are none."""
-        if "memory_values" not in arrays:
+        if "label_weights_values" not in arrays:
             return None
-        if arrays["memory_values"].ndim == 2:
-            return cls(arrays["memory_values"])
-        return cls(arrays["memory_values"], arrays["memory_indptr"], arrays["memory_indices"])
+        if arrays["label_weights_values"].ndim == 2:
+            return cls(arrays["label_weights_values"])
+        return cls(arrays["label_weights_values"], arrays["label_weights_indptr"], arrays["label_weights_indices"])
 
     def add_scores(self, known: Csr, scales: Floats, scores: Floats) -> None:
         """Add scales[i] sum_b B[b, :] over the known labels b of image i to row i of ``scores``."""

@@ -186,6 +186,8 @@ class ArtifactReader:
             raise ModelError(f"{path} has an unknown format, {name!r} {version!r}; {self.spec.remedy}")
         if version > self.spec.version:
             raise ModelError(f"{path} was written by a newer vse-ens (format {version}); upgrade vse-ens to read it")
+        if version < self.spec.version:
+            raise ModelError(f"{path} was written by an older vse-ens (format {version}); {self.spec.remedy}")
         return document
 
     def _not_this_kind(self) -> ModelError:

@@ -33,7 +33,7 @@ def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path)
 
 def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
-    scenes(images=200, labels=60, seed=1).to_frame().write_csv(path)
+    scenes(images=200, labels=60, seed=1).to_frame("polars").write_csv(path)
     settings = ("--dimensions", 8, "--negatives", 4, "--epochs", 3)
     answer = vse("train", path, "--out", tmp_path / "model", *settings)
     assert answer.status == 0
@@ -44,7 +44,7 @@ def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
 
     document = vse("train", path, "--out", tmp_path / "again", *settings, "--json").document
     assert (document["preset"], document["epochs"]) == ("context", 3 + document["best_epoch"])
-    assert document["memory_weight"] > 0.0
+    assert document["label_weights_scale"] > 0.0
     assert set(document["validation"]) == set(METRICS)
     assert document["config"]["rank_scale"] > 0.0, "chosen from the data"
     assert document["config"]["label_pairs"] > 0
@@ -98,7 +98,7 @@ def test_nothing_to_resume_is_told(vse: Vse, pairs: Path, tmp_path: Path) -> Non
 
 def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> None:
     data = scenes(images=200, labels=60, seed=1)
-    frame = data.to_frame()
+    frame = data.to_frame("polars")
     (tmp_path / "parts").mkdir()
     frame[:300].write_parquet(tmp_path / "parts" / "1.parquet")
     frame[300:].write_parquet(tmp_path / "parts" / "2.parquet")

@@ -125,7 +125,7 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
         "preset": model.preset,
         "epochs": model.training_["epochs"],
         "best_epoch": model.training_["best_epoch"],
-        "memory_weight": model.training_["memory_weight"],
+        "label_weights_scale": model.training_["label_weights_scale"],
         "complete": model.training_["complete"],
         "resumed": model.resumed_,
         "seconds": round(seconds, 3),
@@ -143,8 +143,8 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
     ]
     if model.validation_:
         rows.append(("validation", ", ".join(f"{name} {value:.4f}" for name, value in model.validation_.items())))
-    if model.training_["memory_weight"]:
-        rows.append(("label weights", f"factor {model.training_['memory_weight']:g}, chosen on held-out labels"))
+    if model.training_["label_weights_scale"]:
+        rows.append(("label weights", f"factor {model.training_['label_weights_scale']:g}, chosen on held-out labels"))
     given_up = sum(report.given_up for report in model.history_)
     if given_up:
         rows.append(("skipped", f"{given_up:,} of {draws:,} draws found no negative"))
