@@ -72,7 +72,7 @@ def write_and_partition(folder: str, images: int, labels: int, shards: int) -> R
     parts = Path(folder) / "parts"
     if not parts.exists():
         parts.mkdir(parents=True)
-        frame = scenes(images, labels).to_frame()
+        frame = scenes(images, labels).to_frame("polars")
         for number in range(_PARTS):
             first, last = (len(frame) * place // _PARTS for place in (number, number + 1))
             frame[first:last].write_parquet(parts / f"part-{number}.parquet")

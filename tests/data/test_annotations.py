@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.data.annotations import Annotations, Summary
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError, UnknownIdError
 
@@ -45,7 +46,7 @@ def test_the_order_of_rows_and_duplicates_do_not_matter(pairs: Pairs, chance) ->
 
 @given(pair_lists)
 def test_ids_come_back_in_the_frame_sorted(pairs: Pairs) -> None:
-    frame = Annotations.from_pairs(pairs).to_frame()
+    frame = Annotations.from_pairs(pairs).to_frame("polars")
     assert frame.schema == {"image": pl.String, "label": pl.String}
     assert frame.rows() == sorted(set(pairs))
 
@@ -67,7 +68,7 @@ def test_images_without_a_label_and_labels_without_an_image_are_kept() -> None:
     none = data.with_pairs(np.array([False]))
     assert as_dict(none) == {"a": [], "b": [], "c": []}
     assert none.images_per_label.tolist() == [0, 0, 0]
-    assert none.to_frame().height == 0
+    assert none.to_frame("polars").height == 0
 
 
 @given(pair_lists, st.integers(0, 2**16))
@@ -75,7 +76,7 @@ def test_with_pairs_keeps_the_chosen_ones_and_the_vocabularies(pairs: Pairs, bit
     data = Annotations.from_pairs(pairs)
     keep = np.array([bits >> (number % 16) & 1 for number in range(data.pairs)], dtype=bool)
     kept = data.with_pairs(keep)
-    assert kept.to_frame().rows() == [row for row, ok in zip(sorted(set(pairs)), keep, strict=True) if ok]
+    assert kept.to_frame("polars").rows() == [row for row, ok in zip(sorted(set(pairs)), keep, strict=True) if ok]
     assert kept.images == data.images
     assert kept.labels == data.labels
 

@@ -46,7 +46,7 @@ def test_dropping_is_repeated_until_stable_and_told() -> None:
     # z is rare; without it c has one label; without c, y is rare; without y, b has one label; without b, x has two.
     pairs = [("a", "w"), ("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z"), ("d", "w"), ("d", "x")]
     kept = keep_frequent(Annotations.from_pairs(pairs), min_images_per_label=2, min_labels_per_image=2)
-    assert kept.to_frame().rows() == [("a", "w"), ("a", "x"), ("d", "w"), ("d", "x")]
+    assert kept.to_frame("polars").rows() == [("a", "w"), ("a", "x"), ("d", "w"), ("d", "x")]
     assert kept.notes == (
         "dropped 2 labels with fewer than 2 images and 2 images with fewer than 2 labels, 4 pairs in all, in 4 passes",
     )

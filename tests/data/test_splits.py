@@ -22,7 +22,7 @@ shares = st.floats(0.01, 0.99)
 
 
 def rows(data: Annotations) -> set[tuple[str, str]]:
-    return set(data.to_frame().rows())
+    return set(data.to_frame("polars").rows())
 
 
 @given(full, seeds)
@@ -67,7 +67,7 @@ def test_random_takes_every_pair_alike() -> None:
     counts = np.zeros(5, int)
     for seed in range(2_000):
         held = rows(data.random(0.2, seed).test)
-        counts += [row in held for row in data.to_frame().rows()]
+        counts += [row in held for row in data.to_frame("polars").rows()]
     assert counts.sum() == 2_000
     assert stats.chisquare(counts).pvalue > 1e-4
 

@@ -17,7 +17,7 @@ CUTS = (1, 2, 7)
 
 def in_folder(data: Annotations, folder: Path) -> Partition:
     """The pairs, sorted out to files."""
-    data.to_frame().write_parquet(folder / "all.parquet")
+    data.to_frame("polars").write_parquet(folder / "all.parquet")
     return partition(PartFiles.find(folder), folder / "sorted", 2)
 
 

@@ -38,13 +38,13 @@ class OptionalPackage(NamedTuple):
 
 
 OPTIONAL_PACKAGES = (
-    OptionalPackage("pandas", "to read pandas frames"),
+    OptionalPackage("pandas", "for pandas frames"),
+    OptionalPackage("polars", "for Polars frames"),
     OptionalPackage("implicit", "for the baseline als"),
 )
 
 THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",

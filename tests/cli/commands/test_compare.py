@@ -12,7 +12,7 @@ from vse_ens.data.datasets import scenes as built_in
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scenes") / "pairs with spaces.csv"
-    built_in.scenes(images=300, labels=60, seed=1).to_frame().write_csv(path)
+    built_in.scenes(images=300, labels=60, seed=1).to_frame("polars").write_csv(path)
     return path
 
 

@@ -36,12 +36,12 @@ def test_openimages(vse: Vse, openimages: Path, tmp_path: Path) -> None:
     assert (document["file"], document["images"], document["labels"], document["pairs"]) == (str(out), 2, 2, 2)
     assert document["notes"] == [
         "read validation-annotations-human-imagelabels.csv",
-        "left out 1 label verified as absent",
+        "dropped 1 label verified as absent",
         "labels are named as in class-descriptions.csv",
     ]
     shown = vse("data", "openimages", openimages, "--out", out, "--source", "both", "--min-confidence", 0.6, "--ids")
     assert pl.read_parquet(out).rows() == [("a", "/m/1"), ("b", "/m/2"), ("c", "/m/1")]
-    assert "left out 1 machine label with confidence below 0.6" in shown.out
+    assert "dropped 1 machine label with confidence below 0.6" in shown.out
     assert vse("data", "openimages", openimages, "--out", out, "--source", "machine", "--split", "test").status == 0
     assert pl.read_parquet(out).rows() == [("c", "Dog"), ("c", "Tree")]
 

@@ -20,9 +20,9 @@ def test_a_machine_that_runs_the_tests_is_healthy(vse: Vse) -> None:
     answer = vse("doctor", "--json")
     assert (answer.status, answer.err, answer.document["healthy"]) == (0, "", True)
     found = checks(answer)
-    required = {"vse-ens", "python", "numpy", "numba", "polars", "pyarrow", "rich", "typer", "safetensors", "scipy"}
+    required = {"vse-ens", "python", "numpy", "numba", "narwhals", "pyarrow", "rich", "typer", "scipy"}
     assert required <= found.keys()
-    assert {"pandas", "cores", "threads", "kernel cache", "memory", "disk", "terminal"} <= found.keys()
+    assert {"pandas", "polars", "cores", "threads", "kernel cache", "memory", "disk", "terminal"} <= found.keys()
     assert {found[topic]["state"] for topic in required} == {"ok"}
 
 

@@ -97,7 +97,7 @@ def eng(number: int, description: str) -> bytes:
 
 
 def pairs(path: Path, **options: Any) -> list[tuple[str, str]]:
-    return read_iaprtc12(path, **options).to_frame().rows()  # type: ignore[return-value]
+    return read_iaprtc12(path, **options).to_frame("polars").rows()  # type: ignore[return-value]
 
 
 # --- matrices -----------------------------------------------------------------------------------------------------
@@ -107,8 +107,8 @@ def pairs(path: Path, **options: Any) -> list[tuple[str, str]]:
 def test_both_kinds_of_matrices_give_the_pairs(form: str, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(form)
     data = read_iaprtc12(folder)
-    assert data.to_frame().rows() == PAIRS
-    assert data.notes[1:] == ("left out 1 image without a label",)
+    assert data.to_frame("polars").rows() == PAIRS
+    assert data.notes[1:] == ("dropped 1 image without a label",)
     assert pairs(folder, split="test") == [pair for pair in PAIRS if pair[0] == "00/26"]
     assert pairs(folder, split="train") == [pair for pair in PAIRS if pair[0] != "00/26"]
 
@@ -117,7 +117,7 @@ def test_a_file_is_read_alone(tagprop: Path, matlab: Path) -> None:
     test = [pair for pair in PAIRS if pair[0] == "00/26"]
     assert pairs(tagprop / "iaprtc12_test_annot.hvecs") == test
     data = read_iaprtc12(matlab / "IAPRTC-12_TestLabels.mat")
-    assert data.to_frame().rows() == test
+    assert data.to_frame("polars").rows() == test
     assert data.notes[0] == "there is no file of the train split"
 
 
@@ -132,7 +132,7 @@ def test_a_matrix_may_be_a_variable_of_its_own_and_sparse(matlab: Path) -> None:
     [
         (hvecs(TRAIN)[:-1], "has 53 bytes, but 3 images with 8 labels take 54; it is truncated"),
         (hvecs(TRAIN[:2]), "has 36 bytes, but 3 images with 8 labels take 54"),
-        (hvecs(TRAIN)[:18] + b"\x07\x00" + hvecs(TRAIN)[20:], "row 2 says it has 7 numbers, but the dictionary has 8"),
+        (hvecs(TRAIN)[:18] + b"\x07\x00" + hvecs(TRAIN)[20:], "row 2 has 7 numbers, but the dictionary has 8"),
         (hvecs(TRAIN * 3), "row 1, column 1 has 3 where 0 or 1 should be"),
     ],
 )
@@ -171,7 +171,7 @@ def test_matlab_7_3_is_refused_in_a_sentence(matlab: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "fault"),
     [
-        ("iaprtc12_train_list.txt", "00/25\n00/25\n", "line 2 has '00/25', as line 1 has"),
+        ("iaprtc12_train_list.txt", "00/25\n00/25\n", "line 2 repeats '00/25' of line 1"),
         ("iaprtc12_dictionary.txt", "sky\n\ntree\n", "line 2 is blank"),
         ("iaprtc12_dictionary.txt", "", "is empty"),
     ],
@@ -209,12 +209,10 @@ def test_what_is_missing_is_named_with_where_to_get_it(tagprop: Path, tmp_path: 
 
 def test_words_of_the_dictionary_are_found_in_descriptions(texts: Path, tagprop: Path) -> None:
     data = read_iaprtc12(texts, dictionary=tagprop / "iaprtc12_dictionary.txt")
-    assert data.to_frame().rows() == sorted([*PAIRS, ("00/28", "grey")])
+    assert data.to_frame("polars").rows() == sorted([*PAIRS, ("00/28", "grey")])
     first, second = data.notes
-    assert first.startswith(
-        "labels are the words of the dictionary that occur in 4 descriptions, also where they are adj"
-    )
-    assert second == "left out 1 image without a label"
+    assert first.startswith("labels are the words of the dictionary that occur in 4 descriptions, also as adj")
+    assert second == "dropped 1 image without a label"
 
 
 def test_descriptions_of_a_split(texts: Path) -> None:
@@ -256,11 +254,11 @@ def test_a_description_that_is_not_one_is_named(part: str, texts: Path) -> None:
 )
 def test_plurals(word: str, plural: str) -> None:
     assert plural in plurals(word)
-    assert Lexicon([word]).places(f"Two {plural}.") == {0}
+    assert Lexicon([word]).indices(f"Two {plural}.") == {0}
 
 
 def test_a_word_of_the_dictionary_is_never_the_plural_of_another() -> None:
-    assert Lexicon(["short", "shorts"]).places("shorts") == {1}
+    assert Lexicon(["short", "shorts"]).indices("shorts") == {1}
 
 
 # --- the real files -----------------------------------------------------------------------------------------------
@@ -309,8 +307,8 @@ def test_the_real_descriptions_hold_nearly_all_known_pairs(real: Path, tmp_path:
         archive.extractall(tmp_path, some, **safely)
     data = read_iaprtc12(tmp_path, dictionary=real / "raw" / "iaprtc12_dictionary.txt")
     there = {f"{Path(one.name).parent.name}/{Path(one.name).stem}" for one in some}
-    known = {pair for pair in real_pairs(real).to_frame().rows() if pair[0] in there}
+    known = {pair for pair in real_pairs(real).to_frame("polars").rows() if pair[0] in there}
     images = {image for image, _ in known}
-    found = {pair for pair in data.to_frame().rows() if pair[0] in images}
+    found = {pair for pair in data.to_frame("polars").rows() if pair[0] in images}
     assert len(known & found) > 0.999 * len(known)
     assert 0.78 * len(found) < len(known & found) < 0.86 * len(found)

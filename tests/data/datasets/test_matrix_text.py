@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.data.datasets import matrix_text
-from vse_ens.data.datasets.common import Meter
+from vse_ens.data.datasets.common import FileProgress
 from vse_ens.data.datasets.matrix_text import zero_one_rows
 from vse_ens.errors import DataError
 
 
 def read(path: Path, width: int, height: int) -> np.ndarray:
-    found = list(zero_one_rows(path, width, height, Meter([path], None)))
+    found = list(zero_one_rows(path, width, height, FileProgress([path], None)))
     assert [rows.start for rows in found] == list(np.cumsum([0, *(len(rows.values) for rows in found)])[:-1])
     return np.concatenate([rows.values for rows in found])
 

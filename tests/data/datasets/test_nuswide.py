@@ -58,12 +58,12 @@ def lines(path: Path, texts: object, end: str = "\n") -> Path:
 
 
 def pairs(path: Path, **options: object) -> list[tuple[str, str]]:
-    return read_nuswide(path, **options).to_frame().rows()  # type: ignore[arg-type, return-value]
+    return read_nuswide(path, **options).to_frame("polars").rows()  # type: ignore[arg-type, return-value]
 
 
 def test_tags_of_the_list_of_5018(folder: Path) -> None:
     data = read_nuswide(folder)
-    assert data.to_frame().rows() == [
+    assert data.to_frame("polars").rows() == [
         ("174174086", "sky"),
         ("174174086", "water"),
         ("2124494179", "portrait"),
@@ -71,11 +71,11 @@ def test_tags_of_the_list_of_5018(folder: Path) -> None:
         ("702409954#2", "zebra"),
     ]
     assert data.notes == (
-        "1 image has the id of one before, and #2 after it",
+        "1 image has the id of an earlier one, and got the suffix #2",
         "tags5018 has 5 labels here, 5,018 as published",
-        "left out 6 tags that are not in Final_Tag_List.txt",
-        "left out 1 image without a label",
-        "left out 1 label without an image",
+        "dropped 6 tags that are not in Final_Tag_List.txt",
+        "dropped 1 image without a label",
+        "dropped 1 label without an image",
     )
 
 
@@ -113,7 +113,7 @@ def test_concepts_of_splits_are_read_where_those_of_the_whole_are_missing(folder
     for file in (folder / "Groundtruth" / "AllLabels").iterdir():
         file.unlink()
     data = read_nuswide(folder, labels="concepts81", split="train")
-    assert dict(data.to_frame().rows()) == whole
+    assert dict(data.to_frame("polars").rows()) == whole
     # Without the order of the whole list, the second of two equal ids is the one in the test list.
     assert pairs(folder, labels="concepts81")[-2:] == [("702409954#2", "sun"), ("702409954#2", "water")]
 
@@ -134,7 +134,7 @@ def test_a_file_is_enough_where_the_others_are_beside_it(folder: Path) -> None:
     assert pairs(folder / "NUS_WID_Tags" / "AllTags1k.txt") == pairs(folder, labels="tags1k")
     with pytest.raises(DataError, match=r"All_Tags\.txt does not hold concepts81; name All_Tags\.txt for tags5018"):
         read_nuswide(folder / "NUS_WID_Tags" / "All_Tags.txt", labels="concepts81")
-    with pytest.raises(DataError, match=r"TagList1k\.txt does not hold a whole set of labels"):
+    with pytest.raises(DataError, match=r"TagList1k\.txt does not hold a complete set of labels"):
         read_nuswide(folder / "NUS_WID_Tags" / "TagList1k.txt")
 
 
@@ -156,7 +156,7 @@ def test_tags_in_small_pieces_are_the_same(folder: Path, monkeypatch: pytest.Mon
         ("NUS_WID_Tags/All_Tags.txt", "2124494179 sky\n1 sky\n", "tags5018", "line 2 is of image 1 where"),
         ("NUS_WID_Tags/All_Tags.txt", "2124494179 sky\n", "tags5018", "ends after line 1, but"),
         ("NUS_WID_Tags/All_Tags.txt", "\n".join([*TAGS, "1 sky\n"]), "tags5018", "line 6 is of image 1 where"),
-        ("NUS_WID_Tags/Final_Tag_List.txt", "sky\nsea\nsky\n", "tags5018", "line 3 has 'sky', as line 1 has"),
+        ("NUS_WID_Tags/Final_Tag_List.txt", "sky\nsea\nsky\n", "tags5018", "line 3 repeats 'sky' of line 1"),
         ("NUS_WID_Tags/Final_Tag_List.txt", "\n", "tags5018", "is empty"),
         ("NUS_WID_Tags/AllTags1k.txt", "1 0 0\n0 1\n", "tags1k", "line 2 has 2 values"),
         ("NUS_WID_Tags/AllTags1k.txt", "1 0 0\n0 1 0\n", "tags1k", "ends after line 2, but there are 5 images"),
@@ -207,7 +207,7 @@ def test_a_file_that_is_there_twice_is_not_guessed(folder: Path) -> None:
     copy = folder / "copy"
     copy.mkdir()
     (copy / "All_Tags.txt").write_text("1 sky\n")
-    with pytest.raises(DataError, match="are both there; remove one of them"):
+    with pytest.raises(DataError, match="both exist; remove one of them"):
         read_nuswide(folder)
 
 

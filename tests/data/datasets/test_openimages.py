@@ -34,7 +34,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def pairs(folder: Path, **options: object) -> Pairs:
-    return set(read_openimages(folder, **options).to_frame().rows())  # type: ignore[arg-type]
+    return set(read_openimages(folder, **options).to_frame("polars").rows())  # type: ignore[arg-type]
 
 
 def v1(folder: Path) -> None:
@@ -88,8 +88,8 @@ def test_every_version_gives_the_same_pairs(version: Callable[[Path], None], tmp
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     v4(tmp_path)
     notes = read_openimages(tmp_path, source="both", min_confidence=0.6).notes
-    assert "left out 1 label verified as absent" in notes
-    assert "left out 2 machine labels with confidence below 0.6" in notes
+    assert "dropped 1 label verified as absent" in notes
+    assert "dropped 2 machine labels with confidence below 0.6" in notes
     assert "labels are named as in class-descriptions.csv" in notes
 
 
@@ -103,7 +103,7 @@ def test_a_human_label_between_0_and_1_is_left_out_and_counted(tmp_path: Path) -
     file = write(tmp_path / "a.csv", f"{HEADER}a,verification,/m/1,0.3\na,verification,/m/2,1\n")
     data = read_openimages(file)
     assert data.labels_of("a") == ["/m/2"]
-    assert "left out 1 human label with a confidence between 0 and 1" in data.notes
+    assert "dropped 1 human label with a confidence between 0 and 1" in data.notes
 
 
 def test_a_file_is_read_whole_or_by_its_source(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_a_file_is_read_whole_or_by_its_source(tmp_path: Path) -> None:
     assert pairs(file) == pairs(tmp_path, source="machine")
     mixed = write(tmp_path / "mixed.csv", HEADER + HUMAN + MACHINE)
     assert pairs(mixed, source="human") == pairs(tmp_path)
-    assert "left out 3 rows by a machine" in read_openimages(mixed, source="human").notes
-    assert "left out 4 rows by humans" in read_openimages(mixed, source="machine").notes
+    assert "dropped 3 rows by a machine" in read_openimages(mixed, source="human").notes
+    assert "dropped 4 rows by humans" in read_openimages(mixed, source="machine").notes
 
 
 def test_a_gzipped_file_is_the_same(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_ids_on_request_and_where_there_are_no_names(tmp_path: Path) -> None:
     assert ("000062a39995e348", "/m/07j7r") in pairs(tmp_path, names=False)
     (tmp_path / "class-descriptions.csv").unlink()
     data = read_openimages(tmp_path)
-    assert ("000062a39995e348", "Boxed tree") in data.to_frame().rows()
+    assert ("000062a39995e348", "Boxed tree") in data.to_frame("polars").rows()
     assert "1 label has no name there" in data.notes
     (tmp_path / "class-descriptions-boxable.csv").unlink()
     assert ("000062a39995e348", "/m/07j7r") in pairs(tmp_path)
@@ -182,7 +182,7 @@ def test_a_byte_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
 
 def test_blank_lines_are_counted(tmp_path: Path) -> None:
     file = write(tmp_path / "labels.csv", f"{HEADER}a,verification,/m/1,1\n\n\nb,verification,/m/1,1\n")
-    assert "left out 2 blank lines" in read_openimages(file).notes
+    assert "dropped 2 blank lines" in read_openimages(file).notes
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_blank_lines_are_counted(tmp_path: Path) -> None:
     [
         ("/m/1,Tree\n/m/2\n", "line 2 has '/m/2' where an id and a name should be"),
         ("/m/1,Tree\n,Sea\n", "line 2 has ',Sea' where an id and a name should be"),
-        ("/m/1,Tree\n/m/1,Sea\n", "line 2 names /m/1 'Sea', but before 'Tree'"),
+        ("/m/1,Tree\n/m/1,Sea\n", "line 2 names /m/1 'Sea', but an earlier line 'Tree'"),
     ],
 )
 def test_a_fault_of_the_names_is_named_by_line(text: str, fault: str, tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_written_scenes_read_back_equal(tmp_path, suffix: str) -> None:
     done: list[int] = []
     counts = write_scenes(path, images=CHUNK + 10, seed=2, progress=done.append)
     expected = scenes(CHUNK + 10, seed=2)
-    assert read(path).sort("image", "label").equals(expected.to_frame().sort("image", "label"))
+    assert read(path).sort("image", "label").equals(expected.to_frame("polars").sort("image", "label"))
     assert counts == (CHUNK + 10, len(expected.labels), expected.pairs)
     assert done == [CHUNK, CHUNK + 10]
     assert [one.name for one in path.parent.iterdir()] == [path.name]

@@ -142,7 +142,7 @@ def test_the_order_of_rows_and_the_size_of_batches_do_not_matter(
 
 
 BAD_TEXT = {
-    "image,x\na,1\n": "{path} has no features for 1 of 2 images ('b'); add them, or leave",
+    "image,x\na,1\n": "{path} has no features for 1 of 2 images ('b'); add them, or remove",
     "image,x\n": "{path} has no features for 2 of 2 images ('a', 'b')",
     "image,feature,value\na,x,1\n": "{path} has no features for 1 of 2 images ('b')",
     "image,x\na,1\nb,2\na,3\n": "{path} has image 'a' in line 2 and again in line 4; keep one of them",
@@ -152,7 +152,7 @@ BAD_TEXT = {
     "image,x,y\na,1,2\nb,1e60,2\n": "{path}, line 3 has an infinite number in column 'x'",
     "image,x,y\na,1,2\nb,1\n": "{path}, line 3 has 2 fields where line 1 has 3",
     "image,x\na,1\n ,2\n": "{path}, line 3 has no id in column 'image'; fill it in or remove it",
-    "image\na\nb\n": "{path} has no feature column beside the image ids",
+    "image\na\nb\n": "{path} has no feature column besides the image ids",
     "image,feature,value\na,x,1\nb,x,2\na,x,3\n": "{path} has more than one value for feature 'x' of image 'a'",
     "image,feature,value\na,x,1\nb,,2\n": "{path}, line 3 has no id in column 'feature'",
     "image,feature,value\na,x,1\nb,x,?\n": "{path}, line 3 has '?' in column 'value'",
@@ -169,7 +169,7 @@ def test_what_is_wrong_with_a_text_is_said_in_a_sentence(tmp_path: Path, text: s
 
 TWO = ["a", "b"]
 BAD_PARQUET: list[tuple[dict[str, Any], str]] = [
-    ({"image": TWO}, "has no feature column: all it has is 'image'"),
+    ({"image": TWO}, "has no feature column: it has only 'image'"),
     ({"image": TWO, "scene": TWO}, "column 'scene' of {path} holds string, but features are numbers"),
     ({"image": TWO, "x": [1.0, 2.0], "v": [[1.0], [2.0]]}, "column 'v' of {path} holds list<element: double>, but"),
     ({"image": TWO, "x": [1.0, None]}, "{path}, row 2 has no number in column 'x'"),

@@ -60,13 +60,13 @@ def test_what_was_given_is_not_changed() -> None:
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
 def test_numbers_that_are_not_finite_are_refused(wrong: float) -> None:
     for matrix in (np.array([[1.0, wrong]]), sparse.csr_array(np.array([[1.0, wrong]]))):
-        with pytest.raises(DataError, match="not finite"):
+        with pytest.raises(DataError, match="NaN or infinite"):
             plain_features(matrix)
 
 
 @pytest.mark.parametrize("wrong", ["text", [["a", "b"]], [[1.0], [1.0, 2.0]], {"a": 1}])
 def test_what_is_no_matrix_of_numbers_is_refused(wrong: Any) -> None:
-    with pytest.raises(DataError, match="must be a 2-d array or a scipy sparse matrix of numbers"):
+    with pytest.raises(DataError, match="must be a 2-d array or a SciPy sparse matrix of numbers"):
         plain_features(wrong)
 
 

@@ -25,7 +25,7 @@ def judged(path: Path, accepted: Pairs = (), rejected: Pairs = ()) -> Path:  # t
 
 
 def listed(data: Annotations) -> set[tuple[str, str]]:
-    return set(data.to_frame().iter_rows())
+    return set(data.to_frame("polars").iter_rows())
 
 
 def test_what_is_in_force_is_read(tmp_path: Path) -> None:

@@ -59,5 +59,5 @@ def test_nothing_is_lost_silently(path: Path, text: str, block: int) -> None:
     finally:
         delimited._BLOCK = usual
     rows = [[*row] for images, labels in batches for row in zip(images.to_pylist(), labels.to_pylist(), strict=True)]
-    blank = int(source.notes[0].split()[2]) if source.notes else 0
+    blank = int(source.notes[0].split()[1]) if source.notes else 0
     assert (rows, blank) == strictly(text)

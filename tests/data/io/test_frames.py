@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from vse_ens import Annotations, DataError
+from vse_ens import Annotations, ConfigError, DataError, MissingPartError
 
 PAIRS = [("10", "sea"), ("2", "sand"), ("2", "sea")]
 
 
 def pairs_of(data: Annotations) -> list[tuple[str, str]]:
-    return data.to_frame().rows()
+    return data.to_frame("polars").rows()
 
 
 # --- frames ----------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def test_frames(frame) -> None:
 def test_columns_of_a_frame_by_name() -> None:
     frame = pd.DataFrame({"what": ["sea"], "who": ["ann"], "when": [dt.date(2024, 1, 1)]})
     assert pairs_of(Annotations.from_frame(frame, image="who", label="what")) == [("ann", "sea")]
-    assert Annotations.from_frame(frame).notes == ("took column 'what' for the images and 'who' for the labels",)
+    assert Annotations.from_frame(frame).notes == ("used column 'what' for images and 'who' for labels",)
 
 
 def test_wide_frames() -> None:
@@ -97,7 +97,7 @@ def test_filters() -> None:
         (pl.DataFrame(), "is empty"),
         (pd.DataFrame({0: ["x"], 1: ["sea"]}), "column names that are not text"),
         (pd.DataFrame({"image": ["x", 1], "label": ["sea", "sea"]}), "convert it to text"),
-        ({"image": ["x"]}, "a pandas, Polars or Arrow frame is needed, got the builtins dict"),
+        ({"image": ["x"]}, "a data frame is needed, such as one of pandas, Polars or Arrow, got the builtins dict"),
     ],
 )
 def test_frames_that_cannot_be_read(frame, reason: str) -> None:
@@ -109,6 +109,36 @@ def test_frames_that_cannot_be_read(frame, reason: str) -> None:
 def test_a_missing_column_of_a_frame() -> None:
     with pytest.raises(DataError, match="has no column 'tag'; it has 'image', 'label'"):
         Annotations.from_frame(pl.DataFrame({"image": ["x"], "label": ["y"]}), label="tag")
+
+
+def test_columns_of_the_same_name_are_refused() -> None:
+    with pytest.raises(DataError, match=r"the pyarrow.* Table cannot be read: .*'image' 2 times"):
+        Annotations.from_frame(pa.table([["x"], ["y"], ["sea"]], names=["image", "image", "label"]))
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"), [("pyarrow", pa.Table), ("polars", pl.DataFrame), ("pandas", pd.DataFrame)]
+)
+def test_frames_of_every_library_go_out_and_come_back(backend: str, kind: type) -> None:
+    data = Annotations.from_pairs([*PAIRS, ("ünï", "a,b")])
+    frame = data.to_frame(backend)
+    assert isinstance(frame, kind)
+    assert list(frame.columns if backend != "pyarrow" else frame.column_names) == ["image", "label"]
+    assert Annotations.from_frame(frame) == data
+
+
+def test_an_arrow_table_is_the_default() -> None:
+    assert Annotations.from_pairs(PAIRS).to_frame().to_pylist() == [
+        {"image": image, "label": label} for image, label in PAIRS
+    ]
+
+
+def test_frames_of_unknown_or_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Annotations.from_pairs(PAIRS)
+    with pytest.raises(ConfigError, match="backend must be pyarrow, polars or pandas, got 'excel'"):
+        data.to_frame("excel")
+    with pytest.raises(MissingPartError, match="a modin frame needs the package modin"):
+        data.to_frame("modin")
 
 
 # --- matrices --------------------------------------------------------------------------------------------------------
@@ -140,7 +170,7 @@ def test_explicit_zeros_are_no_pairs_and_duplicates_are_summed() -> None:
     matrix = scipy.sparse.coo_array((values, (rows, columns)), (3, 2))
     data = Annotations.from_matrix(matrix)
     assert pairs_of(data) == [("0", "0"), ("1", "0")]
-    assert data.notes == ("passed over 2 explicit zeros", "merged 2 duplicate pairs")
+    assert data.notes == ("skipped 2 explicit zeros", "merged 2 duplicate pairs")
     assert matrix.nnz == 6
 
 
@@ -166,15 +196,18 @@ def test_matrices_that_cannot_be_read(matrix, names: dict, reason: str) -> None:
         Annotations.from_matrix(matrix, **names)
 
 
-def test_neither_pandas_nor_scipy_is_imported(python, tmp_path) -> None:
+def test_no_frame_library_is_imported_by_reading(python, tmp_path) -> None:
     (tmp_path / "a.csv").write_text("image,label\nx,sea\n")
+    (tmp_path / "a.jsonl").write_text('{"image": "x", "label": "sea"}\n')
+    (tmp_path / "wide.csv").write_text('image,labels\nx,"[""sea""]"\n')
     pl.DataFrame({"image": ["x"], "label": ["sea"]}).write_parquet(tmp_path / "a.parquet")
     code = """
 import sys
 from vse_ens import Annotations
-for name in ("a.csv", "a.parquet"):
-    Annotations.read(sys.argv[1] + "/" + name)
-print([name for name in ("pandas", "scipy", "numba") if name in sys.modules])
+for name in ("a.csv", "a.jsonl", "wide.csv", "a.parquet"):
+    data = Annotations.read(sys.argv[1] + "/" + name)
+data.to_frame()
+print([name for name in ("pandas", "polars", "narwhals", "scipy", "numba") if name in sys.modules])
 """
     done = python(code, str(tmp_path))
     assert done.stdout.strip() == "[]", done.stderr

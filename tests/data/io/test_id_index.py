@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vse_ens.data.arrow import as_arrow, as_numpy
 from vse_ens.data.io import id_index
-from vse_ens.data.io.buffers import GrowingArray, GrowingStrings, as_arrow, as_numpy
+from vse_ens.data.io.buffers import GrowingArray, GrowingStrings
 from vse_ens.data.io.id_index import IdIndex
 
 batches = st.lists(st.lists(st.text(max_size=5), max_size=30), max_size=6)
@@ -29,10 +30,29 @@ def test_every_id_gets_one_number_that_leads_back_to_it(streamed: list[list[str]
 
 @pytest.mark.parametrize("kinds", [1, 3])
 def test_ids_whose_hashes_are_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch, kinds: int) -> None:
-    usual = id_index._hashes
-    monkeypatch.setattr(id_index, "_hashes", lambda ids: usual(ids) % np.uint64(kinds))
+    usual = id_index.hash_ids
+    monkeypatch.setattr(id_index, "hash_ids", lambda ids: usual(ids) % np.uint64(kinds))
     generator = np.random.default_rng(0)
     check([[f"{number}" for number in generator.integers(40, size=50)] for _ in range(5)])
+
+
+@given(
+    st.lists(st.one_of(st.text(max_size=20), st.sampled_from(["x" * 64, "x" * 65, "y" * 512, "y" * 513, "z" * 900])))
+)
+def test_a_hash_depends_on_the_id_alone(texts: list[str]) -> None:
+    together = id_index.hash_ids(pa.array(["before", *texts], pa.large_string())[1:])
+    alone = [int(id_index.hash_ids(pa.array([text], pa.large_string()))[0]) for text in texts]
+    assert together.tolist() == alone
+
+
+def test_hashes_differ_in_their_low_bits_too() -> None:
+    ids = [f"img_{number:07d}" for number in range(50_000)] + [f"{number}" for number in range(50_000)]
+    ids += ["a" * count for count in range(1, 400)] + ["\0" * count for count in range(1, 400)]
+    hashes = id_index.hash_ids(pa.array(ids, pa.large_string()))
+    assert len(np.unique(hashes)) == len(ids)
+    # Of n random values of 2^20, n^2 / 2^21 pairs are expected to be equal.
+    low = len(np.unique(hashes & np.uint64(2**20 - 1)))
+    assert low == pytest.approx(2**20 * (1 - np.exp(-len(ids) / 2**20)), rel=0.02)
 
 
 def test_many_batches_of_many_new_ids() -> None:

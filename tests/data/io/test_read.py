@@ -21,7 +21,7 @@ def write(tmp_path: Path):
 
 
 def pairs_of(data: Annotations) -> list[tuple[str, str]]:
-    return data.to_frame().rows()
+    return data.to_frame("polars").rows()
 
 
 def lines(count: int, separator: str = ",") -> str:
@@ -86,7 +86,7 @@ def test_a_single_line_without_line_end(write) -> None:
 def test_other_separators_are_found_and_told(write, separator: str) -> None:
     data = Annotations.read(write("a.csv", f"image{separator}label\nx{separator}sea, sand\n"))
     assert pairs_of(data) == [("x", "sea, sand")]
-    assert any("for the separator" in note for note in data.notes)
+    assert any("as the separator" in note for note in data.notes)
 
 
 def test_txt_is_split_at_whatever_splits_it(write) -> None:
@@ -110,11 +110,11 @@ def test_spaces_belong_to_the_id(write) -> None:
 def test_blank_lines_are_passed_over_and_counted(write) -> None:
     data = Annotations.read(write("a.csv", '\nimage,label\r\n\r\n"x\n\n",sea\n\n\ny,sea\n\n'))
     assert pairs_of(data) == [("x\n\n", "sea"), ("y", "sea")]
-    assert data.notes == ("passed over 5 blank lines",)
+    assert data.notes == ("skipped 5 blank lines",)
     data = Annotations.read(write("b.csv", 'image,label\nx 5" nail,sea\n\n'))
-    assert data.notes == ("passed over 1 blank line",)
+    assert data.notes == ("skipped 1 blank line",)
     data = Annotations.read(write("a.jsonl", '{"image": "x", "label": "sea"}\n \n{"image": "y", "label": "sea"}\n'))
-    assert data.notes == ("passed over 1 blank line",)
+    assert data.notes == ("skipped 1 blank line",)
 
 
 def test_a_quote_within_a_field_is_an_ordinary_character(write) -> None:
@@ -147,8 +147,8 @@ def test_an_unknown_header_is_told_by_what_never_recurs(write) -> None:
     data = Annotations.read(write("a.csv", "pic,what\n" + lines(60)))
     assert data.pairs == 60
     assert data.notes == (
-        "took line 1, 'pic what', for a header: nothing in it occurs again",
-        "took column 'pic' for the images and 'what' for the labels",
+        "read line 1, 'pic what', as a header: its values do not occur again",
+        "used column 'pic' for images and 'what' for labels",
     )
     data = Annotations.read(write("b.csv", lines(60)))
     assert data.pairs == 60
@@ -163,7 +163,9 @@ def test_where_nothing_recurs_line_1_is_a_pair(write) -> None:
 def test_too_few_lines_to_tell_a_header_are_told(write) -> None:
     data = Annotations.read(write("a.csv", "pic,what\nx,sea\n"))
     assert data.pairs == 2
-    assert data.notes == ("took line 1 for a pair, not a header: 2 lines are too few to tell; say header if it is one",)
+    assert data.notes == (
+        "read line 1 as a pair, not a header: 2 lines are too few to decide; set header if it is one",
+    )
 
 
 # --- wide ----------------------------------------------------------------------------------------------------------
@@ -189,14 +191,14 @@ def wide_parquet(path: Path) -> Path:
             "a.csv",
             'image,labels\nx,"[""sea"", ""sand""]"\ny,[]\nz,"[""007""]"\n',
             {},
-            ("took the labels for JSON lists; say layout long if they are not",),
+            ("read the labels as JSON lists; set layout long if they are not",),
         ),
         ("b.csv", "image,labels\nx,sea|sand\ny,\nz,007\n", {"label_separator": "|"}, ()),
         (
             "c.tsv",
             "image\tlabels\nx\t sea ;; sand;\ny\t\nz\t007\n",
             {"label_separator": ";"},
-            ("passed over 2 empty labels between separators",),
+            ("skipped 2 empty labels between separators",),
         ),
         ("d.csv", "image,labels\nx,sea and sand\ny,\nz,007\n", {"label_separator": " and ", "layout": "wide"}, ()),
     ],
@@ -219,7 +221,7 @@ def test_labels_that_only_partly_look_like_lists_are_left_alone_and_told(write) 
     path = write("a.csv", 'image,label\nx,[1]\ny,[untitled]\nz,"[2, 3]"\n')
     data = Annotations.read(path)
     assert list(data.labels) == ["[1]", "[2, 3]", "[untitled]"]
-    assert data.notes == ("took the labels as they are, though 2 of 3 look like JSON lists",)
+    assert data.notes == ("read the labels as they are, though 2 of 3 look like JSON lists",)
 
 
 def test_layout_long_takes_brackets_as_they_are(write) -> None:
@@ -250,7 +252,7 @@ def refusal(path: Path, **options) -> str:
 def test_a_missing_file_and_its_neighbours(write) -> None:
     path = write("pears.csv", lines(9))
     assert refusal(path.with_name("pairs.csv")) == "pairs.csv does not exist; did you mean pears.csv?"
-    assert "nothing of that name" in refusal(path.with_name("zzz.tsv"))
+    assert "no file with a similar name" in refusal(path.with_name("zzz.tsv"))
     assert "there is no folder" in refusal(path.parent / "nowhere" / "pairs.csv")
 
 
@@ -367,7 +369,10 @@ def test_a_truncated_or_damaged_gzip(write, name: str) -> None:
     text = lines(200_000) if "csv" in name else "\n".join(rows)
     whole = gzip.compress(text.encode(), 1)
     assert len(text) > 2 << 20  # more than is read at the start to see what the file is
-    assert refusal(write(name, whole[:-20])) == f"{name} is a truncated gzip file: it ends early; fetch it again"
+    assert (
+        refusal(write(name, whole[:-20]))
+        == f"{name} is a truncated gzip file: it ends early; download or copy it again"
+    )
     checksum = bytearray(whole)
     checksum[-6] ^= 0xFF
     assert "is a damaged gzip file" in refusal(write(name, bytes(checksum)))

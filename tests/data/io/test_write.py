@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from vse_ens.data.annotations import Annotations
@@ -37,14 +39,14 @@ def test_when_one_file_fails_none_is_changed_and_nothing_half_written_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.parquet").write_text("old")
-    write = pl.DataFrame.write_parquet
+    write_table = pq.ParquetWriter.write_table
 
-    def disk_fills_up(frame: pl.DataFrame, file: Path) -> None:
-        write(frame, file)
-        if "b.parquet" in file.name:
+    def disk_fills_up(writer: pq.ParquetWriter, table: pa.Table) -> None:
+        write_table(writer, table)
+        if "b.parquet" in str(writer.where):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", disk_fills_up)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", disk_fills_up)
     data = Annotations.from_pairs(PAIRS)
     with pytest.raises(DataError, match=r"b\.parquet could not be written: No space left on device"):
         write_parquet({tmp_path / "a.parquet": data, tmp_path / "b.parquet": data})

@@ -27,7 +27,7 @@ def data() -> Annotations:
 @pytest.fixture(scope="module")
 def whole(data: Annotations, tmp_path_factory: pytest.TempPathFactory) -> Partition:
     folder = tmp_path_factory.mktemp("parts")
-    data.to_frame().write_parquet(folder / "all.parquet")
+    data.to_frame("polars").write_parquet(folder / "all.parquet")
     return partition(PartFiles.find(folder), folder / "sorted", 3)
 
 

@@ -29,7 +29,7 @@ def data() -> Annotations:
 
 @pytest.fixture
 def pairs(data: Annotations, tmp_path: Path) -> Partition:
-    data.to_frame().write_parquet(tmp_path / "all.parquet")
+    data.to_frame("polars").write_parquet(tmp_path / "all.parquet")
     return partition(PartFiles.find(tmp_path), tmp_path / "sorted", 2)
 
 
@@ -78,7 +78,7 @@ def test_what_was_interrupted_is_not_taken_and_made_again(
         with pytest.raises(KeyboardInterrupt):
             pairs.build_label_index()
     assert not any((pairs.folder / name).exists() for name in NAMES)
-    with pytest.raises(DataError, match=r"by_label.indices is missing or cut off; train again"):
+    with pytest.raises(DataError, match=r"by_label.indices is missing or truncated; train again"):
         _ = pairs.by_label
     pairs.build_label_index()
     assert same(pairs.by_label, in_memory(data))
@@ -94,7 +94,7 @@ def test_what_is_cut_off_is_refused_and_made_again(name: str, data: Annotations,
     pairs.build_label_index()
     with (pairs.folder / name).open("r+b") as file:
         file.truncate(8)
-    with pytest.raises(DataError, match="is missing or cut off"):
+    with pytest.raises(DataError, match="is missing or truncated"):
         _ = pairs.by_label
     pairs.build_label_index()
     assert same(pairs.by_label, in_memory(data))

@@ -25,7 +25,7 @@ def data() -> Annotations:
 def parts(data: Annotations, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three files, rows in no order, some twice."""
     folder = tmp_path_factory.mktemp("parts")
-    frame = data.to_frame().with_columns(pl.lit("ö").alias("other"))
+    frame = data.to_frame("polars").with_columns(pl.lit("ö").alias("other"))
     order = np.random.default_rng(0).permutation(len(frame))
     for number, rows in enumerate(np.array_split(order, 3)):
         frame[np.concatenate([rows, rows[:5]])].write_parquet(folder / f"part-{number}.parquet")
@@ -46,7 +46,7 @@ def test_it_is_what_reading_gives(data: Annotations, parts: Path, tmp_path: Path
 
 def test_the_digest_is_that_of_the_pairs_alone(data: Annotations, parts: Path, tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
-    data.to_frame().write_parquet(tmp_path / "whole" / "all.parquet")
+    data.to_frame("polars").write_parquet(tmp_path / "whole" / "all.parquet")
     one = partition(PartFiles.find(parts), tmp_path / "one", 2)
     other = partition(PartFiles.find(tmp_path / "whole"), tmp_path / "other", 3, 100)
     assert one.digest == other.digest
@@ -74,8 +74,8 @@ def test_what_was_made_before_is_taken_unless_it_is_of_other_parts_or_shards(par
     ("frame", "told"),
     [
         (pl.DataFrame({"image": ["a", None], "label": ["x", "y"]}), r"empty image or label id in rows 1 to 2"),
-        (pl.DataFrame({"image": ["a", " "], "label": ["x", "y"]}), r"has an image id that is blank"),
-        (pl.DataFrame({"image": ["a", "b"], "label": ["x", ""]}), r"has a label that is blank"),
+        (pl.DataFrame({"image": ["a", " "], "label": ["x", "y"]}), r"has a blank image id"),
+        (pl.DataFrame({"image": ["a", "b"], "label": ["x", ""]}), r"has a blank label"),
     ],
 )
 def test_blank_ids_are_refused(frame: pl.DataFrame, told: str, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_is_not_there_is_told(parts: Path, tmp_path: Path) -> None:
         Partition.open(tmp_path)
     made = partition(PartFiles.find(parts), tmp_path / "sorted", 2)
     (made.folder / "indices").write_bytes(b"1234")
-    with pytest.raises(DataError, match="indices is missing or cut off"):
+    with pytest.raises(DataError, match="indices is missing or truncated"):
         Partition.open(made.folder)
 
 

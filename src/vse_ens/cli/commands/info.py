@@ -9,7 +9,7 @@ from vse_ens.cli.console import Console, facts
 from vse_ens.cli.options import PairsFile, ReadOptions
 
 if TYPE_CHECKING:
-    from vse_ens.data.annotations import Summary
+    from vse_ens.data.summary import Summary
 
 
 def info(file: PairsFile, *, reading: ReadOptions, console: Console) -> None:

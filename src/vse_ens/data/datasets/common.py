@@ -11,7 +11,6 @@ from re import Pattern
 from typing import IO, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.arrow import as_arrow, strings_to_arrow
@@ -58,7 +57,9 @@ def numbered_lines(path: Path, progress: FileProgress | None = None) -> Iterator
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             except UnicodeDecodeError as error:
                 byte = line[error.start]
-                raise DataError(f"{path}, line {number:,} is not UTF-8 (byte 0x{byte:02x}); download it again") from None
+                raise DataError(
+                    f"{path}, line {number:,} is not UTF-8 (byte 0x{byte:02x}); download it again"
+                ) from None
             if not text:
                 blank = blank or number
                 continue

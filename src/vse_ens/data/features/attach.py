@@ -110,9 +110,7 @@ def _list_blocks(rows: FeatureRows, index: int) -> Blocks:
                 other[0], f"has {lengths[other[0]]} numbers in column {name!r} where row 1 has {width}; fix it"
             )
         if not width:
-            raise DataError(
-                f"column {name!r} of {rows.file.name} holds empty lists; each needs a number"
-            )
+            raise DataError(f"column {name!r} of {rows.file.name} holds empty lists; each needs a number")
         names = [f"{name}[{number}]" for number in range(width)]
         block = as_floats(lists.flatten()).reshape(len(lists), width)
         rows.check_finite(block, names)

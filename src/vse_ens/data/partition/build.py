@@ -165,7 +165,8 @@ def _buckets_of(images: pa.LargeStringArray, bounds: pa.LargeStringArray) -> NDA
     # The sort is stable: a bound comes before an image of the same id.
     buckets = np.empty(len(both), np.int64)
     buckets[order] = np.cumsum(order < len(bounds))
-    return buckets[len(bounds) :][as_numpy(encoded.indices)]
+    image_buckets: NDArray[np.int64] = buckets[len(bounds) :][as_numpy(encoded.indices)]
+    return image_buckets
 
 
 class _Files:

@@ -64,9 +64,7 @@ class Partition:
         except FileNotFoundError:
             raise DataError(f"{folder} holds no {MANIFEST}; name the folder of a partition") from None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise DataError(
-                f"{folder / MANIFEST} cannot be read ({error}); delete {folder} to rebuild it"
-            ) from None
+            raise DataError(f"{folder / MANIFEST} cannot be read ({error}); delete {folder} to rebuild it") from None
         partition._check_sizes()
         return partition
 

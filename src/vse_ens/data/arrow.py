@@ -1,0 +1,57 @@
+"""Conversions between NumPy, Arrow and Python, without copying numbers and without an import of pandas.
+
+`pyarrow.array` imports pandas if it is installed, which takes longer than reading a small file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def as_arrow(numbers: NDArray[Any]) -> pa.Array:
+    """Return an Arrow array over the same memory."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def as_numpy(numbers: pa.Array) -> NDArray[Any]:
+    """Return a NumPy array over the same memory; ``numbers`` must not contain nulls."""
+    values = np.frombuffer(numbers.buffers()[1], numbers.type.to_pandas_dtype())
+    return values[numbers.offset : numbers.offset + len(numbers)]
+
+
+def string_buffers(strings: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the ``len(strings) + 1`` offsets of a string array, and the UTF-8 bytes they point into."""
+    if not len(strings):
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    _, offsets, text = strings.buffers()
+    used = np.frombuffer(offsets, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    return used, np.frombuffer(text or b"", np.uint8)
+
+
+def strings_to_arrow(strings: Sequence[str | None]) -> pa.LargeStringArray:
+    """Return Python strings as an Arrow array, with None as null."""
+    encoded = [b"" if one is None else one.encode() for one in strings]
+    validity = None
+    if None in strings:
+        valid = np.fromiter((one is not None for one in strings), bool, len(strings))
+        validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    buffers = [validity, pa.py_buffer(_offsets(encoded)), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
+
+
+def lists_to_arrow(lists: Sequence[Sequence[str | None] | None]) -> pa.LargeListArray:
+    """Return lists of strings as an Arrow array; None becomes an empty list."""
+    given = [one or () for one in lists]
+    values = strings_to_arrow([text for one in given for text in one])
+    return pa.LargeListArray.from_arrays(as_arrow(_offsets(given)), values)
+
+
+def _offsets(items: Sequence[Sequence[Any]]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=offsets[1:])
+    return offsets

@@ -1,0 +1,132 @@
+"""Find the line and the reason of an error: a slow second pass over an input that could not be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from vse_ens.data.io.dialect import Dialect, csv_reader, describe_separator, unlimited_field_size
+from vse_ens.data.io.formats import PairsFile
+from vse_ens.data.io.id_index import is_blank
+from vse_ens.data.io.source import Source
+from vse_ens.errors import DataError
+
+# Line numbers that a message names.
+_SHOWN = 5
+
+
+def blank_id_error(source: Source) -> DataError:
+    """Return an error that says how many rows have a null or blank id, and where the first of them are."""
+    first: list[int] = []
+    kinds: set[str] = set()
+    count = start = 0
+    for images, labels in source.batches():
+        blank_image, blank_label = _blank_rows(images), _blank_rows(labels)
+        kinds.update(kind for kind, rows in (("image", blank_image), ("label", blank_label)) if rows.any())
+        rows = np.flatnonzero(blank_image | blank_label)
+        first.extend((start + rows[: _SHOWN - len(first)]).tolist())
+        count += len(rows)
+        start += len(images)
+    unit = source.unit if count == 1 else f"{source.unit}s"
+    numbers = ", ".join(map(str, source.line_numbers(first))) + (", ..." if count > _SHOWN else "")
+    return DataError(
+        f"{source.name} has a blank {' or '.join(sorted(kinds))} id on {count:,} {unit} ({numbers}); "
+        f"fill in or remove {'it' if count == 1 else 'them'}"
+    )
+
+
+def find_text_error(file: PairsFile, dialect: Dialect) -> DataError | None:
+    """Return the first error in a delimited text: a byte, a quote, or a line with too many or too few fields."""
+    width = 0
+    try:
+        for line, row in _records(file, dialect, strict=True):
+            width = width or len(row)
+            if row and len(row) != width:
+                return DataError(
+                    f"{file.path}, line {line} has {_fields(len(row))} where line 1 has {width} (split at "
+                    f"{describe_separator(dialect.separator)}); fix it, or put fields that contain the separator in "
+                    f"quotes"
+                )
+    except _BadByteError as error:
+        return DataError(
+            f"{file.path}, line {error.line} is not UTF-8 (byte 0x{error.byte:02x}); re-encode the file, for example "
+            f"with iconv -f LATIN1 -t UTF-8"
+        )
+    except _BadQuoteError as error:
+        return DataError(
+            f"{file.path}, line {error.line} has a quote that {error.reason}; fix it, or set quote=None "
+            f"(--quote '' on the command line) if {dialect.quote} is an ordinary character in this file"
+        )
+    return None
+
+
+def find_row_lines(file: PairsFile, dialect: Dialect, rows: Sequence[int]) -> list[int]:
+    """Return the line on which each of ``rows`` starts; the header is not counted as a row."""
+    requested = {row + dialect.header for row in rows}
+    filled = (line for line, fields in _records(file, dialect) if fields)
+    return [line for row, line in enumerate(filled) if row in requested]
+
+
+def count_blank_lines(file: PairsFile, dialect: Dialect) -> int:
+    """Return the number of empty lines."""
+    return sum(not fields for _, fields in _records(file, dialect))
+
+
+class _BadByteError(Exception):
+    def __init__(self, line: int, byte: int) -> None:
+        super().__init__(line, byte)
+        self.line = line
+        self.byte = byte
+
+
+class _BadQuoteError(Exception):
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(line, reason)
+        self.line = line
+        self.reason = reason
+
+
+def _records(file: PairsFile, dialect: Dialect, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row with the line on which it starts; a blank line is a row without fields."""
+    with file.open() as stream, unlimited_field_size():
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        rows = csv_reader(_checked(text), dialect.separator, dialect.quote, strict)
+        while True:
+            line = rows.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                never_closed = "unexpected end" in str(error)
+                reason = "is never closed" if never_closed else "is followed by more of the same field"
+                raise _BadQuoteError(line, reason) from None
+            yield line, row
+
+
+def _checked(lines: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        if not line.isascii():
+            for character in line:
+                if 0xDC80 <= ord(character) <= 0xDCFF:  # surrogateescape's form of a byte that is not UTF-8
+                    raise _BadByteError(number, ord(character) - 0xDC00)
+        yield line
+
+
+def _blank_rows(ids: pa.Array) -> NDArray[np.bool_]:
+    """Return the rows in which an id, or any id of a list, is null or blank; a null list is an empty one."""
+    if pa.types.is_large_list(ids.type):
+        rows = np.zeros(len(ids), dtype=bool)
+        rows[np.asarray(pc.list_parent_indices(ids))[_blank_rows(ids.flatten())]] = True
+        return rows
+    return is_blank(ids.fill_null(""))
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
