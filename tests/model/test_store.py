@@ -205,7 +205,7 @@ def rewrite(saved: Path, **changes: object) -> None:
 def test_a_newer_format_asks_for_an_upgrade(saved: Path) -> None:
     (saved / "more.bin").write_bytes(b"which only the newer version knows")
     rewrite(saved, version=3)
-    with pytest.raises(ModelError, match=r"written by a newer vse-ens \(format 2\); upgrade"):
+    with pytest.raises(ModelError, match=r"written by a newer vse-ens \(format 3\); upgrade"):
         load_model(saved)
 
 

@@ -33,7 +33,9 @@ class LabelWeights:
         else:
             fits = len(self.indptr) > 0 and len(self.values) == len(self.indices) == self.indptr[-1]
         if not fits:
-            raise ModelError("the arrays label_weights_values, label_weights_indptr and label_weights_indices do not fit together")
+            raise ModelError(
+                "the arrays label_weights_values, label_weights_indptr and label_weights_indices do not fit together"
+            )
 
     @property
     def is_dense(self) -> bool:
@@ -54,7 +56,11 @@ class LabelWeights:
         """Return the arrays to save, by name."""
         if self.is_dense:
             return {"label_weights_values": self.values}
-        return {"label_weights_indices": self.indices, "label_weights_indptr": self.indptr, "label_weights_values": self.values}
+        return {
+            "label_weights_indices": self.indices,
+            "label_weights_indptr": self.indptr,
+            "label_weights_values": self.values,
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LabelWeights | None:
