@@ -138,13 +138,13 @@ def test_an_array_of_the_context_that_is_missing_is_told() -> None:
 @pytest.mark.parametrize("tower", ["id+features", *CONTEXT_TOWERS])
 def test_vectors_are_widened_with_zeros_and_cut_again(tower: str) -> None:
     embeddings, _ = (TOWERS | CONTEXT_TOWERS)[tower]
-    wide = embeddings.widened(8)
+    wide = embeddings.resized(8)
     assert wide.dimensions == 8
     assert wide.has_context == embeddings.has_context
     assert not wide.label_vectors[:, 3:].any()
     assert not wide.input_vectors[:, 3:].any()
-    assert same(wide.widened(3), embeddings)
-    copy = embeddings.widened(3).arrays()
+    assert same(wide.resized(3), embeddings)
+    copy = embeddings.resized(3).arrays()
     assert not any(np.shares_memory(array, copy[name]) for name, array in embeddings.arrays().items())
     both = (each.vectors(SOME, FEATURES, KNOWN) for each in (embeddings, wide))
     assert_allclose(*(vectors[:, :3] for vectors in both), rtol=1e-6)

@@ -37,8 +37,8 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
         "best_epoch": 1,
         "complete": True,
         "generations": 0,
-        "memory_weight": case.model.label_weights_scale,
-        "memory_regularization": None,
+        "label_weights_scale": case.model.label_weights_scale,
+        "label_weights_regularization": None,
     }
     model.validation_ = None
     return model

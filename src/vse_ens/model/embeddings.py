@@ -73,7 +73,7 @@ class Embeddings:
         """Return a deep copy."""
         return Embeddings(**{name: array.copy() for name, array in self.arrays().items()})
 
-    def widened(self, width: int) -> Embeddings:
+    def resized(self, width: int) -> Embeddings:
         """Return a copy with vectors of length ``width``, cut or padded with zeros."""
 
         def fit(table: Floats) -> Floats:

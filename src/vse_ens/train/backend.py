@@ -177,7 +177,7 @@ class LocalBackend:
 
     def export(self, best: bool = False) -> Embeddings:
         """Return a copy of the current or best embeddings without padding."""
-        return self._chosen(best).widened(self.config.dimensions)
+        return self._chosen(best).resized(self.config.dimensions)
 
     def learn_label_weights(self, regularization: float, all_pairs: bool = False) -> LabelWeights:
         """Learn the label weights from the pairs that are not held out, or from all."""

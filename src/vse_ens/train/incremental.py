@@ -56,7 +56,7 @@ class IncrementalTrainer:
     @property
     def embeddings(self) -> Embeddings:
         """A copy of the current vectors."""
-        return self._current.widened(self._config.dimensions)
+        return self._current.resized(self._config.dimensions)
 
     def rounds(self) -> Iterator[Progress]:
         """Train, and yield after every round."""

@@ -28,7 +28,7 @@ _FIRST_SQUARE = 0.01
 
 def padded(embeddings: Embeddings) -> Embeddings:
     """Return a copy with zeros behind every vector. They stay zero, since no gradient points there."""
-    return embeddings.widened(padded_width(embeddings.dimensions))
+    return embeddings.resized(padded_width(embeddings.dimensions))
 
 
 def padded_width(dimensions: int) -> int:

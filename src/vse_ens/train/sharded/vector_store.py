@@ -85,7 +85,7 @@ class TableVectors:
 
     def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:  # noqa: ARG002
         """Return a copy of the embeddings, which are complete."""
-        return embeddings.widened(dimensions)
+        return embeddings.resized(dimensions)
 
     def state(self) -> dict[str, Any]:
         """The embeddings hold everything."""
@@ -143,7 +143,7 @@ class ShardVectorStore:
 
     def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:
         """Return a copy with the rows of all shards in the order of images, mapped from one file."""
-        tables, files = embeddings.widened(dimensions), self._files(best)
+        tables, files = embeddings.resized(dimensions), self._files(best)
         if not files:
             return tables
         path = self._folder / "image_vectors.npy"
