@@ -19,6 +19,7 @@ from rich.console import Console
 from vse_ens.cli.console import Progress
 
 ROOT = Path(__file__).parents[1]
+MAX_WIDTH = 160  # characters of a line of prose
 HANGS = 900  # seconds after which a command counts as hung: a busy machine is slow, and no failure
 
 RUN = (
@@ -31,6 +32,7 @@ RUN = (
     "docs/datasets.md",
     "docs/features.md",
     "docs/feedback.md",
+    "docs/index.md",
     "docs/scenes.md",
     "docs/training.md",
     "docs/walkthrough.md",
@@ -127,6 +129,30 @@ def test_links_between_documents_lead_somewhere(document: str) -> None:
     path = ROOT / document
     links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def wide_prose(text: str) -> list[str]:
+    """Lines of prose that are too wide to read: tables, fenced blocks and images cannot be broken."""
+    prose = re.sub(r"^(```+).*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [line for line in prose.splitlines() if len(line) > MAX_WIDTH and not line.startswith(("|", "!["))]
+
+
+@pytest.mark.parametrize("document", ALL)
+def test_lines_of_prose_are_short(document: str) -> None:
+    assert wide_prose((ROOT / document).read_text(encoding="utf-8")) == []
+
+
+def test_wide_lines_are_found_in_prose_only() -> None:
+    wide = "word " * 40
+    assert wide_prose(f"{wide}\n| {wide} |\n```console\n{wide}\n```\nshort\n- {wide}\n") == [wide, f"- {wide}"]
+
+
+def test_the_start_page_has_the_example_of_readme() -> None:
+    readme, index = (
+        [block.text for block in blocks((ROOT / name).read_text(encoding="utf-8")) if block.language == "python"]
+        for name in ("README.md", "docs/index.md")
+    )
+    assert readme == index
 
 
 @pytest.mark.parametrize(
