@@ -108,9 +108,9 @@ class Config:
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+                raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
         if self.seed >= 2**64:
-            raise ConfigError(f"seed must be a whole number below 2**64, got {self.seed}")
+            raise ConfigError(f"seed must be an integer below 2**64, got {self.seed}")
         for name in ("label_bias", "label_weights", "validate", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")

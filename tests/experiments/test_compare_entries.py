@@ -50,7 +50,7 @@ def test_seed_and_dimensions_are_for_all_that_have_them_and_do_not_say_otherwise
         ("epochs=5", "models has the setting 'epochs=5' with no model before it"),
         ("warp,ease,warp", "models names 'warp' twice"),
         ("warp:epochs", "'epochs' of warp is not a setting such as warp:seed=1"),
-        ("warp:epochs=0", "warp:epochs=0: epochs must be a whole number of at least 1, got 0"),
+        ("warp:epochs=0", "warp:epochs=0: epochs must be an integer of at least 1, got 0"),
         ("warp:pear=1", "warp:pear=1: unknown setting 'pear'"),
         ("ease:pear=1", "ease:pear=1: unknown setting 'pear' of the baseline ease"),
     ],

@@ -69,9 +69,9 @@ class FittedBaseline(ABC):
 
 
 def check_whole(baseline: str, name: str, value: Any, least: int) -> None:
-    """Raise unless the value is a whole number of at least ``least``."""
+    """Raise unless the value is an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"{name} of {baseline} must be a whole number of at least {least}, got {value!r}")
+        raise ConfigError(f"{name} of {baseline} must be an integer of at least {least}, got {value!r}")
 
 
 def check_number(baseline: str, name: str, value: Any, *, zero: bool) -> None:
