@@ -13,6 +13,9 @@ LOSSES = ("hinge", "warp", "logistic", "softmax")
 TOWERS = ("id", "features", "id+features", "context", "context+id", "context+features")
 RANK_DISTRIBUTIONS = ("exponential", "geometric", "linear")
 RANK_WEIGHTS = ("harmonic", "mean", "top-n")
+ENGINES = ("fast", "serial")
+POSITIVES = ("by-image", "shuffled", "iid")
+SERIAL_SAMPLERS = ("uniform", "warp", "vse-ens", "naive")
 METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
 
@@ -50,8 +53,8 @@ class Config:
     rank_distribution: str = "exponential"
     """The distribution of ranks (vse-ens, naive)."""
     rank_scale: float = 0.1
-    """Lambda in eq. 5, as a share of the number of labels: small values draw negatives from the top; 0: chosen from the
-    data (vse-ens, naive)."""
+    """Lambda in p(r) ~ exp(-r / (lambda |A|)): small values draw negatives from the top; 0: chosen from the data (vse-ens,
+    naive). The paper prints exp(-r / lambda); lambda as a share of |A| follows the authors' code."""
     negatives: int = 32
     """Negatives per positive (softmax)."""
     candidates: int = 8
@@ -62,7 +65,19 @@ class Config:
     """L(.) of the warp loss, eq. 2: the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
     top_n: int = 10
     refresh: float = 1.0
-    """Draws per round, times |A| ln |A|; twice that with slices. Rankings are refreshed before each round."""
+    """Draws per round, times |A| ln |A|; twice that with slices. Rankings are refreshed before each round. With engine
+    ``serial``: draws between two refreshes, times |A| ln |A|."""
+    engine: str = "fast"
+    """``fast``, or ``serial``: algorithm 1 of the paper as printed, one step after another on one core."""
+    positives: str = "by-image"
+    """The order of positives: each pair once per epoch, image by image (``by-image``) or in random order
+    (``shuffled``), or drawn with replacement (``iid``). Engine ``fast`` has ``by-image`` only."""
+    redraw_positives: bool = True
+    """Whether a drawn negative that the image has is drawn again; if not, it is trained as a negative, as algorithm 1
+    does (engine ``serial``)."""
+    warp_cap: bool = True
+    """Whether WARP gives a positive up after |A| - 1 tries; if not, it tries until a label violates the margin, unless
+    no label does (engine ``serial``)."""
     slices: int = 0
     """Slices of a round, which start from one snapshot and run in parallel; 0: chosen from the data."""
     batch: int = 0
@@ -88,6 +103,8 @@ class Config:
             ("tower", TOWERS),
             ("rank_distribution", RANK_DISTRIBUTIONS),
             ("rank_weight", RANK_WEIGHTS),
+            ("engine", ENGINES),
+            ("positives", POSITIVES),
             ("metric", METRICS),
         ):
             if getattr(self, name) not in allowed:
@@ -111,7 +128,7 @@ class Config:
                 raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be an integer below 2**64, got {self.seed}")
-        for name in ("label_bias", "label_weights", "validate", "refit"):
+        for name in ("label_bias", "label_weights", "redraw_positives", "warp_cap", "validate", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, low, high in (
@@ -129,6 +146,28 @@ class Config:
             if not _is_number(value) or not 0.0 <= value <= 10.0:
                 raise ConfigError(f"{name} must be a number from 0 to 10, got {value!r}")
         self._check_pair()
+        self._check_engine()
+
+    def _check_engine(self) -> None:
+        if self.engine != "serial":
+            for name, only in (("positives", "by-image"), ("redraw_positives", True), ("warp_cap", True)):
+                if getattr(self, name) != only:
+                    raise ConfigError(
+                        f"{name} {getattr(self, name)} needs engine serial; set engine too, or leave it out"
+                    )
+            return
+        for name, allowed in (
+            ("tower", ("id",)),
+            ("loss", ("hinge", "warp", "logistic")),
+            ("sampler", SERIAL_SAMPLERS),
+            ("label_bias", (False,)),
+            ("slices", (0, 1)),
+            ("shards", (1,)),
+        ):
+            value = getattr(self, name)
+            if value not in allowed:
+                options = " or ".join(map(str, allowed))
+                raise ConfigError(f"engine serial needs {name} {options}, not {value}; set engine to fast for {value}")
 
     def _check_pair(self) -> None:
         if self.label_pairs > 0 and not self.has_context:
@@ -208,6 +247,10 @@ class Settings(TypedDict, total=False):
     rank_weight: str
     top_n: int
     refresh: float
+    engine: str
+    positives: str
+    redraw_positives: bool
+    warp_cap: bool
     slices: int
     batch: int
     shards: int

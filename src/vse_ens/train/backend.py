@@ -24,11 +24,13 @@ from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.engines import Engine, RoundStats, make_engine
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.ram_estimate import check_ram
-from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.schedule import Plan
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.validation import ValidationSet, hold_out
 
 Arrays = dict[str, NDArray[Any]]
+# What the names of an engine's arrays begin with in a checkpoint.
+_ENGINE = "engine."
 
 
 class Backend(Protocol):
@@ -103,6 +105,8 @@ def make_backend(
         raise DataError(f"learning to rank needs at least two labels, got {len(known.labels)}")
     if isinstance(data, Annotations) and config.shards == 1 and pool is None:
         return LocalBackend(config, data, workers)
+    if config.engine == "serial":
+        raise ConfigError("engine serial trains in one process on pairs in memory; set engine to fast for shards")
     from vse_ens.train.sharded.backend import ShardedBackend
 
     if pool is not None and config.shards < 2:
@@ -124,8 +128,9 @@ class LocalBackend:
         self.known = data
         self._train_pairs = data
         self._workers = Workers(workers)
-        self._engine: Engine | None = None
-        self._plan: EpochPlan | None = None
+        self._engine: Engine[Any] | None = None
+        self._engine_state: Arrays = {}
+        self._plan: Plan | None = None
         self._best: Embeddings | None = None
         self._all_pairs = False
 
@@ -137,7 +142,7 @@ class LocalBackend:
     def initialize(self, all_pairs: bool = False) -> None:
         """Draw new start vectors; train on the pairs that are not held out, or on all."""
         self._all_pairs = all_pairs
-        self._engine, self._plan = None, None
+        self._engine, self._engine_state, self._plan = None, {}, None
         config, label_pairs = self.config, None
         if config.has_context:
             label_pairs = frequent_label_pairs(self._pairs, config.label_pairs, LocalPool(self._workers))
@@ -146,11 +151,11 @@ class LocalBackend:
         self._current = padded(initial_embeddings(config, self._pairs, label_pairs))
 
     def begin_epoch(self, epoch: int) -> int:
-        """Plan an epoch: the order of the images and where its rounds begin."""
+        """Plan an epoch: the order of its pairs and where its rounds begin."""
         if self._engine is None:
             self._engine = make_engine(self.config, self._pairs, self._current, self._workers)
-        stream = Streams(self.config.seed).child("train", epoch)
-        self._plan = EpochPlan.of(self._pairs, self._engine.schedule, stream)
+            self._engine.restore(self._engine_state)
+        self._plan = self._engine.plan(epoch, Streams(self.config.seed).child("train", epoch))
         return self._plan.rounds
 
     def run_round(self, number: int, learning_rate: float) -> RoundStats:
@@ -185,17 +190,24 @@ class LocalBackend:
         return learn_label_weights(pairs, regularization, LocalPool(self._workers))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return the current and best embeddings, and which pairs are trained on."""
-        return pack_embeddings(self._current, self._best), {"all_pairs": self._all_pairs}
+        """Return the current and best embeddings, the state of the engine, and which pairs are trained on."""
+        engine = self._engine.state() if self._engine else self._engine_state
+        arrays = {f"{_ENGINE}{name}": array for name, array in engine.items()}
+        return pack_embeddings(self._current, self._best) | arrays, {"all_pairs": self._all_pairs}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
         self._all_pairs = state["all_pairs"]
         self._engine, self._plan = None, None
+        self._engine_state = {
+            name.removeprefix(_ENGINE): np.array(array) for name, array in arrays.items() if name.startswith(_ENGINE)
+        }
         self._current, self._best = unpack_embeddings(arrays)
 
     def close(self) -> None:
         """Free the engine and end the worker threads; the next epoch starts new ones."""
+        if self._engine:
+            self._engine_state = self._engine.state()
         self._engine, self._plan = None, None
         self._workers.close()
 

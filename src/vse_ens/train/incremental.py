@@ -20,7 +20,6 @@ from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.engines import RoundStats, make_engine
 from vse_ens.train.progress import EpochReport, Progress
-from vse_ens.train.schedule import EpochPlan
 from vse_ens.train.tables import initial_embeddings, padded
 
 # Other images that are trained along, per image with new pairs.
@@ -63,7 +62,7 @@ class IncrementalTrainer:
         with Workers(self._workers) as workers:
             engine = make_engine(self._config, self._train_pairs, self._current, workers)
             for epoch in range(self._epochs):
-                plan = EpochPlan.of(self._train_pairs, engine.schedule, self._stream.child("train", epoch))
+                plan = engine.plan(epoch, self._stream.child("train", epoch))
                 rate = self._config.learning_rate * self._config.learning_rate_decay ** self._schedule_epoch(epoch)
                 stats = RoundStats()
                 for number in range(plan.rounds):

@@ -22,6 +22,7 @@ from vse_ens.evaluate.rank import DEFAULT_MEMORY
 from vse_ens.kernels.context import ContextGradients, ContextScratch
 from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.kernels.rank_table import RankScratch
+from vse_ens.kernels.serial import SortScratch
 from vse_ens.kernels.softmax import BatchGradients
 from vse_ens.label_weights.learn import DENSE_LABELS, peak_bytes, stored_bytes
 from vse_ens.model.embeddings import label_pair_table
@@ -118,6 +119,9 @@ _PAIR_COUNTED = 8
 _IMAGE_PLANNED = 40
 # Per image: its position in the epoch, the number of pairs before it, and its number of inputs.
 _IMAGE_ORDERED = 24
+# Per pair of the serial engine: its image, its position in the epoch, and the temporary bytes of ordering it.
+_PAIR_ORDERED = 12
+_PAIR_PLANNED = 16
 # Per image of a shard: where its labels begin, and its number as text.
 _IMAGE_IN_SHARD = 24
 # Per label pair: its two labels, its AdaGrad accumulator, its lookup table; and the temporary bytes of counting it.
@@ -152,7 +156,7 @@ class RamModel:
         yield "to begin", self._alive(drawing=self._drawing)
         yield "to begin", self._alive(copies=1)
         # While a better epoch is copied, the copy of the previous best still exists.
-        yield "to train", self._alive(copies=2 * best, engine=True, planning=_IMAGE_PLANNED * self._images)
+        yield "to train", self._alive(copies=2 * best, engine=True, planning=self._planning)
         if config.validate:
             others = KEPT_LABEL_WEIGHTS * self._weights_held if self._labels <= DENSE_LABELS else 0
             yield "to validate", self._alive(copies=1, engine=True, weights=others + self._weights_learnt)
@@ -183,7 +187,7 @@ class RamModel:
         parts = {
             "copies of vectors": copies * sum(self._tables.values()) + settled,
             "drawing vectors": drawing,
-            "pairs": self._split + planning + (_IMAGE_ORDERED * self._images if engine else 0),
+            "pairs": self._split + planning + (self._ordered if engine else 0),
             "label weights": weights,
             "validation": validation,
         }
@@ -231,6 +235,18 @@ class RamModel:
         return 4 * self._data.pairs + 8 * self._images + self._held_out * (row + own)
 
     @property
+    def _ordered(self) -> int:
+        """The order of an epoch, which an engine holds."""
+        serial = _PAIR_ORDERED * self._data.pairs if self._config.engine == "serial" else 0
+        return _IMAGE_ORDERED * self._images + serial
+
+    @property
+    def _planning(self) -> int:
+        """The temporary bytes of planning an epoch."""
+        serial = _PAIR_PLANNED * self._data.pairs if self._config.positives == "by-image" else 0
+        return _IMAGE_PLANNED * self._images + (serial if self._config.engine == "serial" else 0)
+
+    @property
     def _refits(self) -> bool:
         return self._config.refit and worth_refitting(self._held_out, self._data.pairs)
 
@@ -265,7 +281,8 @@ class RamModel:
         parts = {"features": self._features, "slice copies": 0, "rankings": 0}
         if config.sampler == "vse-ens":
             place = 2 if self._labels <= np.iinfo(np.uint16).max + 1 else 4
-            rank_scratch = self._workers * _nbytes(RankScratch.allocate(self._labels))
+            scratch = RankScratch if config.engine == "fast" else SortScratch
+            rank_scratch = self._workers * _nbytes(scratch.allocate(self._labels))
             parts["rankings"] = (place * (self._width + 1) + 8) * self._labels + rank_scratch
         if schedule.slices > 1:
             parts["slice copies"] = schedule.slices * (self._tables["label vectors"] + self._tables["feature map"])

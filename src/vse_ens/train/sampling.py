@@ -8,8 +8,8 @@ How each sampler draws is in `vse_ens.kernels.samplers`:
 | `popularity` | by the number of images of a label | O(1) |
 | `dns` | the best-scored of m uniform draws | O(m k) |
 | `warp` | uniformly until one violates the margin | O(N k), N up to \|A\| - 1 |
-| `vse-ens` | rank by eq. 5, factor by eq. 7, label from that factor's ranking | O(k) |
-| `naive` | rank by eq. 5 on the exact ranking | O(\|A\| k) |
+| `vse-ens` | rank r by p(r), factor by eq. 7, label at rank r of that factor | O(k) |
+| `naive` | rank by p(r), eq. 5, on the exact ranking | O(\|A\| k) |
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from vse_ens.kernels.arrays import Sampling
 
 # A drawn positive is redrawn at most this often. With half of all labels positive, one draw in 2**64 is given up.
 _MAX_REDRAWS = 64
+# The least lambda |A| of the fast engine; engine `serial` has no limit.
+_LEAST_DEPTH = 1.0
 
 
 def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
@@ -32,7 +34,9 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
     threshold, alias = np.empty(0, np.float32), np.empty(0, np.int32)
     rankings = np.empty((0, 0), np.uint16)
     if config.sampler in ("vse-ens", "naive"):
-        threshold, alias = alias_table(rank_probabilities(labels, config.rank_distribution, config.rank_scale))
+        least = 0.0 if config.engine == "serial" else _LEAST_DEPTH
+        probabilities = rank_probabilities(labels, config.rank_distribution, config.rank_scale, least)
+        threshold, alias = alias_table(probabilities)
     elif config.sampler == "popularity":
         threshold, alias = alias_table(popularity_probabilities(data.images_per_label, config.popularity_power))
     if config.sampler == "vse-ens":
@@ -48,21 +52,26 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
     )
 
 
-def rank_probabilities(labels: int, kind: str, scale: float) -> NDArray[np.float64]:
+def rank_probabilities(labels: int, kind: str, scale: float, least_depth: float = _LEAST_DEPTH) -> NDArray[np.float64]:
     """Return p(r) for the ranks r = 0 .. |A| - 1, with lambda = ``scale`` as a share of the number of labels |A|.
 
-    exponential  p(r) ~ exp(-r / (lambda |A|))      eq. 5, which the paper prints as exp(-r) / lambda
+    exponential  p(r) ~ exp(-r / (lambda |A|))
     geometric    p(r) ~ (1 - q)^r, q = 1 / (lambda |A|)
     linear       p(r) ~ lambda |A| - r for r < lambda |A|, else 0
 
-    lambda |A| is at least 1: then nearly all draws have rank 0. Lambda as a share of |A| follows the authors' Java code.
+    lambda |A| is at least ``least_depth``; as it goes to 0, all draws have rank 0.
+
+    The paper prints exp(-r) / lambda in eq. 5, which does not depend on lambda, and exp(-r / lambda) in its sampling
+    steps. Lambda as a share of |A| is not in the paper; it follows the authors' Java code.
     """
     ranks = np.arange(labels, dtype=np.float64)
-    depth = max(scale * labels, 1.0)
+    # Not below the smallest normal number, since lambda |A| = 0 has no distribution.
+    depth = max(scale * labels, least_depth, np.finfo(np.float64).tiny)
     if kind == "exponential":
-        weights = np.exp(-ranks / depth)
+        with np.errstate(over="ignore"):  # exp(-inf) = 0
+            weights = np.exp(-ranks / depth)
     elif kind == "geometric":
-        weights = np.power(1.0 - 1.0 / depth, ranks)
+        weights = np.power(max(1.0 - 1.0 / depth, 0.0), ranks)
     else:
         weights = np.maximum(depth - ranks, 0.0)
     return np.asarray(weights / weights.sum())

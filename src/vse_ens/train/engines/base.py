@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +19,15 @@ from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
 from vse_ens.train.sampling import make_sampling, rank_weights
-from vse_ens.train.schedule import EpochPlan, Schedule
+from vse_ens.train.schedule import EpochPlan, Plan, Schedule
 from vse_ens.train.tables import features_of, shared_tables
 
-# Below this many numbers, ranking a table takes less time than waking a second thread.
-_PARALLEL_RANKING = 100_000
+PARALLEL_RANKING = 100_000
+"""Below this many numbers, ranking a table takes less time than waking a second thread."""
+
+Epoch = TypeVar("Epoch", bound=Plan)
 
 
 @dataclass
@@ -42,7 +47,7 @@ class RoundStats:
         self.refresh_seconds += other.refresh_seconds
 
 
-class Engine:
+class Engine(Generic[Epoch]):
     """Trains embeddings in place, one round at a time.
 
     Results are the same bytes on any number of workers: work is cut by the schedule, never by the machine.
@@ -62,19 +67,17 @@ class Engine:
         self._rank_weights = (
             rank_weights(labels, config.rank_weight, config.top_n) if config.loss == "warp" else np.zeros(1, np.float32)
         )
-        ranked_labels = labels if config.sampler == "vse-ens" else 1
-        self._rank_scratch = [RankScratch.allocate(ranked_labels) for _ in range(workers.count)]
-        longest = int(data.labels_per_image.max(initial=0))
-        scores = labels if config.sampler == "naive" else 0
-        self._scratch = [SgdScratch.allocate(self._width, longest, scores) for _ in range(workers.count)]
 
-    def run_round(self, plan: EpochPlan, number: int, learning_rate: float) -> RoundStats:
-        """Refresh the rankings, then train one round of an epoch."""
-        started = time.perf_counter()
-        if self._config.sampler == "vse-ens":
-            self._refresh_rankings()
-        refreshed = time.perf_counter()
-        step = Step(
+    def plan(self, epoch: int, stream: Streams) -> Epoch:
+        """Plan an epoch, counted from 0, from its random stream."""
+        raise NotImplementedError
+
+    def run_round(self, plan: Epoch, number: int, learning_rate: float) -> RoundStats:
+        """Train one round of an epoch."""
+        raise NotImplementedError
+
+    def _step(self, learning_rate: float) -> Step:
+        return Step(
             learning_rate=np.float32(learning_rate),
             regularization=np.float32(self._config.regularization),
             bias_rate=np.float32(learning_rate if self._config.label_bias else 0.0),
@@ -82,13 +85,45 @@ class Engine:
             margin=np.float32(self._config.margin),
             rank_weight=self._rank_weights,
         )
-        stats = self._train(plan, number, step)
-        stats.refresh_seconds = refreshed - started
-        stats.seconds = time.perf_counter() - started
-        return stats
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what the next round needs beside the tables; nothing if a round begins with a refresh."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned."""
 
     def reload_tables(self) -> None:
         """Drop derived copies after the tables were overwritten from outside."""
+
+
+class FastEngine(Engine[EpochPlan]):
+    """An engine that visits images in random order, each with all of its labels."""
+
+    def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
+        super().__init__(config, data, embeddings, workers)
+        self._data = data
+        labels = len(data.labels)
+        ranked_labels = labels if config.sampler == "vse-ens" else 1
+        self._rank_scratch = [RankScratch.allocate(ranked_labels) for _ in range(workers.count)]
+        longest = int(data.labels_per_image.max(initial=0))
+        scores = labels if config.sampler == "naive" else 0
+        self._scratch = [SgdScratch.allocate(self._width, longest, scores) for _ in range(workers.count)]
+
+    def plan(self, epoch: int, stream: Streams) -> EpochPlan:  # noqa: ARG002: the stream is that of the epoch
+        """Plan an epoch: the order of the images and where its rounds begin."""
+        return EpochPlan.of(self._data, self.schedule, stream)
+
+    def run_round(self, plan: EpochPlan, number: int, learning_rate: float) -> RoundStats:
+        """Refresh the rankings, then train one round of an epoch."""
+        started = time.perf_counter()
+        if self._config.sampler == "vse-ens":
+            self._refresh_rankings()
+        refreshed = time.perf_counter()
+        stats = self._train(plan, number, self._step(learning_rate))
+        stats.refresh_seconds = refreshed - started
+        stats.seconds = time.perf_counter() - started
+        return stats
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> RoundStats:
         raise NotImplementedError
@@ -99,7 +134,7 @@ class Engine:
         def rank(first: int, last: int, worker: int) -> None:
             rank_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
 
-        pieces = self._workers.count if self._tables.labels.size > _PARALLEL_RANKING else 1
+        pieces = self._workers.count if self._tables.labels.size > PARALLEL_RANKING else 1
         self._workers.run([partial(rank, *edges) for edges in ranges(self._width + 1, pieces)])
 
 

@@ -13,11 +13,11 @@ from vse_ens.kernels.arrays import COUNTS, SharedTables, Step, cache_aligned
 from vse_ens.kernels.sgd import merge_slice_updates, sgd_kernel
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Task, Workers
-from vse_ens.train.engines.base import Engine, RoundStats, ranges
+from vse_ens.train.engines.base import FastEngine, RoundStats, ranges
 from vse_ens.train.schedule import EpochPlan
 
 
-class SgdEngine(Engine):
+class SgdEngine(FastEngine):
     """Stochastic gradient descent by slices.
 
     All slices of a round start from one snapshot of the shared tables and visit their images one after another. Their

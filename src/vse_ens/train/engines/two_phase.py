@@ -14,7 +14,7 @@ from vse_ens.kernels.arrays import COUNTS, Step, cache_aligned
 from vse_ens.kernels.two_phase import apply_feature_gradients
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Task, Workers
-from vse_ens.train.engines.base import Engine, RoundStats, ranges
+from vse_ens.train.engines.base import FastEngine, RoundStats, ranges
 from vse_ens.train.schedule import EpochPlan
 
 
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
         return int(self.first_positives[-1])
 
 
-class TwoPhaseEngine(Engine):
+class TwoPhaseEngine(FastEngine):
     """Trains batch by batch.
 
     In the first phase workers compute the gradients of chunks of the batch from the same snapshot of the tables. In the

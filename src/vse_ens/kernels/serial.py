@@ -1,0 +1,285 @@
+"""Algorithm 1 of the paper as printed: one stream of SGD steps, one (image, label) pair per step.
+
+A step draws a pair, then a negative from the vectors as they are at this step. `train_steps` makes the steps between
+two refreshes of the rankings; `sort_factors` refreshes them, with an exact sort.
+
+The vectors are regularised on every draw, also where the margin holds, as in `vse_ens.kernels.sgd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.arrays import (
+    DRAWS,
+    GIVEN_UP,
+    REJECTED,
+    TRIES,
+    VIOLATIONS,
+    Csr,
+    Floats,
+    Sampling,
+    SharedTables,
+    Step,
+    cache_aligned,
+)
+from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.random import next_below, next_uniform
+from vse_ens.kernels.rank_table import sortable_bits, standard_deviation
+
+_ONE = np.float32(1.0)
+_MAX_PRODUCT = 1e200
+# The columns of a trace: the pair drawn, its negative, and for `vse-ens` the rank, counted from 0, and the factor.
+PAIR, NEGATIVE, RANK, FACTOR = range(4)
+TRACED = 4
+
+SerialKernel = Callable[..., float]
+
+
+class SerialScratch(NamedTuple):
+    """Buffers of the one worker."""
+
+    vector: Floats  # k: v_i during a step
+    cumulative: Floats  # k + 1: running sums of p(f|i)
+    scores: Floats  # |A| for `naive`, else empty
+
+    @classmethod
+    def allocate(cls, dimensions: int, scores: int = 0) -> SerialScratch:
+        """Return buffers for vectors of this length; `naive` needs as many scores as labels."""
+        return cls(
+            cache_aligned(1, dimensions, np.float32)[0],
+            cache_aligned(1, dimensions + 1, np.float32)[0],
+            cache_aligned(1, scores, np.float32)[0],
+        )
+
+
+class SortScratch(NamedTuple):
+    """Buffers of one worker of `sort_factors`."""
+
+    column: Floats  # |A|: the values of a factor
+    keys: NDArray[np.uint32]  # |A|
+    order: NDArray[np.int32]  # 2 x |A|: the order before and after a pass
+    starts: NDArray[np.int32]  # 256
+
+    @classmethod
+    def allocate(cls, labels: int) -> SortScratch:
+        """Return buffers for this number of labels."""
+        return cls(
+            np.empty(labels, np.float32),
+            np.empty(labels, np.uint32),
+            np.empty((2, labels), np.int32),
+            np.empty(256, np.int32),
+        )
+
+
+_TOP_BIT = np.uint32(0x80000000)
+_BYTE = np.uint32(0xFF)
+
+
+@inline
+def argsort_exactly(column: Floats, scratch: SortScratch) -> None:
+    """Write the labels by descending value, ties by label number, to ``scratch.order[0]``.
+
+    A radix sort over all 32 bits of the values. Every pass is stable, so equal values keep the order of their numbers.
+    """
+    keys, starts = scratch.keys, scratch.starts
+    labels = column.shape[0]
+    bits = column.view(np.int32)
+    for a in range(labels):
+        # 0.0 and -0.0 are equal, but their bits are not.
+        own = np.int32(0) if column[a] == np.float32(0.0) else sortable_bits(bits[a])
+        keys[a] = ~(np.uint32(own) ^ _TOP_BIT)
+        scratch.order[0, a] = a
+    for digit in range(4):
+        shift = np.uint32(8 * digit)
+        before, after = scratch.order[digit % 2], scratch.order[1 - digit % 2]
+        starts[:] = 0
+        for a in range(labels):
+            starts[(keys[a] >> shift) & _BYTE] += 1
+        total = np.int32(0)
+        for value in range(256):
+            count = starts[value]
+            starts[value] = total
+            total += count
+        for position in range(labels):
+            a = before[position]
+            value = (keys[a] >> shift) & _BYTE
+            after[starts[value]] = a
+            starts[value] += 1
+
+
+@kernel
+def sort_factors(tables: SharedTables, sampling: Sampling, first: int, last: int, scratch: SortScratch) -> None:
+    """Write the exact rankings and the standard deviations (eq. 8) of factors ``first`` to ``last - 1``."""
+    labels = tables.labels.shape[0]
+    for f in range(first, last):
+        for a in range(labels):
+            scratch.column[a] = tables.labels[a, f]
+        sampling.spread[f] = standard_deviation(scratch.column)
+        # If a value is NaN, the old order is kept; the trainer stops the run after the round.
+        if np.isfinite(sampling.spread[f]):
+            argsort_exactly(scratch.column, scratch)
+            for position in range(labels):
+                sampling.rankings[f, position] = scratch.order[0, position]
+
+
+@inline
+def draw_factor(cumulative: Floats, state: NDArray[np.uint64]) -> int:
+    """Draw f with p(f|i) ~ |v_if| sigma_f (eq. 7), given the running sums; 0 if all are 0."""
+    factors = cumulative.shape[0] - 1
+    total = cumulative[factors]
+    point = next_uniform(state) * total
+    factor = np.int32(0)
+    for f in range(factors):
+        factor += np.int32(cumulative[f] <= point)
+    if factor == factors:  # the product was rounded up to the total: the last factor that may be drawn
+        factor = np.int32(0)
+        for f in range(factors):
+            factor += np.int32(cumulative[f] < total)
+        factor = min(factor, np.int32(factors - 1))
+    return np.int64(factor)
+
+
+@inline
+def label_at(sampling: Sampling, vector: Floats, factor: int, rank: int) -> int:
+    """Return the label at a rank from 0 of a factor: from the top if v_if > 0, else from the bottom (algorithm 1).
+
+    With r = rank + 1 these are positions r and |A| - r + 1 of the list sorted by the factor.
+    """
+    last = sampling.rankings.shape[1] - 1
+    return np.int64(sampling.rankings[factor, rank if vector[factor] > np.float32(0.0) else last - rank])
+
+
+@inline
+def violated_by_any(
+    vector: Floats, positive_score: np.float32, margin: np.float32, tables: SharedTables, excluded: NDArray[np.int32]
+) -> bool:
+    """Return whether any label that is not excluded violates the margin (eq. 4)."""
+    for label in range(tables.bias.shape[0]):
+        if margin + samplers.score(vector, tables, label) > positive_score and not samplers.has_label(excluded, label):
+            return True
+    return False
+
+
+@cache
+def serial_kernel(
+    dimensions: int, sampler: int, loss: int, independent: bool, redraw: bool, capped: bool
+) -> SerialKernel:
+    """Return the kernel for these parts, all of which are compile-time constants.
+
+    With ``independent``, every step draws one of all pairs; else the pairs come in the given order. With ``redraw``, a
+    drawn label that the image has is drawn again; else it is kept. ``capped`` limits WARP to |A| - 1 tries per step.
+    """
+    vse_ens, uniform, warp = (sampler == code for code in (samplers.VSE_ENS, samplers.UNIFORM, samplers.WARP))
+    rank_weighted, logistic = loss == losses.WARP, loss == losses.LOGISTIC
+
+    @kernel
+    def train_steps(
+        image_vectors: Floats,
+        tables: SharedTables,
+        pairs: Csr,
+        image_of_pair: NDArray[np.int32],
+        order: NDArray[np.int64],
+        steps: int,
+        sampling: Sampling,
+        step: Step,
+        scratch: SerialScratch,
+        state: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+        trace: NDArray[np.int64],
+    ) -> float:
+        vector, labels = scratch.vector, tables.labels
+        rate = step.learning_rate
+        shrink = _ONE - rate * step.regularization
+        total_loss, product = 0.0, 1.0
+        for number in range(steps):
+            pair = next_below(state, pairs.indices.shape[0]) if independent else order[number]
+            image, positive = np.int64(image_of_pair[pair]), np.int64(pairs.indices[pair])
+            own = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+            excluded = own if redraw else own[:0]
+            for f in range(dimensions):
+                vector[f] = image_vectors[image, f]
+            counts[DRAWS] += 1
+            weight = _ONE
+            rank, factor = -1, -1
+
+            if vse_ens:
+                samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+                negative = -1
+                for _ in range(sampling.max_redraws):
+                    counts[TRIES] += 1
+                    rank = samplers.draw_alias(sampling, state)
+                    factor = draw_factor(scratch.cumulative, state)
+                    label = label_at(sampling, vector, factor, rank)
+                    if not samplers.has_label(excluded, label):
+                        negative = label
+                        break
+                    counts[REJECTED] += 1
+            elif uniform:
+                negative = samplers.draw_uniform(tables, sampling, excluded, state, counts)
+            elif warp:
+                positive_score = samplers.score(vector, tables, positive)
+                tried = 0
+                while True:
+                    negative, more = samplers.draw_warp(
+                        vector, positive_score, step.margin, tables, sampling, excluded, state, counts
+                    )
+                    tried += more
+                    if capped or negative >= 0:
+                        break
+                    # Without a cap a step ends only where a label violates the margin: look for one.
+                    if not violated_by_any(vector, positive_score, step.margin, tables, excluded):
+                        break
+                if rank_weighted and negative >= 0:
+                    # L(rank) of eq. 2, with the rank estimated as floor((|A| - 1) / N): 0 after more than |A| - 1 tries
+                    weight = step.rank_weight[(labels.shape[0] - 1) // tried]
+            else:
+                negative = samplers.draw_naive(vector, tables, sampling, excluded, scratch.scores, state, counts)
+            if number < trace.shape[0]:
+                trace[number, PAIR], trace[number, NEGATIVE] = pair, negative
+                trace[number, RANK], trace[number, FACTOR] = rank, factor
+
+            if negative < 0:
+                counts[GIVEN_UP] += 1
+                # Without a negative there is no step, but regularisation applies to every draw.
+                for f in range(dimensions):
+                    image_vectors[image, f] = shrink * vector[f]
+                    labels[positive, f] *= shrink
+                continue
+            if not redraw and samplers.has_label(own, negative):
+                counts[REJECTED] += 1
+
+            difference = np.float32(0.0)
+            for f in range(dimensions):
+                difference += vector[f] * (labels[positive, f] - labels[negative, f])
+            if logistic:
+                linear, loss_factor, slope = losses.logistic(difference)
+                total_loss += linear
+                product *= loss_factor
+                if product > _MAX_PRODUCT:
+                    total_loss += np.log(product)
+                    product = 1.0
+            else:
+                value, slope = losses.hinge(difference, step.margin)
+                total_loss += weight * value
+            counts[VIOLATIONS] += difference < step.margin
+            if negative == positive:  # the two gradients cancel out
+                for f in range(dimensions):
+                    image_vectors[image, f] = shrink * vector[f]
+                    labels[positive, f] *= shrink
+                continue
+            step_scale = rate * weight * slope
+            for f in range(dimensions):
+                image_f, positive_f, negative_f = vector[f], labels[positive, f], labels[negative, f]
+                image_vectors[image, f] = shrink * image_f + step_scale * (positive_f - negative_f)
+                labels[positive, f] = shrink * positive_f + step_scale * image_f
+                labels[negative, f] = shrink * negative_f - step_scale * image_f
+        return total_loss + np.log(product)
+
+    return train_steps

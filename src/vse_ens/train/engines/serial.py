@@ -1,0 +1,163 @@
+"""Algorithm 1 of the paper: one stream of steps, with rankings that are recomputed every |A| ln |A| draws."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.arrays import Step
+from vse_ens.kernels.random import shuffle
+from vse_ens.kernels.serial import TRACED, SerialScratch, SortScratch, serial_kernel, sort_factors
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.threads import Workers
+from vse_ens.streams import Streams
+from vse_ens.train.engines.base import PARALLEL_RANKING, Engine, RoundStats, ranges
+
+# Rounds only divide an epoch for progress, checkpoints and Ctrl-C: they do not change the model.
+ROUND_DRAWS = 8_192
+
+
+@dataclass(frozen=True)
+class SerialPlan:
+    """One epoch of as many draws as there are pairs."""
+
+    rounds: int
+    draws: int
+    draws_before: int
+    """Draws of all epochs before this one."""
+    order: NDArray[np.int64]
+    """The pairs in the order of their steps; empty if they are drawn with replacement."""
+    stream: Streams
+
+    def edges(self, number: int) -> tuple[int, int]:
+        """Return the first draw of a round within the epoch, and the first draw after it."""
+        return self.draws * number // self.rounds, self.draws * (number + 1) // self.rounds
+
+
+class SerialEngine(Engine[SerialPlan]):
+    """Makes one SGD step after another, without slices and without draws ahead.
+
+    The rankings are recomputed where algorithm 1 says so: before draw q, counted from 1 over all epochs, if q is a
+    multiple of floor(|A| ln |A|). They are also computed before the first draw, as in the paper's worked example.
+
+    Only the refresh of the rankings uses several workers. It does not change the result.
+    """
+
+    def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
+        super().__init__(config, data, embeddings, workers)
+        labels = len(data.labels)
+        self.refresh_period = max(1, math.floor(config.refresh * labels * math.log(labels)))
+        """Draws from one refresh to the next."""
+        self._kernel = serial_kernel(
+            self._width,
+            samplers.CODES[config.sampler],
+            losses.CODES[config.loss],
+            config.positives == "iid",
+            config.redraw_positives,
+            config.warp_cap,
+        )
+        self._image_of_pair = np.repeat(np.arange(len(data.images), dtype=np.int32), data.labels_per_image)
+        self._serial_scratch = SerialScratch.allocate(self._width, labels if config.sampler == "naive" else 0)
+        ranked_labels = labels if config.sampler == "vse-ens" else 1
+        self._rank_scratch = [SortScratch.allocate(ranked_labels) for _ in range(workers.count)]
+        self._has_rankings = False
+
+    def plan(self, epoch: int, stream: Streams) -> SerialPlan:
+        """Plan an epoch, counted from 0."""
+        draws = len(self._pairs.indices)
+        rounds = max(1, round(draws / ROUND_DRAWS))
+        return SerialPlan(rounds, draws, draws * epoch, self._order(stream), stream)
+
+    def run_round(self, plan: SerialPlan, number: int, learning_rate: float) -> RoundStats:
+        """Make the steps of one round, and refresh the rankings when they are due."""
+        stats = RoundStats()
+        step = self._step(learning_rate)
+        state = plan.stream.child("round", number).words(1)
+        started = time.perf_counter()
+        draw, end = plan.edges(number)
+        while draw < end:
+            due = self._draws_to_refresh(plan.draws_before + draw)
+            if due == 0:
+                refreshing = time.perf_counter()
+                self._refresh_rankings()
+                stats.refresh_seconds += time.perf_counter() - refreshing
+                due = self._draws_to_refresh(plan.draws_before + draw + 1) + 1
+            steps = min(due, end - draw)
+            stats.loss += self._make_steps(plan.order[draw : draw + steps], steps, step, state, stats.counts)
+            draw += steps
+        stats.seconds = time.perf_counter() - started
+        return stats
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the rankings and standard deviations of the last refresh."""
+        if not self._has_rankings:
+            return {}
+        return {"rankings": self._sampling.rankings.copy(), "spread": self._sampling.spread.copy()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue with the rankings of a saved state; without any they are computed before the next draw."""
+        self._has_rankings = "rankings" in arrays
+        if self._has_rankings:
+            self._sampling.rankings[:] = arrays["rankings"]
+            self._sampling.spread[:] = arrays["spread"]
+
+    def _draws_to_refresh(self, before: int) -> int:
+        """Return the number of draws from draw ``before`` on, counted from 0, until the rankings are refreshed."""
+        if self._config.sampler != "vse-ens":
+            return len(self._pairs.indices)
+        # Line 4 of algorithm 1 tests q % (|A| ln |A|) = 0 after q was increased: before the draw of number q.
+        return 0 if not self._has_rankings else -(before + 1) % self.refresh_period
+
+    def _make_steps(
+        self, order: NDArray[np.int64], steps: int, step: Step, state: NDArray[np.uint64], counts: NDArray[np.int64]
+    ) -> float:
+        return self._kernel(
+            self._embeddings.image_vectors,
+            self._tables,
+            self._pairs,
+            self._image_of_pair,
+            order,
+            steps,
+            self._sampling,
+            step,
+            self._serial_scratch,
+            state,
+            counts,
+            _NO_TRACE,
+        )
+
+    def _refresh_rankings(self) -> None:
+        def sort(first: int, last: int, worker: int) -> None:
+            sort_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
+
+        pieces = self._workers.count if self._tables.labels.size > PARALLEL_RANKING else 1
+        self._workers.run([partial(sort, *edges) for edges in ranges(self._width, pieces)])
+        self._has_rankings = True
+
+    def _order(self, stream: Streams) -> NDArray[np.int64]:
+        if self._config.positives == "iid":
+            return np.empty(0, np.int64)
+        state = np.array(stream.child("order").key()[:1], dtype=np.uint64)
+        if self._config.positives == "shuffled":
+            order = np.arange(len(self._pairs.indices))
+            shuffle(order, state)
+            return order
+        counts = np.diff(self._pairs.indptr)
+        images = np.flatnonzero(counts)
+        shuffle(images, state)
+        lengths = counts[images]
+        before = np.cumsum(lengths) - lengths
+        return np.arange(lengths.sum()) + np.repeat(self._pairs.indptr[images] - before, lengths)
+
+
+_NO_TRACE = np.empty((0, TRACED), np.int64)
