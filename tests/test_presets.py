@@ -16,8 +16,10 @@ def test_the_table_of_presets_is_true() -> None:
 
 
 def test_the_papers_settings_are_the_papers() -> None:
-    for name in ("paper-vse-ens", "paper-warp", "paper-opt-auc"):
+    for name, epochs in (("paper-vse-ens", 200), ("paper-warp", 150), ("paper-opt-auc", 800)):
         config = PRESETS[name]
+        assert (config.engine, config.epochs, config.learning_rate_decay) == ("serial", epochs, 1.0)
+        assert (config.margin, config.refresh, config.rank_distribution) == (1.0, 1.0, "exponential")
         assert (config.dimensions, config.learning_rate, config.regularization) == (100, 0.01, 0.01)
         assert (config.init_scale, config.label_bias) == (0.01, False)
 

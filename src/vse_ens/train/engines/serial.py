@@ -23,8 +23,9 @@ from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.engines.base import PARALLEL_RANKING, Engine, RoundStats, ranges
 
-# Rounds only divide an epoch for progress, checkpoints and Ctrl-C: they do not change the model.
+# A round may have any number of refreshes. Its length is part of the model: every round has its own random stream.
 ROUND_DRAWS = 8_192
+"""Draws between two reports of progress, checkpoints or chances to stop."""
 
 
 @dataclass(frozen=True)
