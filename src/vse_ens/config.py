@@ -53,8 +53,8 @@ class Config:
     rank_distribution: str = "exponential"
     """The distribution of ranks (vse-ens, naive)."""
     rank_scale: float = 0.1
-    """Lambda in p(r) ~ exp(-r / (lambda |A|)): small values draw negatives from the top; 0: chosen from the data (vse-ens,
-    naive). The paper prints exp(-r / lambda); lambda as a share of |A| follows the authors' code."""
+    """Lambda in p(r) ~ exp(-r / (lambda |A|)): small values draw negatives from the top; 0: chosen from the data
+    (vse-ens, naive). The paper prints exp(-r / lambda); lambda as a share of |A| follows the authors' code."""
     negatives: int = 32
     """Negatives per positive (softmax)."""
     candidates: int = 8

@@ -20,7 +20,7 @@ Doubles = NDArray[np.float64]
 
 @dataclass
 class Algorithm1:
-    """A model under training. ``random`` may be replaced between two draws; ``sampling`` has the alias table of ranks."""
+    """A model under training; ``sampling`` has the alias table of ranks."""
 
     config: Config
     data: Annotations

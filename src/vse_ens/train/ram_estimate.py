@@ -281,8 +281,8 @@ class RamModel:
         parts = {"features": self._features, "slice copies": 0, "rankings": 0}
         if config.sampler == "vse-ens":
             place = 2 if self._labels <= np.iinfo(np.uint16).max + 1 else 4
-            scratch = RankScratch if config.engine == "fast" else SortScratch
-            rank_scratch = self._workers * _nbytes(scratch.allocate(self._labels))
+            allocate = SortScratch.allocate if config.engine == "serial" else RankScratch.allocate
+            rank_scratch = self._workers * _nbytes(allocate(self._labels))
             parts["rankings"] = (place * (self._width + 1) + 8) * self._labels + rank_scratch
         if schedule.slices > 1:
             parts["slice copies"] = schedule.slices * (self._tables["label vectors"] + self._tables["feature map"])

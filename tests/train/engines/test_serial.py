@@ -131,9 +131,7 @@ def test_epochs_are_those_of_algorithm_1(
     data = random_annotations(images=14, labels=9, most=4)
     config = serial_config(**settings)
     engine, embeddings = engine_of(config, data)
-    slow = Algorithm1(
-        config, data, embeddings.image_vectors, embeddings.label_vectors, engine._sampling, SplitMix(0)
-    )
+    slow = Algorithm1(config, data, embeddings.image_vectors, embeddings.label_vectors, engine._sampling, SplitMix(0))
     counts = np.zeros(5, np.int64)
     loss = 0.0
     for epoch in range(3):

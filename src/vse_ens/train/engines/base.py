@@ -110,7 +110,7 @@ class FastEngine(Engine[EpochPlan]):
         scores = labels if config.sampler == "naive" else 0
         self._scratch = [SgdScratch.allocate(self._width, longest, scores) for _ in range(workers.count)]
 
-    def plan(self, epoch: int, stream: Streams) -> EpochPlan:  # noqa: ARG002: the stream is that of the epoch
+    def plan(self, epoch: int, stream: Streams) -> EpochPlan:  # noqa: ARG002
         """Plan an epoch: the order of the images and where its rounds begin."""
         return EpochPlan.of(self._data, self.schedule, stream)
 

@@ -158,7 +158,8 @@ class SerialEngine(Engine[SerialPlan]):
         shuffle(images, state)
         lengths = counts[images]
         before = np.cumsum(lengths) - lengths
-        return np.arange(lengths.sum()) + np.repeat(self._pairs.indptr[images] - before, lengths)
+        first_pairs: NDArray[np.int64] = np.repeat(self._pairs.indptr[images] - before, lengths)
+        return first_pairs + np.arange(len(first_pairs))
 
 
 _NO_TRACE = np.empty((0, TRACED), np.int64)
