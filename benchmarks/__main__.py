@@ -1,4 +1,4 @@
-"""Run benchmarks, store their results and update docs/benchmarks.md and README.md.
+"""Run benchmarks, store their results and update docs/benchmarks.md, docs/training.md and README.md.
 
 python -m benchmarks                    run all at full size, store the results and rewrite the documents
 python -m benchmarks speed labels       run some
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from benchmarks.accuracy import departures
 from benchmarks.core import readme
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
@@ -55,11 +56,15 @@ def run(name: str, quick: bool) -> None:
 
 
 def report() -> None:
-    """Rewrite the generated sections of docs/benchmarks.md, and the results of README.md with their chart."""
+    """Rewrite the generated parts of docs/benchmarks.md and docs/training.md, and the results of README.md."""
     text = DOCUMENT.read_text(encoding="utf-8")
     sections = {name: section(benchmark, load(name)) for name, benchmark in SUITE.items()}
     DOCUMENT.write_text(fill_sections(text, sections), encoding="utf-8")
     print(f"updated {DOCUMENT} from the stored results")
+    training = departures.DOCUMENT
+    table = {"departures": departures.training_table(load("departures"))}
+    training.write_text(fill_sections(training.read_text(encoding="utf-8"), table), encoding="utf-8")
+    print(f"updated {training} from the stored results")
     readme.write()
 
 

@@ -12,6 +12,7 @@ from benchmarks.accuracy.audit import AUDIT
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
 from benchmarks.accuracy.context import CONTEXT
+from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
 from benchmarks.accuracy.fold_in import FOLD_IN
 from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
@@ -50,6 +51,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         CONTEXT,
         ABLATION,
         VOCABULARIES,
+        DEPARTURES_BENCHMARK,
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,

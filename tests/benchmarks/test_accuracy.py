@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.accuracy import ablation, context, label_weights, partial_fit, sensitivity, vocabularies
+from benchmarks.accuracy import ablation, context, departures, label_weights, partial_fit, sensitivity, vocabularies
+from benchmarks.core.report import fill_sections
+from benchmarks.core.results import Result, load
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
@@ -19,7 +21,7 @@ from vse_ens.presets import configure
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Annotations:
     """Synthetic pairs in place of a real data set."""
     data = scenes(150, 60)
-    for benchmark in (ablation, context, partial_fit, sensitivity):
+    for benchmark in (ablation, context, departures, partial_fit, sensitivity):
         monkeypatch.setattr(benchmark, "real", lambda _: ({"corel5k": data}, []))
     return data
 
@@ -114,3 +116,51 @@ def test_stored_variants_are_not_trained_again(monkeypatch: pytest.MonkeyPatch, 
 
 def through_json(raw: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(raw, allow_nan=False))  # type: ignore[no-any-return]
+
+
+def test_departures_differ_in_the_settings_that_they_name() -> None:
+    changed = {}
+    for departure in departures.DEPARTURES:
+        before, after = (config.to_dict() for config in departure.configs(291))
+        changed[departure.name] = {name for name, value in before.items() if after[name] != value}
+    assert changed == {
+        "order of positives": {"positives"},
+        "drawn positive": {"redraw_positives"},
+        "minimum round": {"refresh"},
+        "sort and draws ahead": {"engine", "refresh", "slices"},
+        "slices and merge, 2": {"slices"},
+        "slices and merge, 4": {"slices"},
+        "label bias": {"label_bias"},
+        "floor of lambda": {"rank_scale"},
+        "all, with the paper's settings": {"engine", "positives", "redraw_positives"},
+    }
+
+
+@pytest.mark.usefixtures("tiny")
+def test_departures_measure_and_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(departures, "DEPARTURES", departures.DEPARTURES[:2])
+    monkeypatch.setattr(departures, "CHOICES", departures.CHOICES[:1])
+    raw = through_json(departures.measure(departures.Sizes(seeds=(0, 1), epochs=1)))
+    first, choices = departures.score(raw).tables
+    assert [row[0] for row in first.rows] == ["order of positives", "drawn positive"]
+    assert [row[0] for row in choices.rows] == ["order of positives"]
+    runs = raw["sets"]["corel5k"]["departures"][0]["runs"]
+    gains = [after["recall@10"] - before["recall@10"] for before, after in runs]
+    assert first.rows[0][5].startswith(f"{np.mean(gains):+.4f} ± ")
+    assert runs[0][0] == raw["sets"]["corel5k"]["departures"][1]["runs"][0][0], "equal settings are trained once"
+
+
+def test_departures_of_the_page_are_those_stored() -> None:
+    text = departures.DOCUMENT.read_text(encoding="utf-8")
+    table = departures.training_table(load("departures"))
+    assert fill_sections(text, {"departures": table}) == text, "run: python -m benchmarks report"
+
+
+def test_departures_that_are_not_measured_say_so() -> None:
+    lines = departures.training_table(None).splitlines()[2:]
+    assert len(lines) == len(departures.DEPARTURES)
+    assert all(line.endswith("| not measured yet | not measured yet |") for line in lines)
+    run = [[{"recall@10": 0.5, "map": 0.3, "seconds": 1.0}, {"recall@10": 0.49, "map": 0.32, "seconds": 1.0}]]
+    raw = {"sets": {"iaprtc12": {"departures": [{"name": "drawn positive", "runs": [*run, [run[0][0], None]]}]}}}
+    shown = departures.training_table(Result({}, 1.0, raw)).splitlines()
+    assert "| drawn positive | keeps it as a negative | redraws it | -0.0100 | +0.0200 |" in shown

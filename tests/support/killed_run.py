@@ -27,7 +27,7 @@ from vse_ens.train import schedule
 from vse_ens.train.checkpoint import Checkpoints
 from vse_ens.train.trainer import Trainer
 
-schedule._MIN_ROUND_DRAWS = 20
+schedule.MIN_ROUND_DRAWS = 20
 checkpoint_module._TIMES_WRITING = 1  # as often as can be
 
 RUNS = {

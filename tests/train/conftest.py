@@ -9,5 +9,5 @@ from vse_ens.train.engines import serial
 @pytest.fixture
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several rounds an epoch even of the smallest data."""
-    monkeypatch.setattr(schedule, "_MIN_ROUND_DRAWS", 20)
+    monkeypatch.setattr(schedule, "MIN_ROUND_DRAWS", 20)
     monkeypatch.setattr(serial, "ROUND_DRAWS", 20)

@@ -14,7 +14,7 @@ _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 @inline
 def hinge(difference: np.float32, margin: np.float32) -> tuple[np.float32, np.float32]:
-    """Return max(0, margin - x) and minus its slope: 1 where the margin is violated (eq. 4), else 0."""
+    """Return max(0, margin - x), the hinge of eq. 2, and minus its slope: 1 where the margin is violated (eq. 4)."""
     shortfall = margin - difference
     return (shortfall, _ONE) if shortfall > _ZERO else (_ZERO, _ZERO)
 

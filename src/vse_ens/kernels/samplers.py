@@ -115,7 +115,8 @@ def draw_warp(
 ) -> tuple[int, int]:
     """`warp`: uniform draws until one violates the margin, margin + s_i(n) > s_i(p) (eq. 4).
 
-    Returns the label and N, the number of draws; at most |A| - 1 draws, as published. (-1, N) if none violated.
+    Returns the label and N, the number of draws; (-1, N) if none violated. There are at most |A| - 1 draws, as in Weston,
+    Bengio and Usunier (2011); the paper does not mention a limit.
     """
     for tried in range(1, sampling.candidates + 1):
         label = draw_uniform(tables, sampling, positives, state, counts)
@@ -168,10 +169,10 @@ def draw_vse_ens(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`vse-ens`: rank r ~ p(r) (eq. 5), factor f ~ |v_if| sigma_f (eq. 7), then the label at rank r of factor f.
+    """`vse-ens`: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7), then the label at rank r of factor f.
 
     Ranks count from the top where v_if > 0, else from the bottom (eq. 9). O(k) per draw. A label that the image has is
-    drawn again; the paper keeps it.
+    drawn again: algorithm 1 of the paper does not check for it.
     """
     factors = vector.shape[0]
     last = sampling.rankings.shape[1] - 1
@@ -201,7 +202,7 @@ def draw_naive(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`naive`: rank r ~ p(r) (eq. 5) in the exact ranking by s_i: the oracle, O(|A| k) per draw.
+    """`naive`: rank r ~ p(r) in the exact ranking by s_i (eq. 5), O(|A| k) per draw.
 
     The label at rank r is selected without sorting. A label that the image has is drawn again.
     """
