@@ -1,6 +1,7 @@
 """The effect on accuracy of every departure of the fast engine from algorithm 1 of the paper.
 
-Test labels are not used: one label of every image is held out of the training part of the leave-one-out split of seed 0.
+Test labels are not used: one label of every image is held out of the training part of the leave-one-out split of seed
+0.
 """
 
 from __future__ import annotations
@@ -202,8 +203,8 @@ def score(raw: Raw) -> Score:
     note = (
         "Metrics on labels held out of the training part; mean over model seeds, and the mean difference between the "
         "second column and the first with its standard error, paired by seed. Both models of a row differ in the named "
-        "setting only; `sort and draws ahead` compares the fast engine in one slice with algorithm 1 in the same order, "
-        "with redraws and rounds of the same length. All other settings are those of the `paper-` presets."
+        "setting only; `sort and draws ahead` compares the fast engine in one slice with algorithm 1 in the same "
+        "order, with redraws and rounds of the same length. All other settings are those of the `paper-` presets."
     )
     tables = [
         Table((name, "first", "second", "recall@10", "map", "recall@10 changes by", "map changes by"), rows)

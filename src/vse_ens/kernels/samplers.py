@@ -115,8 +115,8 @@ def draw_warp(
 ) -> tuple[int, int]:
     """`warp`: uniform draws until one violates the margin, margin + s_i(n) > s_i(p) (eq. 4).
 
-    Returns the label and N, the number of draws; (-1, N) if none violated. There are at most |A| - 1 draws, as in Weston,
-    Bengio and Usunier (2011); the paper does not mention a limit.
+    Returns the label and N, the number of draws; (-1, N) if none violated. There are at most |A| - 1 draws, as in
+    Weston, Bengio and Usunier (2011); the paper does not mention a limit.
     """
     for tried in range(1, sampling.candidates + 1):
         label = draw_uniform(tables, sampling, positives, state, counts)
