@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vse_ens import __version__
-from vse_ens.experiments.machine import machine
+from vse_ens.experiments.machine import describe_machine
 from vse_ens.experiments.paper import draws, example
 from vse_ens.experiments.paper.data_sets import DataSet, load
 from vse_ens.experiments.paper.findings import findings
@@ -117,7 +117,7 @@ def reproduce(
         "grid": {
             name: list(values) if isinstance(values, tuple) else values for name, values in asdict(effort.grid).items()
         },
-        "machine": machine(),
+        "machine": describe_machine(),
         "paper": paper.to_dict(),
         "data_sets": {},
         "models": {name: {} for name in DATA_SETS},

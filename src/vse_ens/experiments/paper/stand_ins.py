@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import stream_scenes
 from vse_ens.data.datasets.scenes.files import image_ids
-from vse_ens.data.datasets.scenes.world import LEAST_LABELS
+from vse_ens.data.datasets.scenes.world import MIN_LABELS
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.streams import Streams
@@ -87,7 +87,7 @@ class _Drawn:
 
 
 def _draw(shape: Shape, seed: int) -> _Drawn:
-    chunks = list(stream_scenes(shape.images, max(shape.labels, LEAST_LABELS), seed))
+    chunks = list(stream_scenes(shape.images, max(shape.labels, MIN_LABELS), seed))
     image = np.concatenate([chunk.image for chunk in chunks])
     label = np.concatenate([chunk.label for chunk in chunks]).astype(np.int64)
     kept = label < shape.labels
