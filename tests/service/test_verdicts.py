@@ -126,7 +126,7 @@ def test_only_a_verdict_can_be_undone(feedback: Feedback) -> None:
     with pytest.raises(ConfigError, match=f"event {undo} is itself an undo; accept or reject 'sea' again instead"):
         feedback.undo(undo, by="anna", model="abc")
     for unknown in (99, 0, -1, 10**30):
-        with pytest.raises(UnknownIdError, match="no event"):
+        with pytest.raises(UnknownIdError, match="unknown event"):
             feedback.undo(unknown, by="anna", model="abc")
 
 
