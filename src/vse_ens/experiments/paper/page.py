@@ -52,7 +52,7 @@ def _verdicts(document: dict[str, Any]) -> Iterator[Block]:
         yield Note("This report is not complete: the run was stopped or is still in progress.", "warning")
     generated = [one for one in document["data_sets"].values() if one["generated"]]
     if generated:
-        names = " and ".join(one["title"] for one in generated)
+        names = ", ".join(one["title"] for one in generated)
         yield Note(
             f"No file was given for {names}, so synthetic data is used. It shows how the methods scale and learn, and "
             "nothing about accuracy on the real data.",

@@ -47,9 +47,9 @@ def accuracy_blocks(document: dict[str, Any]) -> Iterator[Block]:
     if any(document["models"].values()):
         yield Paragraph(
             "Intervals are 95 % bootstrap intervals over images. Improve: VSE-ens over the better of the other two, as "
-            "in the paper. The paper's AUC column is shown beside AUC@10, which it must be; AUC (true) is that of the "
-            "full ranking. For every run and all models alike, the epoch with the best recall@10 on held-out labels "
-            "is used; it is given below the name. The curves below table 4 show the later epochs as well."
+            "in the paper. The paper's AUC column is shown below AUC@10, which it must be; AUC (true) is that of the "
+            "full ranking. For all models the epoch with the best recall@10 on held-out labels is used; it is given "
+            "below the name. The curves below table 4 include the later epochs."
         )
 
 
