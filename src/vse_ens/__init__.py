@@ -7,7 +7,7 @@
     model = Annotator(seed=0).fit(train)
     model.annotate("img_17", top=5)
 
-Names are resolved on first use, so that ``import vse_ens`` stays fast and pulls in neither numba nor polars.
+Names are resolved on first use, so that ``import vse_ens`` stays fast and loads neither numba nor pyarrow.
 """
 
 from importlib import import_module

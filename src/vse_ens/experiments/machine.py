@@ -11,7 +11,7 @@ from pathlib import Path
 from vse_ens import __version__
 from vse_ens.run.threads import available_cores
 
-_PACKAGES = ("numpy", "numba", "scipy", "polars", "pyarrow", "implicit")
+_PACKAGES = ("numpy", "numba", "scipy", "pyarrow", "implicit")
 
 
 def describe_machine() -> dict[str, str]:
