@@ -17,10 +17,12 @@ from vse_ens.experiments.paper.run import Effort, reproduce
 from vse_ens.experiments.paper.stand_ins import Shape, stand_in
 from vse_ens.train.progress import EpochReport
 
+pytestmark = pytest.mark.slow
+
 TOY = Effort(
     "toy",
     {"iaprtc12": 0.02, "nuswide": 0.001, "openimages": 0.002},
-    Limits(points=3, seconds=0.3, scores=20_000),
+    Limits(points=3, seconds=0.1, scores=20_000),
     Grid((100,), (50, 200), at_labels=50),
 )
 
