@@ -55,7 +55,7 @@ def rank_probabilities(labels: int, kind: str, scale: float) -> NDArray[np.float
     geometric    p(r) ~ (1 - q)^r, q = 1 / (lambda |A|)
     linear       p(r) ~ lambda |A| - r for r < lambda |A|, else 0
 
-    lambda |A| is at least 1: then nearly all draws have rank 0. Lambda as a share of |A| follows the authors' Java code.
+    lambda |A| is at least 1: then nearly all draws have rank 0. Lambda as a share of |A| is from the authors' code.
     """
     ranks = np.arange(labels, dtype=np.float64)
     depth = max(scale * labels, 1.0)
