@@ -38,9 +38,9 @@ settings.register_profile("vse", deadline=None, derandomize=True, max_examples=6
 settings.load_profile("vse")
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that use a browser, and sort by `LONG`."""
+    """Mark tests that use a browser, before pytest selects by marker, and sort by `LONG`."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
