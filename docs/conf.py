@@ -41,10 +41,25 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
-def _adapt_docstring(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Mark indented examples as code, link `docs/metrics.md` to that page, and escape bars, as in |A|."""
-    adapted: list[str] = []
+def _parameters(lines: list[str]) -> list[str]:
+    """Turn the section "Args:" of a docstring into fields. (Napoleon would also split the docstrings of attributes.)"""
+    turned: list[str] = []
+    inside = False
     for line in lines:
+        if line == "Args:":
+            inside = True
+        elif inside and (item := re.match(r"    (\w+): (.*)", line)):
+            turned.append(f":param {item[1]}: {item[2]}")
+        else:
+            inside = inside and line.startswith(" ")
+            turned.append(line)
+    return turned
+
+
+def _adapt_docstring(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """List parameters, mark indented examples as code, link `docs/metrics.md` to its page, and escape bars (|A|)."""
+    adapted: list[str] = []
+    for line in _parameters(lines):
         if line.startswith("    ") and adapted[-2:] and not adapted[-1] and not adapted[-2].startswith((" ", "..")):
             adapted += [".. code-block:: python", ""]
         elif not line.startswith(" "):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests.support.build_once import build_once
+from tests.support.ray_cluster import start_cluster, stop_cluster
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Tests of these kinds take longest. They start first, so that the workers finish at about the same time.
 LONG = ("cluster", "docs", "browser", "slow")
-# Their tests share no fixture, so that workers may divide them among themselves.
+# Files that share a Ray cluster or a browser run in one worker.
+SHARING = {
+    "cluster": (
+        "tests/curate/test_on_a_cluster.py",
+        "tests/label_weights/test_on_a_cluster.py",
+        "tests/run/ray/test_pool.py",
+    ),
+    "browser": ("tests/service/browser/",),
+}
+# Tests that share no fixture: workers may divide the tests of a file among themselves.
 DIVISIBLE = ("tests/test_docs.py", "tests/contracts/", "tests/train/engines/test_base.py")
 
 # Shared machines stall: a slow moment is no failure, and the same examples are tried on every run.
@@ -28,9 +38,9 @@ settings.register_profile("vse", deadline=None, derandomize=True, max_examples=6
 settings.load_profile("vse")
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that use a browser, and sort by `LONG`."""
+    """Mark tests that use a browser, before pytest selects by marker, and sort by `LONG`."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
@@ -39,17 +49,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
-    """Give the tests of a file to one worker, except where they share nothing; files in the order of collection."""
+    """Give the tests of a file to one worker, with the exceptions above; files start in the order of collection."""
     if config.getoption("dist") != "load":  # the default; anything else was asked for
         return None
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid if nodeid.startswith(DIVISIBLE) else super()._split_scope(nodeid)
+            if nodeid.startswith(DIVISIBLE):
+                return nodeid
+            shared = (name for name, files in SHARING.items() if nodeid.startswith(files))
+            return next(shared, super()._split_scope(nodeid))
 
     config.option.loadscopereorder = False
     return ByFile(config, log)  # type: ignore[arg-type]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Stop the Ray cluster after the last test that uses it."""
+    try:
+        return (yield)
+    finally:
+        if item.get_closest_marker("cluster") and not (nextitem and nextitem.get_closest_marker("cluster")):
+            stop_cluster()
+
+
+@pytest.fixture
+def cluster() -> Any:
+    """A Ray cluster of three nodes on this machine, which all tests share."""
+    return start_cluster()
 
 
 @pytest.fixture(scope="session")

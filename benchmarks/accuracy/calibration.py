@@ -47,7 +47,13 @@ def score(raw: Raw) -> Score:
             points = [Reliability(**one) for one in found]
             what = "first suggestion" if top == "1" else f"first {top} suggestions"
             checks.append(
-                Check(f"{name}: calibration error of the {what}", binned_calibration_error(points), "at most", _LIMIT, digits=4)
+                Check(
+                    f"{name}: calibration error of the {what}",
+                    binned_calibration_error(points),
+                    "at most",
+                    _LIMIT,
+                    digits=4,
+                )
             )
             rows += [
                 (name, top, f"{one.count:,}", f"{one.confidence:.3f}", f"{one.right:.3f}")

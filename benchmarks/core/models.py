@@ -81,7 +81,11 @@ def save_random_model(
     settings = {
         "config": configure(preset, dimensions=model.embeddings.dimensions).to_dict(),
         "preset": preset,
-        "training": {"memory_weight": model.label_weights_scale, "memory_regularization": None, "generations": 0},
+        "training": {
+            "label_weights_scale": model.label_weights_scale,
+            "label_weights_regularization": None,
+            "generations": 0,
+        },
         "validation": None,
     }
     save_model(path, StoredModel(settings, {**model.arrays(), **(calibration or {})}, data, "made up"))

@@ -71,6 +71,15 @@ def methods() -> list[Method]:
     return [row for row in rows if row.points]
 
 
+def charted_methods() -> list[Method]:
+    """Return the methods of the chart: not those whose time, below a millisecond, would stretch its axis."""
+    return [
+        method
+        for method in methods()
+        if all(name in method.points and method.points[name].seconds > 0.001 for name in _CHARTED)
+    ]
+
+
 def _sets(benchmark: str) -> Raw:
     result = load(benchmark)
     sets: Raw = result.raw["sets"] if result else {}
@@ -138,7 +147,7 @@ def _machine() -> str:
 
 def chart() -> str:
     """Return recall@10 against training time as an SVG file, one panel per data set."""
-    found = methods()
+    found = charted_methods()
     panels = [
         LineChart(
             _DATA_SETS[name],

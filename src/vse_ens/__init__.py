@@ -7,7 +7,7 @@
     model = Annotator(seed=0).fit(train)
     model.annotate("img_17", top=5)
 
-Names are resolved on first use, so that ``import vse_ens`` stays fast and pulls in neither numba nor polars.
+Names are resolved on first use, so that ``import vse_ens`` stays fast and loads neither numba nor pyarrow.
 """
 
 from importlib import import_module
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
+_MODULES = {
     "Annotations": "vse_ens.data.annotations",
     "Annotator": "vse_ens.annotator",
     "Suggestion": "vse_ens.curate.suggest",
@@ -44,13 +44,13 @@ _HOME = {
     "UnknownIdError": "vse_ens.errors",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = ["__version__", *sorted(_MODULES)]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'vse_ens' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -45,7 +45,7 @@ class Config:
     label_bias: bool = True
     """Whether each label has a bias, held as one more factor with image side 1, so that the sampler sees it."""
     label_pairs: int = 0
-    """Maximum number of label pairs with their own input vector, most frequent first; -1: chosen from the data (context)."""
+    """Maximum number of label pairs with their own input vector; -1: chosen from the data (context)."""
     label_weights: bool = False
     """Whether label-label weights (EASE) are added to the scores, at a scale found on held-out labels."""
     margin: float = 1.0
@@ -62,7 +62,7 @@ class Config:
     popularity_power: float = 1.0
     """Exponent of p(a) ~ (images of a) ** power (popularity)."""
     rank_weight: str = "harmonic"
-    """L(.) of the warp loss, eq. 2: the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
+    """L(.) of eq. 2 (warp): the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
     top_n: int = 10
     refresh: float = 1.0
     """Draws per round, times |A| ln |A|; twice that with slices. Rankings are refreshed before each round. With engine

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from tests.evaluate.test_rank import same
 from tests.support.random_models import random_case
-from tests.support.ray_environment import ray_environment
 from tests.support.saved_models import held_out, one_held_out, random_annotator, saved_annotator
 from vse_ens.curate import suggest_remote
 from vse_ens.errors import ModelError
@@ -21,19 +19,13 @@ from vse_ens.run.pool import open_pool
 
 pytestmark = [
     pytest.mark.cluster,
+    pytest.mark.usefixtures("cluster"),
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="no Ray to test with: pip install 'vse-ens[cluster]'"
     ),
     # Ray leaves sockets and files for the garbage collector to close.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray() -> Iterator[None]:
-    """One cluster of this machine for all: its cores go to whoever works at the moment."""
-    with ray_environment(), open_pool("ray", None, 2):
-        yield
 
 
 def test_a_file_of_all_suggestions_is_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

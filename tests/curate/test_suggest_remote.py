@@ -133,7 +133,7 @@ def test_a_model_that_was_changed_or_replaced_since_is_refused(here: list[Any], 
         model.annotate_all(tmp_path / "b.csv", cluster="ray")
     assert not (tmp_path / "b.csv").exists()
     model.partial_fit(Annotations.from_pairs([("new", "l1"), ("new", "l2")]))
-    with pytest.raises(ConfigError, match="save it first"):
+    with pytest.raises(ConfigError, match="call save first"):
         model.annotate_all(tmp_path / "b.csv", cluster="ray")
 
 

@@ -33,9 +33,10 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_limit() -> None:
 def test_it_covers_the_truth_about_as_often_as_it_says() -> None:
     numbers = np.random.default_rng(1)
     covered = 0
-    for trial in range(300):
-        ((low, high),) = of(numbers.random((60, 1)) ** 2, Streams(trial))
-        covered += low <= 1 / 3 <= high
+    for trial in range(30):
+        # Columns are independent of each other. Resamples are what takes time, and columns share them.
+        low, high = of(numbers.random((60, 10)) ** 2, Streams(trial)).T
+        covered += np.count_nonzero((low <= 1 / 3) & (high >= 1 / 3))
     assert 0.90 <= covered / 300 <= 0.98
 
 

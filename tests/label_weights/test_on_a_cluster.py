@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.support.label_ranges import cut_labels, in_folder
-from tests.support.ray_environment import ray_environment
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.label_weights.pairs import PairSource
@@ -30,12 +29,12 @@ pytestmark = [
 LABELS = 105
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Pool]:
+@pytest.fixture
+def pool(cluster: Any) -> Iterator[Pool]:
     """Two workers, each in a process of its own."""
     from vse_ens.run.ray.pool import RayPool
 
-    with ray_environment(), RayPool(workers=2) as pool:
+    with RayPool(cluster.address, workers=2) as pool:
         yield pool
 
 
@@ -47,11 +46,11 @@ def everything(data: PairSource, pool: Pool) -> list[bytes]:
     return [array.tobytes() for array in (*arrays, frequent_label_pairs(data, 500, pool))]
 
 
-def test_the_bytes_are_those_of_one_process(cluster: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_are_those_of_one_process(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = scenes(600, LABELS)
     with Workers(2) as workers:
         expected = everything(data, LocalPool(workers))
     assert all(expected)
     cut_labels(monkeypatch, LABELS, 7)
-    assert everything(data, cluster) == expected
-    assert everything(in_folder(data, tmp_path), cluster) == expected
+    assert everything(data, pool) == expected
+    assert everything(in_folder(data, tmp_path), pool) == expected

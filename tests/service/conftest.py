@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.build_once import build_once
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
@@ -23,18 +24,22 @@ STRANGE = [(STRANGE_IMAGE, STRANGE_LABEL), (STRANGE_IMAGE, "sea"), ("img_0000001
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small saved model, with confidences."""
-    path = tmp_path_factory.mktemp("service") / "model"
-    data = scenes(images=500).joined(Annotations.from_pairs(STRANGE))
-    Annotator(epochs=2, dimensions=16).fit(data).save(path)
-    return path
+
+    def train(path: Path) -> None:
+        data = scenes(images=500).joined(Annotations.from_pairs(STRANGE))
+        Annotator(epochs=2, dimensions=16).fit(data).save(path)
+
+    return build_once(tmp_path_factory, "service/model", train)
 
 
 @pytest.fixture(scope="session")
 def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another, without a context tower and without confidences."""
-    path = tmp_path_factory.mktemp("service") / "other"
-    Annotator("vse-ens", epochs=2, dimensions=8, validate=False).fit(scenes(images=300, labels=60)).save(path)
-    return path
+
+    def train(path: Path) -> None:
+        Annotator("vse-ens", epochs=2, dimensions=8, validate=False).fit(scenes(images=300, labels=60)).save(path)
+
+    return build_once(tmp_path_factory, "service/other", train)
 
 
 @pytest.fixture

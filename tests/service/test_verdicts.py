@@ -126,7 +126,7 @@ def test_only_a_verdict_can_be_undone(feedback: Feedback) -> None:
     with pytest.raises(ConfigError, match=f"event {undo} is itself an undo; accept or reject 'sea' again instead"):
         feedback.undo(undo, by="anna", model="abc")
     for unknown in (99, 0, -1, 10**30):
-        with pytest.raises(UnknownIdError, match="no event"):
+        with pytest.raises(UnknownIdError, match="unknown event"):
             feedback.undo(unknown, by="anna", model="abc")
 
 
@@ -305,7 +305,7 @@ def test_a_full_disk_is_told_and_the_file_lives_on(feedback: Feedback) -> None:
     feedback.add("img", "sea", "accept", **WHO)
     pages = feedback._writer.execute("PRAGMA page_count").fetchone()[0]
     feedback._writer.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(DataError, match=r"f\.sqlite could not be written: the disk is full; make room on it"):
+    with pytest.raises(DataError, match=r"f\.sqlite could not be written: the disk is full; free some space"):
         feedback.add("img", "long" * 10_000, "accept", **WHO)
     feedback._writer.execute("PRAGMA max_page_count = 1000000")
     feedback.add("img", "sand", "accept", **WHO)

@@ -19,7 +19,8 @@ def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     path = folder / name
-    with (folder / f"{name}.lock").open("w") as lock:
+    path.parent.mkdir(exist_ok=True)
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             build(path)

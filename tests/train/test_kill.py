@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[1] / "support" / "killed_run.py"
 DELAYS = np.random.default_rng(11).uniform(0.0, 0.1, 10).round(4).tolist()
 

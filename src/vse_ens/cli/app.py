@@ -1,6 +1,6 @@
 """The command ``vse`` and its tree of commands.
 
-Neither this module nor a command may import polars, pyarrow or numba at module level: ``vse --help`` must be quick.
+Neither this module nor a command may import pyarrow or numba at module level: ``vse --help`` must be quick.
 """
 
 from __future__ import annotations

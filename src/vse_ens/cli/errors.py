@@ -45,7 +45,7 @@ def run(command: Callable[[], Any], state: CliState) -> int:
     try:
         status = command()  # typer returns the code of a typer.Exit, otherwise the command's result: None
         sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001  # a panic inside Polars is not an Exception
+    except BaseException as error:  # noqa: BLE001  # Ctrl-C is not an Exception
         if isinstance(error, OSError) and error.filename is None:
             _discard_stdout()
         return _report(error, state)

@@ -1,1 +1,3 @@
-"""Whole experiments: models on one split, and what came of it."""
+"""Experiments: the comparison of models on one split, and the experiments of the paper."""
+
+from vse_ens.experiments.machine import describe_machine as describe_machine

@@ -1,4 +1,4 @@
-"""Where and with what something was measured."""
+"""Description of the machine and software that an experiment ran on."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from vse_ens import __version__
 from vse_ens.run.threads import available_cores
 
-_PACKAGES = ("numpy", "numba", "scipy", "polars", "pyarrow", "implicit")
+_PACKAGES = ("numpy", "numba", "scipy", "pyarrow", "implicit")
 
 
-def machine() -> dict[str, str]:
-    """Facts without which a time means little; the load tells whether others were at work."""
+def describe_machine() -> dict[str, str]:
+    """Return date, processor, system, load and library versions as text."""
     facts = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "processor": _processor(),
@@ -35,8 +35,8 @@ def machine() -> dict[str, str]:
 
 
 def _processor() -> str:
-    facts = Path("/proc/cpuinfo")
-    for line in facts.read_text(encoding="utf-8").splitlines() if facts.exists() else ():
+    cpuinfo = Path("/proc/cpuinfo")
+    for line in cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else ():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or "unknown"

@@ -10,18 +10,22 @@ from starlette.middleware import Middleware
 
 from vse_ens import __version__
 from vse_ens.service.errors import add_error_handlers
-from vse_ens.service.label_studio.routes import label_studio_router
-from vse_ens.service.middleware.access import AccessMiddleware
-from vse_ens.service.middleware.headers import SecurityHeadersMiddleware
-from vse_ens.service.middleware.limits import LimitsMiddleware
-from vse_ens.service.middleware.logging import AccessLogMiddleware
+from vse_ens.service.label_studio import label_studio_router
+from vse_ens.service.middleware import (
+    AccessLogMiddleware,
+    AccessMiddleware,
+    LimitsMiddleware,
+    SecurityHeadersMiddleware,
+)
 from vse_ens.service.openapi import DESCRIPTION, TAGS, document_key
-from vse_ens.service.routes.catalog import catalog_router
-from vse_ens.service.routes.feedback import feedback_router
-from vse_ens.service.routes.images import images_router
-from vse_ens.service.routes.ops import ops_router
-from vse_ens.service.routes.page import add_page
-from vse_ens.service.routes.predict import predict_router
+from vse_ens.service.routes import (
+    add_page,
+    catalog_router,
+    feedback_router,
+    images_router,
+    ops_router,
+    predict_router,
+)
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 

@@ -14,11 +14,11 @@ from vse_ens.data.feedback.store import (
     Event,
     Verdict,
     in_force,
-    open_to_read,
-    open_to_write,
-    reading,
-    sentences,
+    open_reader,
+    open_writer,
+    read_connection,
     transaction,
+    translate_errors,
 )
 from vse_ens.errors import ConfigError, UnknownIdError
 
@@ -48,9 +48,9 @@ class Feedback:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._writer = open_to_write(self.path)
+        self._writer = open_writer(self.path)
         # A second connection, so that reads do not wait for writes to reach the disk.
-        self._reader = open_to_read(self.path)
+        self._reader = open_reader(self.path)
         self._write_lock, self._read_lock = Lock(), Lock()
 
     def add(
@@ -71,7 +71,7 @@ class Feedback:
         request may be sent twice. ``reference`` names the object in another program that the verdict came from.
         """
         _check(image, label, verdict, by, confidence)
-        with self._write_lock, sentences(self.path), transaction(self._writer):
+        with self._write_lock, translate_errors(self.path), transaction(self._writer):
             before = self._writer.execute(_OF_PAIR, (image, label)).fetchone()
             if before is not None and before[1:] == (verdict, by, reference):
                 return int(before[0])
@@ -85,7 +85,7 @@ class Feedback:
         _check_text("by", by)
         if not 0 < event <= _MAX_INTEGER:
             raise UnknownIdError(str(event), "event")
-        with self._write_lock, sentences(self.path), transaction(self._writer):
+        with self._write_lock, translate_errors(self.path), transaction(self._writer):
             done = self._writer.execute("SELECT event FROM events WHERE undoes = ?", (event,)).fetchone()
             if done is not None:
                 return int(done[0])
@@ -115,7 +115,7 @@ class Feedback:
 
         With a million events, finding all takes seconds; checking a thousand pairs is fast.
         """
-        with reading(self.path) as file:
+        with read_connection(self.path) as file:
             if among is None:
                 return set(file.execute("SELECT image, label FROM in_force"))
             return {pair for pair in among if file.execute(_OF_PAIR, pair).fetchone() is not None}
@@ -126,7 +126,7 @@ class Feedback:
 
     def pairs(self) -> Iterator[Event]:
         """Iterate over the accepted pairs in force, by image and label, as of the first item."""
-        with reading(self.path) as file:
+        with read_connection(self.path) as file:
             yield from in_force(file, "accept")
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class Feedback:
             self._writer.close()
 
     def _read(self, statement: str, *values: str | int) -> list[Any]:
-        with self._read_lock, sentences(self.path):
+        with self._read_lock, translate_errors(self.path):
             return self._reader.execute(statement, values).fetchall()
 
     def _append(

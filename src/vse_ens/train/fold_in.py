@@ -1,7 +1,7 @@
 """Fold-in: the vector of an unseen image, from the labels it is known to have.
 
-The image's vector is trained with the same sampler and loss, with frozen label vectors and biases. It starts at zero and
-takes steps a quarter as long as the first steps of training, for less noise. It stops after as many visits as bring
+The image's vector is trained with the same sampler and loss, with frozen label vectors and biases. It starts at zero
+and takes steps a quarter as long as the first steps of training, for less noise. It stops after as many visits as bring
 images of the training data closest to their trained vectors. Training to convergence would lead away from there, since
 training itself ends before its image vectors converge.
 """
@@ -77,14 +77,14 @@ class FoldIn:
         )
 
     def vectors(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
-        """Return one vector per image, given its sorted label numbers in CSR form; zeros for an image without labels."""
+        """Return one vector per image, given sorted label numbers in CSR form; zeros for an image without labels."""
         images = self._start(indptr, indices)
         self._visit(images, _FINER * self.visits)
         return images.vectors[:, : self._trained.shape[1]].copy()
 
     @cached_property
     def visits(self) -> int:
-        """The number of visits, at training's step length, that brings known images closest to their trained vectors."""
+        """The number of visits, at training's step length, that bring known images closest to their vectors."""
         labelled = np.flatnonzero(self._known.labels_per_image)
         images = labelled[np.linspace(0, len(labelled) - 1, min(_REFERENCE_IMAGES, len(labelled))).astype(np.int64)]
         trained = self._trained[images]

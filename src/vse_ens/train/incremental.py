@@ -71,7 +71,7 @@ class IncrementalTrainer:
                     yield Progress(epoch + 1, number + 1, plan.rounds, self._epochs, True, stats, report)
 
     def _schedule_epoch(self, epoch: int) -> int:
-        """Return the epoch of the first training with the same learning rate; AdaGrad shortens steps of old rows itself."""
+        """Return the epoch whose learning rate is used; AdaGrad shortens the steps of old rows by itself."""
         return epoch if self._config.has_context else self._config.epochs - self._epochs + epoch
 
 

@@ -111,8 +111,8 @@ def _in_words(size: int) -> str:
 
 Parts = dict[str, int]
 
-# Temporary bytes of NumPy: per number drawn; per pair when labels are held out, and when pairs are counted by label; per
-# image when an epoch is planned or its labels are held out.
+# Temporary bytes of NumPy: per number drawn; per pair when labels are held out, and when pairs are counted by label;
+# per image when an epoch is planned or its labels are held out.
 _DRAWN = 32
 _PAIR_HELD_OUT = 23
 _PAIR_COUNTED = 8

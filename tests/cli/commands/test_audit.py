@@ -73,6 +73,6 @@ def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentenc
 
 
 def test_a_model_that_is_not_there(vse: Vse, model: Path) -> None:
-    answer = vse("audit", model.with_name("modle"))
+    answer = vse("audit", model.with_name(f"{model.name}s"))
     assert answer.status == 1
     assert "did you mean" in answer.err

@@ -87,7 +87,7 @@ def test_accepted_pairs_are_written_so_that_every_command_reads_them(
 def test_what_cannot_be_done_is_one_sentence(vse: Vse, judged: Path, pairs: Path, tmp_path: Path) -> None:
     for arguments, sentence in (
         ((tmp_path / "none.sqlite",), "does not exist"),
-        ((pairs,), "is no feedback file; name one that vse serve wrote"),
+        ((pairs,), "is not a feedback file; name one that vse serve wrote"),
         ((judged, "--out", tmp_path / "pairs.xlsx"), "must end in one of .csv, .parquet, .jsonl"),
     ):
         answer = vse("feedback", *arguments)

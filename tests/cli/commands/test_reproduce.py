@@ -24,7 +24,8 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "QUICK", effort)
 
 
-def test_the_report_is_written_and_told(vse: Callable[..., Answer], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_report_is_written_and_named(vse: Callable[..., Answer], tmp_path: Path) -> None:
     answer = vse("reproduce", "--quick", "--out", tmp_path, "--workers", "1")
     assert answer.status == 0
     assert "report.html" in "".join(answer.out.split())  # a long path is folded

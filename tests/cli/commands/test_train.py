@@ -67,7 +67,7 @@ def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: P
     [
         (("--sampler", "best"), "sampler must be one of uniform, popularity, warp, vse-ens, naive, dns; got 'best'"),
         (("--loss", "warp"), "with sampler vse-ens use hinge, logistic or softmax"),
-        (("--set", "depth=3"), "unknown setting 'depth'; known are batch, "),
+        (("--set", "depth=3"), "unknown setting 'depth'; the settings are batch, "),
         (("--preset", "bpr"), "preset must be one of context, vse-ens, warp, opt-auc"),
         (("--workers", "0"), "workers must be at least 1, got 0"),
         (("--tower", "features"), "needs image features: --features FILE"),
@@ -118,7 +118,7 @@ def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_pat
     for arguments, status, sentence in (
         ([pairs, *out, "--address", "localhost:1"], 1, "address needs a cluster"),
         ([pairs, *out, "--cluster", "spark"], 2, "'--cluster'"),
-        ([pairs, *out, "--shards", 100], 1, "shards must be no more than the 10 images"),
+        ([pairs, *out, "--shards", 100], 1, "shards must be at most the number of images, 10"),
         ([tmp_path, *out, "--feedback", "f.sqlite"], 2, "--features and --feedback need all pairs in one file"),
         (["s3x://nowhere/parts", *out], 1, "s3x://nowhere/parts cannot be listed"),
     ):

@@ -47,7 +47,7 @@ def test_accepted_pairs_come_and_rejected_ones_go(tmp_path: Path) -> None:
     )
     made = apply_feedback(pairs, path)
     assert made == Annotations.from_pairs([("a", "sea"), ("a", "sand"), ("b", "sand"), ("new", "surf")])
-    assert made.notes == (f"{path}: 2 of 3 accepted pairs added, 3 of 5 rejected pairs taken out",)
+    assert made.notes == (f"{path}: 2 of 3 accepted pairs added, 3 of 5 rejected pairs removed",)
 
 
 def test_nothing_judged_changes_nothing(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_nothing_judged_changes_nothing(tmp_path: Path) -> None:
     made = apply_feedback(pairs, judged(tmp_path / "f.sqlite"))
     assert made == pairs
     assert made.notes[0] == "as read"
-    assert made.notes[1].endswith("0 of 0 accepted pairs added, 0 of 0 rejected pairs taken out")
+    assert made.notes[1].endswith("0 of 0 accepted pairs added, 0 of 0 rejected pairs removed")
     made = apply_feedback(pairs, judged(tmp_path / "f.sqlite", rejected=[("a", "sea")]))
     assert list(made.images) == ["lonely"]  # it was there without labels before
     assert not len(made.labels)

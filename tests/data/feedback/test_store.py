@@ -7,11 +7,11 @@ import pytest
 
 from vse_ens.data.feedback.store import (
     COLUMNS,
-    check_whole,
+    check_integrity,
     is_feedback_file,
-    open_to_read,
-    open_to_write,
-    reading,
+    open_reader,
+    open_writer,
+    read_connection,
     transaction,
 )
 from vse_ens.errors import DataError
@@ -23,7 +23,7 @@ ADD = f"""INSERT INTO events ({COLUMNS})
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     made = tmp_path / "f.sqlite"
-    connection = open_to_write(made)
+    connection = open_writer(made)
     with transaction(connection):
         connection.executemany(ADD, [(f"image {number}",) for number in range(500)])
     connection.close()
@@ -31,20 +31,20 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_written_is_read(path: Path) -> None:
-    with reading(path) as file:
+    with read_connection(path) as file:
         assert file.execute("SELECT count(*) FROM in_force").fetchone() == (500,)
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM events", "UPDATE events SET by = 'eve'"])
 def test_no_event_can_be_taken_away_or_changed(path: Path, statement: str) -> None:
-    connection = open_to_write(path)
+    connection = open_writer(path)
     with pytest.raises(sqlite3.IntegrityError, match="events are never"):
         connection.execute(statement)
     connection.close()
 
 
 def test_a_commit_waits_for_the_disk(path: Path) -> None:
-    connection = open_to_write(path)
+    connection = open_writer(path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     connection.close()
@@ -52,7 +52,7 @@ def test_a_commit_waits_for_the_disk(path: Path) -> None:
 
 def test_a_reader_changes_nothing(path: Path) -> None:
     before = path.read_bytes()
-    with pytest.raises(DataError, match="may not be written"), reading(path) as file:
+    with pytest.raises(DataError, match="is not writable"), read_connection(path) as file:
         file.execute(ADD, ("image",))
     assert path.read_bytes() == before
 
@@ -66,7 +66,7 @@ def test_a_file_whose_maker_was_killed_at_once_is_made_again(tmp_path: Path) -> 
             blank.close()
         else:
             path.write_bytes(bytes_there)
-        open_to_write(path).close()
+        open_writer(path).close()
         assert is_feedback_file(path)
 
 
@@ -80,13 +80,13 @@ def test_files_that_are_something_else_are_refused_and_left_alone(tmp_path: Path
     connection.execute("CREATE TABLE photos (id)")
     connection.close()
     for path, sentence in (
-        (text, "is no feedback file; name one that vse serve wrote"),
-        (short, "is no feedback file; name one that vse serve wrote"),
-        (other, "is no feedback file but another program's SQLite file"),
+        (text, "is not a feedback file; name one that vse serve wrote"),
+        (short, "is not a feedback file; name one that vse serve wrote"),
+        (other, "is a SQLite file of another program"),
         (tmp_path, "is a folder; name a feedback file"),
     ):
         before = path.read_bytes() if path.is_file() else None
-        for opening in (open_to_read, open_to_write):
+        for opening in (open_reader, open_writer):
             with pytest.raises(DataError, match=f"{path.name}.*{sentence}"):
                 opening(path)
         assert (path.read_bytes() if path.is_file() else None) == before
@@ -99,32 +99,32 @@ def test_a_file_of_another_version_is_refused(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 9")
     connection.close()
-    with pytest.raises(DataError, match="has version 9 and this program knows 1; use the one that wrote it"):
-        open_to_write(path)
+    with pytest.raises(DataError, match="has version 9, but this program reads 1; use the program that wrote it"):
+        open_writer(path)
 
 
 def test_places_where_no_file_can_be_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"cannot be made: there is no folder .*nowhere; make it first"):
-        open_to_write(tmp_path / "nowhere" / "f.sqlite")
-    with pytest.raises(DataError, match="does not exist; vse serve makes a feedback file"):
-        open_to_read(tmp_path / "f.sqlite")
+    with pytest.raises(DataError, match=r"cannot be created: there is no folder .*nowhere; create it first"):
+        open_writer(tmp_path / "nowhere" / "f.sqlite")
+    with pytest.raises(DataError, match="does not exist; vse serve creates a feedback file"):
+        open_reader(tmp_path / "f.sqlite")
 
 
 def test_a_folder_that_may_not_be_written_is_told() -> None:
     # Not a matter of permissions, which root has: no file can be made there.
-    with pytest.raises(DataError, match="could not be opened: it or its folder may not be written"):
-        open_to_write(Path("/proc/f.sqlite"))
+    with pytest.raises(DataError, match="could not be opened: it or its folder is not writable"):
+        open_writer(Path("/proc/f.sqlite"))
 
 
 def test_a_damaged_file_is_told(path: Path) -> None:
     whole = path.read_bytes()
     assert len(whole) > 20_000
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"f\.sqlite is damaged .*; put back a copy"):
-        open_to_write(path)
+    with pytest.raises(DataError, match=r"f\.sqlite is damaged .*; restore a copy"):
+        open_writer(path)
     page = int.from_bytes(whole[16:18], "big")
     path.write_bytes(whole[:page] + b"\xff" * page + whole[2 * page :])
-    with pytest.raises(DataError, match=r"f\.sqlite is damaged"), reading(path) as file:
+    with pytest.raises(DataError, match=r"f\.sqlite is damaged"), read_connection(path) as file:
         file.execute("SELECT * FROM in_force").fetchall()
 
 
@@ -132,16 +132,16 @@ def test_one_changed_letter_is_found_before_training(path: Path) -> None:
     whole = path.read_bytes()
     place = whole.index(b"image 321sea")  # in the table; the index has the same words
     path.write_bytes(whole[:place] + b"I" + whole[place + 1 :])
-    with reading(path) as file:
-        check_whole(file, path, "quick_check")
-        with pytest.raises(DataError, match=r"f\.sqlite is damaged \(.*\); put back a copy"):
-            check_whole(file, path, "integrity_check")
+    with read_connection(path) as file:
+        check_integrity(file, path, "quick_check")
+        with pytest.raises(DataError, match=r"f\.sqlite is damaged \(.*\); restore a copy"):
+            check_integrity(file, path, "integrity_check")
 
 
 def test_a_file_that_another_holds_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vse_ens.data.feedback.store._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("vse_ens.data.feedback.store._BUSY_SECONDS", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(DataError, match="is held by another process; try again when that is done"):
-        open_to_write(path)
+    with pytest.raises(DataError, match="is locked by another process; try again when it has finished"):
+        open_writer(path)
     other.close()

@@ -12,8 +12,8 @@ from vse_ens.evaluate.rankings import Rankings
 from vse_ens.experiments.compare.entries import parse_entries
 from vse_ens.experiments.compare.fit import fit_baseline
 from vse_ens.experiments.compare.page import comparison_page
-from vse_ens.experiments.compare.results import Comparison
-from vse_ens.experiments.compare.store import Folder, Record, Run, remarks, seconds_text, speed_text
+from vse_ens.experiments.compare.results import Comparison, format_seconds, format_speed, run_notes
+from vse_ens.experiments.compare.store import ComparisonInfo, EntryRun, RunStore
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def rankings() -> Rankings:
     return evaluate(fit.scorer, split.train, split.test)
 
 
-def page(folder: Path, rankings: Rankings, *runs: Run, budget: float | None = None) -> Reader:
+def page(folder: Path, rankings: Rankings, *runs: EntryRun, budget: float | None = None) -> Reader:
     for run in runs:
         if run.rankings:
             rankings.save(folder / run.rankings)
@@ -38,12 +38,12 @@ def page(folder: Path, rankings: Rankings, *runs: Run, budget: float | None = No
         "train": 60,
         "test": 30,
     }
-    record = Record("a <b>.csv", split, budget, "vse compare 'a <b>.csv'", {"processor": "abacus"}, list(runs))
-    Folder(folder).write(record)
+    info = ComparisonInfo("a <b>.csv", split, budget, "vse compare 'a <b>.csv'", {"processor": "abacus"}, list(runs))
+    RunStore(folder).write(info)
     return Reader(comparison_page(Comparison.load(folder)).html())
 
 
-TRAINED = Run(
+TRAINED = EntryRun(
     "vse-ens:epochs=9",
     "model",
     {"epochs": 9, "loss": "hinge"},
@@ -56,20 +56,22 @@ TRAINED = Run(
     curve=[(0.5, 0.25), (2.0, 0.5)],
     rankings="vse-ens.parquet",
 )
-FITTED = Run("popularity", "baseline", {}, "done", seconds=1e-5, curve=[(1e-5, 0.5)], rankings="popularity.parquet")
-REFUSED = Run("ease", "baseline", {}, "failed", error="ease needs <much> memory")
+FITTED = EntryRun(
+    "popularity", "baseline", {}, "done", seconds=1e-5, curve=[(1e-5, 0.5)], rankings="popularity.parquet"
+)
+REFUSED = EntryRun("ease", "baseline", {}, "failed", error="ease needs <much> memory")
 
 
-def test_a_page_tells_everything(tmp_path: Path, rankings: Rankings) -> None:
+def test_a_page_shows_everything(tmp_path: Path, rankings: Rankings) -> None:
     text = page(tmp_path, rankings, TRAINED, FITTED, REFUSED, budget=1.5).text
     for words in (
         "3 models on a <b>.csv",
-        "Each had 1.5 seconds to learn.",
+        "Each model had 1.5 seconds of training.",
         "recall@10",
         "stopped by the budget of 1.5 s at epoch 4.5 of 9",
         "1.5 M",
         "Warning: ease has no result. ease needs <much> memory",
-        "Less than 0.01 s is drawn as that: popularity.",
+        "Times below 0.01 s are drawn at that value: popularity.",
         "head: ",
         "leave-one-out, seed 7",
         "abacus",
@@ -86,21 +88,21 @@ def test_a_page_without_any_result_still_says_why(tmp_path: Path, rankings: Rank
     assert read.all("figure") == []
 
 
-def test_what_a_reader_must_know_of_a_run() -> None:
-    assert remarks(TRAINED, 1.5) == ["stopped by the budget of 1.5 s at epoch 4.5 of 9"]
-    assert remarks(REFUSED, None) == ["failed: ease needs <much> memory"]
-    assert remarks(FITTED, None) == []
-    slow = Run("ease", "baseline", {}, "done", over_budget=True, seconds=9.0)
-    assert remarks(slow, 1.0) == ["took longer than the budget of 1 s"]
+def test_notes_on_a_run() -> None:
+    assert run_notes(TRAINED, 1.5) == ["stopped by the budget of 1.5 s at epoch 4.5 of 9"]
+    assert run_notes(REFUSED, None) == ["failed: ease needs <much> memory"]
+    assert run_notes(FITTED, None) == []
+    slow = EntryRun("ease", "baseline", {}, "done", over_budget=True, seconds=9.0)
+    assert run_notes(slow, 1.0) == ["took longer than the budget of 1 s"]
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(None, "–"), (1e-6, "<0.001"), (0.00315, "0.00315"), (5.567, "5.57"), (12345.6, "12,346")]
 )
 def test_seconds_in_few_digits(seconds: float | None, text: str) -> None:
-    assert seconds_text(seconds) == text
+    assert format_seconds(seconds) == text
 
 
 @pytest.mark.parametrize(("speed", "text"), [(None, "–"), (636302.1, "636,302"), (2_740_000.0, "2.7 M")])
 def test_speeds_in_few_digits(speed: float | None, text: str) -> None:
-    assert speed_text(speed) == text
+    assert format_speed(speed) == text

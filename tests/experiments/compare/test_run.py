@@ -21,23 +21,23 @@ from vse_ens.errors import DataError
 from vse_ens.experiments.compare.entries import Entry, parse_entries
 from vse_ens.experiments.compare.results import METRICS, Comparison
 from vse_ens.experiments.compare.run import compare
-from vse_ens.experiments.compare.store import Folder, Run
+from vse_ens.experiments.compare.store import EntryRun, RunStore
 from vse_ens.train.progress import Progress
 
 
 @dataclass
-class Watching:
-    """Remembers what it was told."""
+class RecordingListener:
+    """Stores the runs and errors it receives."""
 
     on_round: Callable[[Progress], None] = lambda _: None
-    runs: list[Run] = field(default_factory=list)
+    runs: list[EntryRun] = field(default_factory=list)
     errors: list[Exception | None] = field(default_factory=list)
 
     @contextmanager
-    def during(self, entry: Entry) -> Iterator[Callable[[Progress], None]]:
+    def running(self, entry: Entry) -> Iterator[Callable[[Progress], None]]:
         yield self.on_round
 
-    def after(self, run: Run, error: Exception | None) -> None:
+    def finished(self, run: EntryRun, error: Exception | None) -> None:
         self.runs.append(run)
         self.errors.append(error)
 
@@ -47,9 +47,13 @@ def data() -> Annotations:
     return built_in.scenes(images=300, labels=60, seed=1)
 
 
-def run(data: Annotations, models: str, folder: Path, watching: Watching | None = None, **more: Any) -> Comparison:
+def run(
+    data: Annotations, models: str, folder: Path, listener: RecordingListener | None = None, **more: Any
+) -> Comparison:
     entries = parse_entries(models, dimensions=8)
-    return compare(data, entries, folder, watching or Watching(), pairs="pairs.csv", command="vse compare", **more)
+    return compare(
+        data, entries, folder, listener or RecordingListener(), pairs="pairs.csv", command="vse compare", **more
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,7 @@ def test_all_have_the_same_footing(done: tuple[Comparison, Path], data: Annotati
     train, test = data.leave_one_out(seed=0)
     reports = [result.report for result in comparison.results]
     assert {report.images for report in reports if report} == {test.pairs}
-    assert comparison.record.split == {
+    assert comparison.info.split == {
         "protocol": "leave-one-out",
         "seed": 0,
         "images": 300,
@@ -90,13 +94,13 @@ def test_what_is_shown_is_computed_from_the_rankings(done: tuple[Comparison, Pat
     names = ["comparison.json", "ease.parquet", "popularity.parquet", "vse-ens-2.parquet", "vse-ens.parquet"]
     assert sorted(path.name for path in folder.iterdir()) == names
     # Other rankings, other metrics.
-    record = Folder(folder).read()
-    record.runs[0] = Run(**{**vars(record.runs[0]), "rankings": "popularity.parquet"})
+    info = RunStore(folder).read()
+    info.runs[0] = EntryRun(**{**vars(info.runs[0]), "rankings": "popularity.parquet"})
     other = folder.parent / "other"
     other.mkdir()
     for path in folder.glob("*.parquet"):
         (other / path.name).write_bytes(path.read_bytes())
-    Folder(other).write(record)
+    RunStore(other).write(info)
     swapped = Comparison.load(other)
     first, popularity = swapped.results[0].report, swapped.results[2].report
     assert first is not None
@@ -144,8 +148,8 @@ def test_curves_are_measured_on_the_way_and_do_not_change_the_model(data: Annota
 
 
 def test_a_budget_stops_training_after_the_round(data: Annotations, tmp_path: Path) -> None:
-    watching = Watching()
-    comparison = run(data, "opt-auc:epochs=100000,ease", tmp_path, watching, budget=0.1)
+    listener = RecordingListener()
+    comparison = run(data, "opt-auc:epochs=100000,ease", tmp_path, listener, budget=0.1)
     model, ease = comparison.results
     assert model.run.stopped == "budget"
     assert model.run.epochs is not None
@@ -156,7 +160,7 @@ def test_a_budget_stops_training_after_the_round(data: Annotations, tmp_path: Pa
     assert ease.run.stopped == ""
     assert not comparison.failed
     assert not comparison.interrupted
-    assert [one.name for one in watching.runs] == ["opt-auc:epochs=100000", "ease"]
+    assert [one.name for one in listener.runs] == ["opt-auc:epochs=100000", "ease"]
 
 
 def test_a_model_that_ends_within_the_budget_is_not_stopped(data: Annotations, tmp_path: Path) -> None:
@@ -177,10 +181,10 @@ def test_one_that_fails_does_not_lose_the_others(
     def broken(self: Baseline, data: Annotations) -> None:
         raise RuntimeError("no such luck")
 
-    watching = Watching()
+    listener = RecordingListener()
     limited = "ease:memory_limit=0.0000001"
     monkeypatch.setattr("vse_ens.baselines.popularity.Popularity.fit", broken)
-    comparison = run(data, f"{limited},popularity,cooccurrence", tmp_path, watching)
+    comparison = run(data, f"{limited},popularity,cooccurrence", tmp_path, listener)
     refused, bug, good = comparison.results
     assert refused.run.state == bug.run.state == "failed"
     assert refused.run.error.startswith("ease needs about ")
@@ -188,7 +192,7 @@ def test_one_that_fails_does_not_lose_the_others(
     assert refused.report is bug.report is None
     assert good.report is not None
     assert comparison.failed
-    assert [type(error) for error in watching.errors[1:]] == [RuntimeError, type(None)]
+    assert [type(error) for error in listener.errors[1:]] == [RuntimeError, type(None)]
     assert comparison.best("map") == good.report["map"]
 
 
@@ -197,7 +201,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_out_the_rest(data: Annotations, tm
         if step.epoch == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    comparison = run(data, "popularity,vse-ens:epochs=1000,ease", tmp_path, Watching(press))
+    comparison = run(data, "popularity,vse-ens:epochs=1000,ease", tmp_path, RecordingListener(press))
     popularity, model, ease = comparison.results
     assert popularity.run.state == model.run.state == "done"
     assert model.run.stopped == "interrupt"
@@ -229,7 +233,7 @@ def test_a_new_comparison_takes_the_place_of_the_old_one(data: Annotations, tmp_
 
 def test_a_folder_of_something_else_is_left_alone(data: Annotations, tmp_path: Path) -> None:
     (tmp_path / "holiday.txt").write_text("sea")
-    with pytest.raises(DataError, match=r"holds no comparison\.json and is not empty; choose another place"):
+    with pytest.raises(DataError, match=r"is not empty and has no comparison\.json; choose another folder"):
         run(data, "popularity", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["holiday.txt"]
 
@@ -245,14 +249,14 @@ def test_a_folder_of_something_else_is_left_alone(data: Annotations, tmp_path: P
         ('{"format": 1, "runs": [{}]}', "comparison.json is damaged"),
     ],
 )
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, text: str | None, fault: str) -> None:
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, text: str | None, fault: str) -> None:
     if text is not None:
         (tmp_path / "comparison.json").write_text(text)
     with pytest.raises(DataError, match=fault):
         Comparison.load(tmp_path)
 
 
-def test_a_record_cannot_point_outside_its_folder(data: Annotations, tmp_path: Path) -> None:
+def test_comparison_json_cannot_point_outside_its_folder(data: Annotations, tmp_path: Path) -> None:
     run(data, "popularity", tmp_path / "rankings")
     document = tmp_path / "rankings" / "comparison.json"
     document.write_text(document.read_text().replace("popularity.parquet", "../precious.parquet"))

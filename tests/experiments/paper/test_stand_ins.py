@@ -70,9 +70,9 @@ def test_what_is_added_belongs_to_the_scene() -> None:
     ("counts", "fault"),
     [
         ((0, 10, 10, 0), "at least 1"),
-        ((10, 10, 20, 11), "too many"),
-        ((10, 10, 9, 5), "cannot have 9 pairs"),
-        ((10, 3, 21, 10), "cannot have 21 pairs"),
+        ((10, 10, 20, 11), "must not exceed"),
+        ((10, 10, 9, 5), "cannot have 9 training pairs"),
+        ((10, 3, 21, 10), "cannot have 21 training pairs"),
         ((3, 10, 4, 2), "too few for each of 10 labels"),
     ],
 )
@@ -82,4 +82,4 @@ def test_a_shape_that_cannot_be_is_refused(counts: tuple[int, int, int, int], fa
 
 
 def test_a_smaller_shape_keeps_the_labels() -> None:
-    assert Shape(1_000, 50, 4_000, 800).smaller(0.1) == Shape(100, 50, 400, 80)
+    assert Shape(1_000, 50, 4_000, 800).scaled(0.1) == Shape(100, 50, 400, 80)

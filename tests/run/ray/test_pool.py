@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.ray_environment import TESTS, ray_environment
+from tests.support.ray_cluster import ROOT
 from tests.support.toy_actor import FACTORY, MERGE, TASK
 from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
 from vse_ens.config import Config
@@ -41,27 +41,6 @@ CONFIGS = {
     "id": small_config(sampler="vse-ens", loss="hinge", shards=3, exchanges=2, epochs=3),
     "whole preset": whole_preset(shards=3, exchanges=2),
 }
-# A node that is gone is noticed within two seconds, not half a minute.
-QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Three nodes of one core each, on loopback, with a token."""
-    with ray_environment():
-        # Only now: Ray reads these when it is imported.
-        import ray
-        from ray.cluster_utils import Cluster
-
-        cluster = Cluster(
-            initialize_head=True,
-            head_node_args={"num_cpus": 1, "include_dashboard": False, "_system_config": QUICK},
-        )
-        for _ in range(2):
-            cluster.add_node(num_cpus=1)
-        yield cluster
-        ray.shutdown()
-        cluster.shutdown()
 
 
 @pytest.fixture
@@ -268,7 +247,7 @@ with RayPool(workers=1) as pool:
     stranger = "import ray; ray._raylet.GcsClient(address=%r)" % address
     print("InvalidAuthToken" in subprocess.run([sys.executable, "-c", stranger], capture_output=True, text=True).stderr)
 """
-    found = python(code, PYTHONPATH=str(TESTS))
+    found = python(code, PYTHONPATH=str(ROOT))
     assert found.stdout.splitlines() == ["[(0:1) (1:2)]", "127.0.0.1", "refused", "True"], found.stderr
 
 

@@ -62,7 +62,7 @@ def plain_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Not for the whole session: while it runs, nothing else in this process can run an event loop.
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A real browser, or a skip where there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
@@ -128,7 +128,7 @@ def open_page(browser: Browser, forgiven: list[str]) -> Iterator[Callable[..., P
     assert outside == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def shared(page_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A service for tests that keep nothing in it."""
     running = Running(Settings(page_model, feedback=tmp_path_factory.mktemp("shared") / "feedback.sqlite")).start()

@@ -60,8 +60,7 @@ def test_what_was_accepted_is_kept_and_can_be_undone(fresh_page: Open) -> None:
     accept(tab, before[1])
     tab.reload()
     tab.get_by_role("button", name=f"Undo: accept {before[1]}").click()
-    expect(tab.get_by_role("button", name=f"Accept {before[1]}")).to_be_visible()
-    assert names(tab) == before
+    expect(tab.locator(".suggestion-name")).to_have_text(before)  # polls until the list is ranked again
     assert held(tab) == labels
 
 

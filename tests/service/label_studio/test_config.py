@@ -75,7 +75,7 @@ def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
     assert controls(config.format("0.3"))[0].min_confidence == 0.3
     assert controls(config.replace("model_score_threshold", "other"))[0].min_confidence is None
     for wrong in ("nan", "-1", "much"):
-        with pytest.raises(ConfigError, match=f"model_score_threshold='{wrong}', which must be a number of 0 or more"):
+        with pytest.raises(ConfigError, match=f"model_score_threshold='{wrong}'; it must be a number >= 0"):
             controls(config.format(wrong))
 
 

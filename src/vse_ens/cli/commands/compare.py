@@ -22,7 +22,7 @@ from vse_ens.cli.train_progress import TrainingProgress
 if TYPE_CHECKING:
     from vse_ens.experiments.compare.entries import Entry
     from vse_ens.experiments.compare.results import Comparison, Result
-    from vse_ens.experiments.compare.store import Run
+    from vse_ens.experiments.compare.store import EntryRun
 
 
 def compare(
@@ -126,7 +126,7 @@ class _CompareProgress:
         self._number = 0
 
     @contextmanager
-    def during(self, entry: Entry) -> Iterator[Callable[[Any], None]]:
+    def running(self, entry: Entry) -> Iterator[Callable[[Any], None]]:
         """Announce a model and show its training progress."""
         from vse_ens.config import Config
 
@@ -139,12 +139,12 @@ class _CompareProgress:
             with self._console.status(f"fitting {entry.name}"):
                 yield lambda _: None
 
-    def after(self, run: Run, error: Exception | None) -> None:
+    def finished(self, run: EntryRun, error: Exception | None) -> None:
         """Print the result of a model."""
-        from vse_ens.experiments.compare.store import seconds_text
+        from vse_ens.experiments.compare.results import format_seconds
 
         if error is None:
-            self._console.log(f"   recall@10 {run.curve[-1][1]:.4f} after {seconds_text(run.seconds)} s")
+            self._console.log(f"   recall@10 {run.curve[-1][1]:.4f} after {format_seconds(run.seconds)} s")
             return
         if self._console.debug:
             self._console.log("".join(traceback.format_exception(error)).rstrip())
@@ -152,7 +152,7 @@ class _CompareProgress:
 
 
 def _show(comparison: Comparison, out: Path | None, rankings: Path | None, console: Console) -> None:
-    from vse_ens.experiments.compare.store import remarks
+    from vse_ens.experiments.compare.results import run_notes
 
     if out is not None:
         from vse_ens.experiments.compare.page import comparison_page
@@ -163,11 +163,11 @@ def _show(comparison: Comparison, out: Path | None, rankings: Path | None, conso
         "report": None if out is None else str(out),
         "rankings": None if rankings is None else str(rankings),
     }
-    split = comparison.record.split
+    split = comparison.info.split
     below = [
-        f"{result.run.name}: {remark}"
+        f"{result.run.name}: {note}"
         for result in comparison.results
-        for remark in remarks(result.run, comparison.record.budget)
+        for note in run_notes(result.run, comparison.info.budget)
     ]
     files = [("report", out), ("rankings", rankings)]
     below += [f"{name}: {path}" for name, path in files if path is not None]
@@ -199,8 +199,7 @@ def _table(comparison: Comparison) -> Table:
 
 
 def _row(comparison: Comparison, result: Result) -> list[Text]:
-    from vse_ens.experiments.compare.results import METRICS
-    from vse_ens.experiments.compare.store import seconds_text, speed_text
+    from vse_ens.experiments.compare.results import METRICS, format_seconds, format_speed
 
     run, report = result.run, result.report
     if report is None:
@@ -213,4 +212,4 @@ def _row(comparison: Comparison, result: Result) -> list[Text]:
             low, high = report.intervals[metric]
             cell.append(f"\n±{(high - low) / 2:.4f}", style="not bold dim")
         cells.append(cell)
-    return [*cells, Text(seconds_text(run.seconds)), Text(speed_text(run.draws_per_second))]
+    return [*cells, Text(format_seconds(run.seconds)), Text(format_speed(run.draws_per_second))]

@@ -16,7 +16,7 @@ from vse_ens.cli.formatting import plural
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from vse_ens.data.feedback.pairs import Counted
+    from vse_ens.data.feedback.pairs import VerdictCounts
 
 _ROWS_SHOWN = 10  # people, and latest days; --json has all
 
@@ -70,7 +70,7 @@ def feedback(
     console.result(document, facts(rows), *(part for table in tables for part in ("", table)))
 
 
-def _table(name: str, rows: Mapping[str, Counted]) -> Table:
+def _table(name: str, rows: Mapping[str, VerdictCounts]) -> Table:
     numbers = ("accepted", "rejected")
     return columns(
         (name, *numbers),

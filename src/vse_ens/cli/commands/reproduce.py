@@ -53,14 +53,14 @@ def reproduce(
     Writes tables 1 to 4 and figures 1 and 2 as one HTML page, with the paper's numbers beside the new ones where they
     are known. The page says where a result contradicts the paper.
     """
-    from vse_ens.experiments.paper.numbers import KNOWN
+    from vse_ens.experiments.paper.numbers import KNOWN_NUMBERS
     from vse_ens.experiments.paper.run import FULL, QUICK
     from vse_ens.experiments.paper.run import reproduce as run
 
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder with --out")
     files = {"iaprtc12": iaprtc12, "nuswide": nuswide, "openimages": openimages}
-    paper_numbers = KNOWN.with_file(paper) if paper is not None else KNOWN
+    paper_numbers = KNOWN_NUMBERS.with_file(paper) if paper is not None else KNOWN_NUMBERS
     with _ReproduceProgress(console) as progress:
         document = run(
             out,

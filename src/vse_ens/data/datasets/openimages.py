@@ -152,7 +152,7 @@ class LabelNames:
 
 
 def find_names(path: Path, files: Files, requested: bool | None) -> LabelNames:
-    """Return the names in the best of ``files``; none if they are not wanted, or None and there is no file."""
+    """Return the label names in the best of ``files``; ``requested`` False means ids, True that names are required."""
     if requested is False:
         return LabelNames({})
     for name in _NAME_FILES:

@@ -1,4 +1,4 @@
-"""Accepted pairs out to a file that every command reads, each with who said so, when, and of which model."""
+"""Write accepted pairs to a file that every command reads, each with the person, the time and the model."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from vse_ens.data.feedback.store import Event, check_whole, in_force, reading
+from vse_ens.data.feedback.store import Event, check_integrity, in_force, read_connection
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file
 
 _COLUMNS = ("image", "label", "by", "at", "model")
 _SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
 _SUFFIXES = (".csv", ".parquet", ".jsonl")
-# Held at a time.
+# Events held at a time.
 _BLOCK = 1 << 16
 
 
 def check_name(path: Path) -> None:
-    """Refuse a file name that does not say what to write, before anything is read."""
+    """Raise if the suffix of a file name is not one of those that can be written."""
     if path.suffix not in _SUFFIXES:
         raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 
 
 def export_accepted(feedback: str | Path, out: str | Path) -> int:
-    """Write the accepted pairs in force of a feedback file, by image and label, whole or not at all; how many."""
+    """Write the accepted pairs in force, by image and label, and return their number."""
     source, target = Path(feedback), Path(out)
     check_name(target)
     written = 0
-    with reading(source) as file, replace_file(target) as partial, _OPENERS[target.suffix](partial) as write:
-        check_whole(file, source, "integrity_check")
+    with read_connection(source) as file, replace_file(target) as partial, _OPENERS[target.suffix](partial) as write:
+        check_integrity(file, source, "integrity_check")
         events = in_force(file, "accept")
         while block := list(islice(events, _BLOCK)):
             write(_table(block))

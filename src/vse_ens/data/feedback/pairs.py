@@ -1,7 +1,4 @@
-"""What people judged, as pairs: those they accepted, those they rejected, and a data set with both made good.
-
-How much was judged: in all, by whom, on which day.
-"""
+"""Feedback as pairs: the accepted and the rejected ones, a data set corrected by both, and counts."""
 
 from __future__ import annotations
 
@@ -15,8 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.feedback.store import check_whole, in_force, reading
+from vse_ens.data.feedback.store import check_integrity, in_force, read_connection
 from vse_ens.data.vocabulary import Vocabulary
+
+# Finding the verdicts in force takes seconds for a million events, so one query returns all that the counts need.
+_COUNTS = """SELECT by, substr(at, 1, 10), sum(verdict = 'accept'), sum(verdict = 'reject')
+    FROM in_force GROUP BY 1, 2"""
 
 
 class Verdicts(NamedTuple):
@@ -27,10 +28,10 @@ class Verdicts(NamedTuple):
 
 
 def read_feedback(path: str | Path) -> Verdicts:
-    """The accepted and the rejected pairs in force of a feedback file, which a running service may hold."""
-    with reading(Path(path)) as file:
-        check_whole(file, Path(path), "integrity_check")
-        # One moment for both: what is judged meanwhile is for the next time.
+    """Return the accepted and the rejected pairs in force; a service may write to the file at the same time."""
+    with read_connection(Path(path)) as file:
+        check_integrity(file, Path(path), "integrity_check")
+        # One snapshot for both queries.
         file.execute("BEGIN")
         accepted, rejected = (
             Annotations.from_pairs((event.image, event.label) for event in in_force(file, verdict))
@@ -40,32 +41,32 @@ def read_feedback(path: str | Path) -> Verdicts:
 
 
 def apply_feedback(pairs: Annotations, path: str | Path) -> Annotations:
-    """``pairs`` with the accepted pairs of a feedback file and without the rejected ones, for `vse train --feedback`.
+    """Return ``pairs`` with the accepted pairs of a feedback file and without the rejected ones.
 
-    Images and labels that lose their last pair go too. The notes say how many pairs came and went. Features are not
-    kept: add them to the result.
+    Images and labels that lose their last pair are removed. The notes count the added and removed pairs. Features are
+    dropped: attach them to the result.
     """
     feedback = read_feedback(path)
     kept = _without(pairs, feedback.rejected)
     joined = kept.joined(feedback.accepted)
-    came, went = joined.pairs - kept.pairs, pairs.pairs - kept.pairs
+    added, removed = joined.pairs - kept.pairs, pairs.pairs - kept.pairs
     note = (
-        f"{path}: {came:,} of {_pairs(feedback.accepted.pairs, 'accepted')} added, "
-        f"{went:,} of {_pairs(feedback.rejected.pairs, 'rejected')} taken out"
+        f"{path}: {added:,} of {_pairs(feedback.accepted.pairs, 'accepted')} added, "
+        f"{removed:,} of {_pairs(feedback.rejected.pairs, 'rejected')} removed"
     )
     return replace(joined, notes=(*pairs.notes, note))
 
 
 def _without(pairs: Annotations, rejected: Annotations) -> Annotations:
-    places = _places(pairs, rejected)
-    if not len(places):
+    positions = _positions(pairs, rejected)
+    if not len(positions):
         return pairs
     keep = np.ones(pairs.pairs, np.bool_)
-    keep[places] = False
+    keep[positions] = False
     kept = pairs.with_pairs(keep)
-    # An image that was listed without labels stays.
-    images = _some(pairs.images, (kept.labels_per_image > 0) | (pairs.labels_per_image == 0))
-    labels = _some(pairs.labels, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
+    # Images that had no labels before are kept.
+    images = _subset(pairs.images, (kept.labels_per_image > 0) | (pairs.labels_per_image == 0))
+    labels = _subset(pairs.labels, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
     return Annotations.from_numbers(
         images,
         labels,
@@ -74,36 +75,31 @@ def _without(pairs: Annotations, rejected: Annotations) -> Annotations:
     )
 
 
-def _some(ids: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:
+def _subset(ids: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:
     return Vocabulary(ids.arrow.filter(pa.array(chosen)), ids.kind)
 
 
-def _places(pairs: Annotations, sought: Annotations) -> NDArray[np.int64]:
-    """Where in ``pairs`` those of ``sought`` are that it has."""
-    images = pairs.images.translate(sought.images)[sought.image_numbers()]
-    labels = pairs.labels.translate(sought.labels)[sought.indices]
-    places = []
+def _positions(pairs: Annotations, others: Annotations) -> NDArray[np.int64]:
+    """Return the indices in ``pairs`` of those of ``others`` that it contains."""
+    images = pairs.images.translate(others.images)[others.image_numbers()]
+    labels = pairs.labels.translate(others.labels)[others.indices]
+    positions = []
     for image, label in zip(images.tolist(), labels.tolist(), strict=True):
         if image >= 0 and label >= 0:
             row = pairs.label_numbers(image)
-            place = int(np.searchsorted(row, label))
-            if place < len(row) and row[place] == label:
-                places.append(int(pairs.indptr[image]) + place)
-    return np.array(places, np.int64)
+            column = int(np.searchsorted(row, label))
+            if column < len(row) and row[column] == label:
+                positions.append(int(pairs.indptr[image]) + column)
+    return np.array(positions, np.int64)
 
 
 def _pairs(count: int, kind: str) -> str:
     return f"{count:,} {kind} pair{'' if count == 1 else 's'}"
 
 
-# What is in force takes seconds to find among a million events: once, in pieces that all else is summed from.
-_ROWS = """SELECT by, substr(at, 1, 10), sum(verdict = 'accept'), sum(verdict = 'reject')
-    FROM in_force GROUP BY 1, 2"""
-
-
 @dataclass(frozen=True)
-class Counted:
-    """Verdicts in force."""
+class VerdictCounts:
+    """The number of verdicts in force."""
 
     accepted: int
     rejected: int
@@ -111,30 +107,30 @@ class Counted:
 
 @dataclass(frozen=True)
 class FeedbackCounts:
-    """What a feedback file holds."""
+    """Counts of a feedback file."""
 
     events: int
-    """All that was ever said, undos and what was overruled later among it."""
+    """All events, including undos and verdicts that were overruled later."""
     undone: int
-    in_force: Counted
-    by_person: dict[str, Counted]
-    """Whoever judged most comes first."""
-    by_day: dict[str, Counted]
-    """In order of days (UTC)."""
+    in_force: VerdictCounts
+    by_person: dict[str, VerdictCounts]
+    """The person with the most verdicts comes first."""
+    by_day: dict[str, VerdictCounts]
+    """In the order of days (UTC)."""
 
 
 def count_feedback(path: str | Path) -> FeedbackCounts:
-    """Count what a feedback file holds, which a running service may hold."""
-    with reading(Path(path)) as file:
+    """Count the events of a feedback file; a service may write to it at the same time."""
+    with read_connection(Path(path)) as file:
         events, undone = file.execute("SELECT count(*), count(undoes) FROM events").fetchone()
-        rows = file.execute(_ROWS).fetchall()
+        rows = file.execute(_COUNTS).fetchall()
     people, days = (sorted({row[column] for row in rows}) for column in (0, 1))
     by_person = {person: _sum(row for row in rows if row[0] == person) for person in people}
     by_day = {day: _sum(row for row in rows if row[1] == day) for day in days}
-    busiest = sorted(people, key=lambda person: -(by_person[person].accepted + by_person[person].rejected))
-    return FeedbackCounts(events, undone, _sum(rows), {person: by_person[person] for person in busiest}, by_day)
+    ranked = sorted(people, key=lambda person: -(by_person[person].accepted + by_person[person].rejected))
+    return FeedbackCounts(events, undone, _sum(rows), {person: by_person[person] for person in ranked}, by_day)
 
 
-def _sum(rows: Iterable[tuple[str, str, int, int]]) -> Counted:
-    listed = list(rows)
-    return Counted(sum(row[2] for row in listed), sum(row[3] for row in listed))
+def _sum(rows: Iterable[tuple[str, str, int, int]]) -> VerdictCounts:
+    summed = list(rows)
+    return VerdictCounts(sum(row[2] for row in summed), sum(row[3] for row in summed))

@@ -1,8 +1,7 @@
-"""The file of what people judged: a SQLite file of events that is only ever appended to.
+"""The feedback file: an append-only SQLite file of verdicts on suggestions.
 
-A person accepts or rejects a label for an image, or undoes that: each is an event, and none is changed or deleted. What
-is in force for a pair is the last of its verdicts that was not undone; the view ``in_force`` of the file says so to
-anyone who opens it.
+A person accepts or rejects a label for an image, or undoes that. Each is an event, and no event is changed or deleted.
+The verdict in force on a pair is the last one that was not undone; the view ``in_force`` of the file contains them.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from vse_ens.storage.atomic import sync_dir
 
 Verdict = Literal["accept", "reject"]
 
-# What makes a SQLite file a feedback file ("vsef"), and the form of its tables.
+# The mark of a feedback file in the SQLite header ("vsef"), and the version of its tables.
 _APPLICATION_ID = 0x76736566
 _VERSION = 1
-# How long one process waits while another writes; a write takes milliseconds.
-_PATIENCE_SECONDS = 10.0
-_MENDING = "put back a copy, or try .recover of the program sqlite3"
+# The longest wait for another process that writes; a write takes milliseconds.
+_BUSY_SECONDS = 10.0
+_REPAIR = "restore a copy, or try .recover of the program sqlite3"
 
 _TABLES = """
 CREATE TABLE events (
@@ -57,7 +56,7 @@ CREATE VIEW in_force AS
 
 
 class Event(NamedTuple):
-    """A row of the file: who judged what, when, and what the machine had said of it."""
+    """A row of the file: a verdict, its author and time, and the confidence of the model."""
 
     event: int
     image: str
@@ -66,15 +65,15 @@ class Event(NamedTuple):
     """``accept``, ``reject`` or ``undo``."""
     by: str
     at: str
-    """UTC, ISO 8601 to the millisecond, so that the order of texts is the order of time."""
+    """UTC, ISO 8601 to the millisecond; the order of the texts is the order in time."""
     source: str
     confidence: float | None
-    """What the model gave the label when it was judged."""
+    """The confidence of the model in the label at that time."""
     model: str
     """The fingerprint of that model."""
     undoes: int | None
     reference: str | None
-    """What the event came from in another program, such as an annotation of Label Studio."""
+    """The origin of the event in another program, such as an annotation of Label Studio."""
 
 
 COLUMNS = ", ".join(Event._fields)
@@ -84,22 +83,22 @@ _IN_FORCE = (
 )
 
 
-def open_to_write(path: Path) -> sqlite3.Connection:
-    """A connection to the feedback file at ``path``, which is made where there is none; any thread may use it."""
+def open_writer(path: Path) -> sqlite3.Connection:
+    """Return a connection for writing, which any thread may use; a missing file is created."""
     if not path.parent.is_dir():
-        raise DataError(f"{path} cannot be made: there is no folder {path.parent}; make it first")
-    with sentences(path):
+        raise DataError(f"{path} cannot be created: there is no folder {path.parent}; create it first")
+    with translate_errors(path):
         connection = _connect(path, "rwc")
         try:
-            # Two processes may be the first at once: only one finds the file blank inside this transaction.
+            # Of two processes that create the file at once, only one finds it empty inside this transaction.
             with transaction(connection):
-                if _is_blank(connection):
+                if _is_empty(connection):
                     for statement in (*_statements(_TABLES), *_marks()):
                         connection.execute(statement)
-            _check_form(connection, path)
-            check_whole(connection, path, "quick_check")
+            _check_version(connection, path)
+            check_integrity(connection, path, "quick_check")
             _write_ahead(connection)
-            connection.execute("PRAGMA synchronous = FULL")  # a commit returns when its bytes are on the disk
+            connection.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk
             sync_dir(path.parent)  # a new file survives a power failure only with its name
         except BaseException:
             connection.close()
@@ -107,15 +106,15 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def open_to_read(path: Path) -> sqlite3.Connection:
-    """A connection to a feedback file that can change nothing; any thread may use it."""
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Return a read-only connection, which any thread may use."""
     if not path.exists():
-        raise DataError(f"{path} does not exist; vse serve makes a feedback file when it starts")
-    with sentences(path):
-        # "rw" since reading a file in WAL mode may need its shared memory to be made; query_only keeps it unchanged.
+        raise DataError(f"{path} does not exist; vse serve creates a feedback file when it starts")
+    with translate_errors(path):
+        # "rw" because a reader in WAL mode may have to create the shared memory file; query_only prevents changes.
         connection = _connect(path, "rw" if os.access(path, os.W_OK) else "ro")
         try:
-            _check_form(connection, path)
+            _check_version(connection, path)
             connection.execute("PRAGMA query_only = TRUE")
         except BaseException:
             connection.close()
@@ -123,26 +122,28 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def check_whole(connection: sqlite3.Connection, path: Path, how: Literal["quick_check", "integrity_check"]) -> None:
-    """Refuse a damaged file: by its pages (a second for a million events), or also by comparing rows with indexes."""
-    found = connection.execute(f"PRAGMA {how}(1)").fetchone()[0]
-    if found != "ok":
-        raise DataError(f"{path} is damaged ({found.splitlines()[-1]}); {_MENDING}")
+def check_integrity(
+    connection: sqlite3.Connection, path: Path, check: Literal["quick_check", "integrity_check"]
+) -> None:
+    """Raise if a file is damaged: in its pages (a second for a million events), or also in rows against indexes."""
+    result = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+    if result != "ok":
+        raise DataError(f"{path} is damaged ({result.splitlines()[-1]}); {_REPAIR}")
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to read with, closed at the end; what goes wrong with the file becomes a sentence."""
-    connection = open_to_read(path)
+def read_connection(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a read-only connection for the block; SQLite's errors become `DataError`."""
+    connection = open_reader(path)
     try:
-        with sentences(path):
+        with translate_errors(path):
             yield connection
     finally:
         connection.close()
 
 
 def is_feedback_file(path: Path) -> bool:
-    """Whether the file is a SQLite file, so that it can only be read as feedback."""
+    """Return whether a file is a SQLite file, which can only be feedback."""
     try:
         with path.open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -151,49 +152,49 @@ def is_feedback_file(path: Path) -> bool:
 
 
 def in_force(connection: sqlite3.Connection, verdict: Verdict) -> Iterator[Event]:
-    """The verdicts of one kind that are in force, by image and label."""
+    """Yield the verdicts of one kind that are in force, by image and label."""
     for row in connection.execute(_IN_FORCE, (verdict,)):
         yield Event(*row)
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that is written in the block or nothing, alone among all processes; on the disk when it ends."""
+    """Write everything in the block or nothing, excluding other writers; it is on disk at the end."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # A full disk may have made SQLite roll back by itself.
+        # SQLite rolls back by itself if the disk is full.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
 
 
 @contextmanager
-def sentences(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into a sentence that names the file."""
+def translate_errors(path: Path) -> Iterator[None]:
+    """Turn an error of SQLite into a `DataError` that names the file."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _as_sentence(path, error) from error
+        raise _translate(path, error) from error
 
 
-def _as_sentence(path: Path, error: sqlite3.Error) -> VseError:
+def _translate(path: Path, error: sqlite3.Error) -> VseError:
     code = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_")
     if path.is_dir():
         return DataError(f"{path} is a folder; name a feedback file")
     match code.partition("_")[0]:
         case "NOTADB":
-            return DataError(f"{path} is no feedback file; name one that vse serve wrote")
+            return DataError(f"{path} is not a feedback file; name one that vse serve wrote")
         case "CORRUPT":
-            return DataError(f"{path} is damaged ({error}); {_MENDING}")
+            return DataError(f"{path} is damaged ({error}); {_REPAIR}")
         case "FULL":
-            return DataError(f"{path} could not be written: the disk is full; make room on it")
+            return DataError(f"{path} could not be written: the disk is full; free some space")
         case "CANTOPEN" | "READONLY" | "PERM" | "AUTH":
-            return DataError(f"{path} could not be opened: it or its folder may not be written; allow that or copy it")
+            return DataError(f"{path} could not be opened: it or its folder is not writable; change that or copy it")
         case "BUSY" | "LOCKED":
-            return DataError(f"{path} is held by another process; try again when that is done")
+            return DataError(f"{path} is locked by another process; try again when it has finished")
     return DataError(f"{path} could not be used: {error}")
 
 
@@ -201,39 +202,41 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=_PATIENCE_SECONDS,
-        isolation_level=None,  # transactions are ours to begin
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,  # we begin transactions
         check_same_thread=False,
     )
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer not wait for each other; a file system that cannot keeps the older journal, as safe."""
-    give_up = time.monotonic() + _PATIENCE_SECONDS
+    """Switch to WAL mode, so that readers and the writer do not wait; without support, the journal mode stays."""
+    deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            # Here alone SQLite does not wait by itself, when another process does the same.
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+            # Only here SQLite does not wait for another process that does the same.
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:
             return
 
 
-def _is_blank(connection: sqlite3.Connection) -> bool:
-    """Whether nothing was ever stored: a new file, or one whose maker was killed at once."""
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether the file is new, or was left empty by a process that was killed."""
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     return not tables and _number(connection, "application_id") == 0
 
 
-def _check_form(connection: sqlite3.Connection, path: Path) -> None:
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     if _number(connection, "application_id") != _APPLICATION_ID:
-        raise DataError(f"{path} is no feedback file but another program's SQLite file; name one that vse serve wrote")
+        raise DataError(f"{path} is a SQLite file of another program, not feedback; name one that vse serve wrote")
     version = _number(connection, "user_version")
     if version != _VERSION:
-        raise DataError(f"{path} has version {version} and this program knows {_VERSION}; use the one that wrote it")
+        raise DataError(
+            f"{path} has version {version}, but this program reads {_VERSION}; use the program that wrote it"
+        )
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
@@ -245,10 +248,10 @@ def _marks() -> tuple[str, str]:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one: ``executescript`` would end the transaction."""
-    waiting = ""
+    """Yield the statements of a script; ``executescript`` would end the transaction."""
+    statement = ""
     for line in script.splitlines(keepends=True):
-        waiting += line
-        if sqlite3.complete_statement(waiting):
-            yield waiting
-            waiting = ""
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

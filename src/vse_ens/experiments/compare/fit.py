@@ -1,4 +1,4 @@
-"""Fitting one entry with a stopwatch: only its own work counts, not compiling, measuring or showing progress."""
+"""Timed fitting of one entry; compilation, evaluation and progress output are not part of the time."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.trainer import Trainer
 
 CURVE_METRIC = "recall@10"
-# The first measurement of a curve, and by how much later, at least, each next one comes.
+# Training time before the first point of a curve, and the minimum ratio of the times of consecutive points.
 _FIRST_SECONDS = 0.02
-_LATER = 1.3
+_TIME_RATIO = 1.3
 
 Point = tuple[float, float]
-Stopped = Literal["", "budget", "interrupt"]
+StopReason = Literal["", "budget", "interrupt"]
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What came of it, ready to be evaluated."""
+class FitResult:
+    """A fitted scorer with its training time."""
 
     scorer: Scorer
     seconds: float
-    stopped: Stopped = ""
-    """What ended it before its own end."""
+    stopped: StopReason = ""
+    """Why training ended early; empty if it did not."""
     epochs: float | None = None
-    """Epochs done, for what is trained in epochs."""
+    """Completed epochs; None for a baseline."""
     draws: int | None = None
     curve: tuple[Point, ...] = ()
-    """Seconds of training, and the metric then."""
+    """(seconds of training, value of ``CURVE_METRIC``) points before the end."""
 
 
 def warm_up(method: Config | Baseline, workers: int | None) -> None:
-    """Have kernels compiled and libraries imported by a tiny fit: neither is part of a method's time."""
+    """Fit a tiny data set, so that compiling kernels and importing libraries is not timed later."""
     tiny = Annotations.from_pairs((f"image {n}", f"label {(n + m) % 6}") for n in range(6) for m in range(3))
     if isinstance(method, Config):
-        # Two slices, so that the kernel that joins slices is compiled as well; the serial engine has none.
+        # Two slices also compile the kernel that merges slices; the serial engine has none.
         slices = 2 if method.engine == "fast" else None
         for _ in Trainer(method.override(epochs=1, slices=slices), tiny, workers).epochs():
             pass
@@ -55,11 +55,11 @@ def warm_up(method: Config | Baseline, workers: int | None) -> None:
         method.fit(tiny)
 
 
-def fit_baseline(baseline: Baseline, split: Split) -> Fit:
-    """Fit at once; nothing can stop it on the way."""
-    began = time.perf_counter()
+def fit_baseline(baseline: Baseline, split: Split) -> FitResult:
+    """Fit a baseline in one call, which cannot be stopped early."""
+    start = time.perf_counter()
     fitted = baseline.fit(split.train)
-    return Fit(fitted, time.perf_counter() - began)
+    return FitResult(fitted, time.perf_counter() - start)
 
 
 def train_model(
@@ -69,19 +69,19 @@ def train_model(
     budget: float | None,
     workers: int | None,
     progress: Callable[[Progress], None],
-) -> Fit:
-    """Train to the end of the schedule, to the first round past ``budget`` seconds, or to Ctrl-C.
+) -> FitResult:
+    """Train to the end of the schedule, to the first round after ``budget`` seconds, or to Ctrl-C.
 
-    Between rounds, at times about evenly apart by their logarithm, the held-out labels are ranked for the curve.
+    Between rounds the held-out labels are evaluated for the curve, at times spaced about evenly on a logarithmic scale.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     trainer = Trainer(config, split.train, workers)
     seconds = 0.0
-    stopped: Stopped = ""
+    stopped: StopReason = ""
     curve = _Curve(lambda: mean_metrics(_scores(trainer, split), *split, workers)[CURVE_METRIC])
     with Interrupt() as interrupt:
         for step in trainer.rounds():
-            seconds += time.perf_counter() - began
+            seconds += time.perf_counter() - start
             last = step
             progress(step)
             if interrupt.requested:
@@ -91,38 +91,38 @@ def train_model(
             if stopped:
                 break
             if not trainer.finished:
-                curve.look(seconds)
-            began = time.perf_counter()
-    under_way = 0 if last.report else EpochReport.of(last.epoch, last.stats, trainer.learning_rate).draws
-    return Fit(
+                curve.measure_if_due(seconds)
+            start = time.perf_counter()
+    unfinished_draws = 0 if last.report else EpochReport.of(last.epoch, last.stats, trainer.learning_rate).draws
+    return FitResult(
         FunctionScorer(split.train.images, split.train.labels, _scores(trainer, split)),
         seconds,
         stopped,
         epochs=last.epoch - 1 + last.rounds_done / last.rounds,
-        draws=sum(report.draws for report in trainer.history) + under_way,
+        draws=sum(report.draws for report in trainer.history) + unfinished_draws,
         curve=tuple(curve.points),
     )
 
 
 class _Curve:
-    """Measures now and then."""
+    """Points of a metric over training time."""
 
     def __init__(self, measure: Callable[[], float]) -> None:
         self.points: list[Point] = []
         self._measure = measure
         self._due = _FIRST_SECONDS
 
-    def look(self, seconds: float) -> None:
-        """Measure if it is time."""
+    def measure_if_due(self, seconds: float) -> None:
+        """Add a point if enough training has passed since the last one."""
         if seconds < self._due:
             return
-        began = time.perf_counter()
+        start = time.perf_counter()
         self.points.append((seconds, self._measure()))
-        # As long again as measuring took, at least: a curve should not cost more than what it is of.
-        self._due = max(seconds * _LATER, seconds + time.perf_counter() - began)
+        # Training continues for at least as long as the measurement took, so a curve never costs more than training.
+        self._due = max(seconds * _TIME_RATIO, seconds + time.perf_counter() - start)
 
 
 def _scores(trainer: Trainer, split: Split) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
-    """The scores of the model as it is."""
+    """Return the score function of the current model."""
     model, train = trainer.model, split.train
     return lambda images: model.scores(images, train, train.features)

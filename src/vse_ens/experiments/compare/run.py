@@ -1,4 +1,4 @@
-"""Any models and baselines on one leave-one-out split: the same pairs, the same held-out labels, the same evaluator."""
+"""Comparison of models and baselines on one leave-one-out split, with the same evaluation for all."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from vse_ens.evaluate.rank import evaluate
 from vse_ens.experiments.compare.entries import Entry
 from vse_ens.experiments.compare.fit import CURVE_METRIC, fit_baseline, train_model, warm_up
 from vse_ens.experiments.compare.results import Comparison
-from vse_ens.experiments.compare.store import Folder, Record, Run, State
-from vse_ens.experiments.machine import machine
+from vse_ens.experiments.compare.store import ComparisonInfo, EntryRun, RunStore, State
+from vse_ens.experiments.machine import describe_machine
 from vse_ens.train.progress import Progress
 
 
-class Watcher(Protocol):
-    """Who is told how it goes."""
+class ProgressListener(Protocol):
+    """Receives the progress of a comparison."""
 
-    def during(self, entry: Entry) -> AbstractContextManager[Callable[[Progress], None]]:
-        """Around the work on an entry; gives what is to be called after every round."""
+    def running(self, entry: Entry) -> AbstractContextManager[Callable[[Progress], None]]:
+        """Return a context for the work on an entry; it yields a callback for the end of every training round."""
 
-    def after(self, run: Run, error: Exception | None) -> None:
-        """When an entry is done or has failed."""
+    def finished(self, run: EntryRun, error: Exception | None) -> None:
+        """Handle the end of an entry, with its error if it failed."""
 
 
 def compare(
     data: Annotations,
     entries: Sequence[Entry],
     folder: Path,
-    watcher: Watcher,
+    listener: ProgressListener,
     *,
     pairs: str,
     command: str,
@@ -42,54 +42,55 @@ def compare(
     budget: float | None = None,
     workers: int | None = None,
 ) -> Comparison:
-    """Fit and rank every entry, keep the rankings in ``folder``, and compute all metrics from what was kept.
+    """Fit and rank every entry, store the rankings in ``folder``, and compute all metrics from them.
 
-    An entry that fails is recorded with the reason, and the others go on. Ctrl-C ends the training under way after its
-    round, keeps what it has, and leaves the rest out.
+    An entry that fails is stored with the reason, and the others continue. Ctrl-C stops the current training after its
+    round, keeps its result, and skips the remaining entries.
     """
     split = data.leave_one_out(seed=seed)
-    store = Folder(folder)
+    store = RunStore(folder)
     store.clear()
-    record = Record(pairs, _split_facts(data, split, seed), budget, command, machine())
-    stop = False
+    info = ComparisonInfo(pairs, _describe_split(data, split, seed), budget, command, describe_machine())
+    interrupted = False
     for entry in entries:
-        run = _unfinished(entry, "not run", "interrupted before its turn")
-        if not stop:
-            run, stop = _turn(entry, split, store, record, watcher, workers)
-        record.runs.append(run)
-        store.write(record)
+        if interrupted:
+            run = _without_result(entry, "not run", "skipped after the interrupt")
+        else:
+            run, interrupted = _run_entry(entry, split, store, info, listener, workers)
+        info.runs.append(run)
+        store.write(info)
     return Comparison.load(folder)
 
 
-def _turn(
-    entry: Entry, split: Split, store: Folder, record: Record, watcher: Watcher, workers: int | None
-) -> tuple[Run, bool]:
-    """One entry's run, and whether it was interrupted."""
+def _run_entry(
+    entry: Entry, split: Split, store: RunStore, info: ComparisonInfo, listener: ProgressListener, workers: int | None
+) -> tuple[EntryRun, bool]:
+    """Return the run of an entry, and whether it was interrupted."""
     cause: Exception | None = None
     try:
-        with watcher.during(entry) as progress:
-            run = _run(entry, split, store, record, workers, progress)
+        with listener.running(entry) as progress:
+            run = _fit_and_rank(entry, split, store, info, workers, progress)
     except KeyboardInterrupt:
-        return _unfinished(entry, "not run", "interrupted"), True
+        return _without_result(entry, "not run", "interrupted"), True
     except (VseError, MemoryError) as error:
-        cause, run = error, _unfinished(entry, "failed", str(error) or "there is not enough memory")
-    except Exception as error:  # noqa: BLE001  # whatever is wrong with one entry must not lose the others
-        sentence = f"it failed in a way it should not ({type(error).__name__}: {error}); please report it"
-        cause, run = error, _unfinished(entry, "failed", sentence)
-    watcher.after(run, cause)
+        cause, run = error, _without_result(entry, "failed", str(error) or "not enough memory")
+    except Exception as error:  # noqa: BLE001  # an unexpected error of one entry must not lose the others
+        message = f"unexpected error ({type(error).__name__}: {error}); please report it"
+        cause, run = error, _without_result(entry, "failed", message)
+    listener.finished(run, cause)
     return run, run.stopped == "interrupt"
 
 
-def _run(
+def _fit_and_rank(
     entry: Entry,
     split: Split,
-    store: Folder,
-    record: Record,
+    store: RunStore,
+    info: ComparisonInfo,
     workers: int | None,
     progress: Callable[[Progress], None],
-) -> Run:
+) -> EntryRun:
     warm_up(entry.method, workers)
-    budget = record.budget
+    budget = info.budget
     if isinstance(entry.method, Config):
         fit = train_model(entry.method, split, budget=budget, workers=workers, progress=progress)
         planned = entry.method.epochs
@@ -97,7 +98,7 @@ def _run(
         fit, planned = fit_baseline(entry.method, split), None
     rankings = evaluate(fit.scorer, split.train, split.test, workers=workers)
     final = float(per_image(rankings, (10,))[CURVE_METRIC].mean())
-    return Run(
+    return EntryRun(
         name=entry.name,
         kind=entry.kind,
         settings=entry.settings(),
@@ -109,15 +110,15 @@ def _run(
         epochs_planned=planned,
         draws=fit.draws,
         curve=[*fit.curve, (fit.seconds, final)],
-        rankings=store.keep(entry.base, rankings, record.runs),
+        rankings=store.save_rankings(entry.base_name, rankings, info.runs),
     )
 
 
-def _unfinished(entry: Entry, state: State, error: str) -> Run:
-    return Run(name=entry.name, kind=entry.kind, settings=entry.settings(), state=state, error=error)
+def _without_result(entry: Entry, state: State, error: str) -> EntryRun:
+    return EntryRun(name=entry.name, kind=entry.kind, settings=entry.settings(), state=state, error=error)
 
 
-def _split_facts(data: Annotations, split: Split, seed: int) -> dict[str, Any]:
+def _describe_split(data: Annotations, split: Split, seed: int) -> dict[str, Any]:
     return {
         "protocol": "leave-one-out",
         "seed": seed,

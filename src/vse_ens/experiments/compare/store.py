@@ -1,8 +1,6 @@
-"""What a comparison leaves on disk: the rankings of every entry, and ``comparison.json`` with all that is not in them.
+"""The folder of a comparison: one Parquet file of rankings per entry, and ``comparison.json`` with everything else.
 
-Both are written as each entry is done, so that a comparison that is killed has lost only the entry it was at.
-
-Runs in words.
+Both are written after each entry, so a comparison that is killed loses only the current entry.
 """
 
 from __future__ import annotations
@@ -17,14 +15,15 @@ from vse_ens.evaluate.rankings import Rankings
 from vse_ens.storage.atomic import write_json
 
 _FORMAT = 1
-_DOCUMENT = "comparison.json"
+_FILE = "comparison.json"
+_REPEAT = "remove the folder and run the comparison again"
 
 State = Literal["done", "failed", "not run"]
 
 
 @dataclass(frozen=True)
-class Run:
-    """What happened to one entry."""
+class EntryRun:
+    """The outcome of one entry, without its metrics."""
 
     name: str
     kind: str
@@ -33,116 +32,88 @@ class Run:
     error: str = ""
     """Why there is no result."""
     seconds: float | None = None
-    """Fitting alone."""
+    """Training time."""
     stopped: str = ""
-    """``budget`` or ``interrupt`` where that ended it before its own end."""
+    """``budget`` or ``interrupt`` if training ended early."""
     over_budget: bool = False
-    """It could not be stopped and took longer than the budget."""
+    """Whether a baseline, which cannot be stopped, took longer than the budget."""
     epochs: float | None = None
     epochs_planned: int | None = None
     draws: int | None = None
     curve: list[tuple[float, float]] = field(default_factory=list)
     rankings: str = ""
-    """The file beside comparison.json."""
+    """Name of the file of rankings beside comparison.json."""
 
     @property
     def draws_per_second(self) -> float | None:
-        """Pairs visited a second of fitting."""
+        """Training draws per second of training."""
         return self.draws / self.seconds if self.draws is not None and self.seconds else None
 
 
 @dataclass
-class Record:
-    """All of comparison.json."""
+class ComparisonInfo:
+    """The content of comparison.json."""
 
     pairs: str
-    """The file that was read."""
+    """Path of the pairs as given."""
     split: dict[str, Any]
     budget: float | None
     command: str
     machine: dict[str, str]
-    runs: list[Run] = field(default_factory=list)
+    runs: list[EntryRun] = field(default_factory=list)
 
 
-class Folder:
-    """A folder with one comparison."""
+class RunStore:
+    """Reads and writes the folder of one comparison."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def clear(self) -> None:
-        """Make room for a new comparison in the place of an earlier one; a folder of anything else is refused."""
+        """Delete the rankings of an earlier comparison; refuse a folder that contains anything else."""
         if not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir())):
             return
-        if not (self.path / _DOCUMENT).is_file():
-            raise DataError(f"{self.path} holds no {_DOCUMENT} and is not empty; choose another place for the rankings")
+        if not (self.path / _FILE).is_file():
+            raise DataError(f"{self.path} is not empty and has no {_FILE}; choose another folder for the rankings")
         for run in self.read().runs:
             if run.rankings:
                 (self.path / run.rankings).unlink(missing_ok=True)
 
-    def keep(self, base: str, rankings: Rankings, taken: list[Run]) -> str:
-        """Write rankings and return the name of the file: the entry's, numbered where settings alone differ."""
-        names = {run.rankings for run in taken}
+    def save_rankings(self, base_name: str, rankings: Rankings, earlier: list[EntryRun]) -> str:
+        """Write rankings and return the file name, which is numbered if an earlier run has the same base name."""
+        names = {run.rankings for run in earlier}
         number = 1
-        while (name := f"{base}{f'-{number}' if number > 1 else ''}.parquet") in names:
+        while (name := f"{base_name}{f'-{number}' if number > 1 else ''}.parquet") in names:
             number += 1
         rankings.save(self.path / name)
         return name
 
-    def write(self, record: Record) -> None:
-        """Write comparison.json atomically."""
-        write_json(self.path / _DOCUMENT, {"format": _FORMAT, **asdict(record)})
+    def load_rankings(self, run: EntryRun) -> Rankings:
+        """Read the rankings of a run."""
+        return Rankings.load(self.path / run.rankings)
 
-    def read(self) -> Record:
+    def write(self, info: ComparisonInfo) -> None:
+        """Write comparison.json atomically."""
+        write_json(self.path / _FILE, {"format": _FORMAT, **asdict(info)})
+
+    def read(self) -> ComparisonInfo:
         """Read comparison.json."""
-        path = self.path / _DOCUMENT
+        path = self.path / _FILE
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise DataError(f"{self.path} has no {_DOCUMENT}: it is no folder that vse compare wrote") from None
+            raise DataError(f"{self.path} has no {_FILE}; give a folder written by vse compare") from None
         except (OSError, ValueError) as error:
-            raise DataError(
-                f"{path} cannot be read: {error}; remove the folder and run the comparison again"
-            ) from error
+            raise DataError(f"{path} cannot be read: {error}; {_REPEAT}") from error
         try:
             if document.pop("format") != _FORMAT:
-                raise DataError(f"{path} is not of format {_FORMAT}; remove the folder and run the comparison again")
+                raise DataError(f"{path} is not of format {_FORMAT}; {_REPEAT}")
             runs = [
-                Run(**{**run, "curve": [(float(x), float(y)) for x, y in run["curve"]]}) for run in document.pop("runs")
+                EntryRun(**{**run, "curve": [(float(x), float(y)) for x, y in run["curve"]]})
+                for run in document.pop("runs")
             ]
             if any(Path(run.rankings).name != run.rankings for run in runs):
-                raise DataError(f"{path} names rankings outside its folder; remove it and run the comparison again")
-            return Record(**document, runs=runs)
+                raise DataError(f"{path} names rankings outside its folder; {_REPEAT}")
+            return ComparisonInfo(**document, runs=runs)
         except (AttributeError, KeyError, TypeError) as error:
-            raise DataError(f"{path} is damaged ({error}); remove the folder and run the comparison again") from error
-
-    def rankings(self, run: Run) -> Rankings:
-        """The rankings of a run."""
-        return Rankings.load(self.path / run.rankings)
-
-
-def remarks(run: Run, budget: float | None) -> list[str]:
-    """What a reader must know of a run to judge its figures."""
-    if run.state != "done":
-        return [f"{run.state}: {run.error}"]
-    found = []
-    if run.stopped:
-        why = f"budget of {budget:g} s" if run.stopped == "budget" else "interrupt"
-        found.append(f"stopped by the {why} at epoch {run.epochs:.4g} of {run.epochs_planned}")
-    if run.over_budget:
-        found.append(f"took longer than the budget of {budget:g} s")
-    return found
-
-
-def seconds_text(seconds: float | None) -> str:
-    """Seconds with about three digits."""
-    if seconds is None:
-        return "–"
-    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
-
-
-def speed_text(draws_per_second: float | None) -> str:
-    """Draws a second, in millions where there are that many."""
-    if draws_per_second is None:
-        return "–"
-    return f"{draws_per_second / 1e6:.1f} M" if draws_per_second >= 1e6 else f"{draws_per_second:,.0f}"
+            raise DataError(f"{path} is damaged ({error}); {_REPEAT}") from error

@@ -1,4 +1,4 @@
-"""How accuracy rises with training time: one model on one split, measured as it learns."""
+"""Learning curves: recall@10 over training time of one model on one split."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from vse_ens.train.trainer import Trainer
 
 METRIC = "recall@10"
 
-# The first epochs are all measured: fast models have learnt most of it by then.
+# The first epochs are all measured, because fast models gain most of their accuracy there.
 _FIRST_EPOCHS = 5
-# A run whose best point is this share of its epochs ago has nothing more to show.
+# A run ends if the best point is more than this fraction of all epochs ago.
 _PATIENCE = 1 / 2
 
-Ending = Literal["all epochs done", "no better any more", "out of time"]
+Ending = Literal["all epochs done", "no improvement", "out of time"]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How closely a run is watched, and when it ends before its epochs do."""
+    """The number of measurements of a run, and when it ends early."""
 
     points: int = 30
-    """About so many measurements over all epochs."""
+    """Approximate number of measurements over all epochs."""
     seconds: float = float("inf")
-    """Training time, measurements not counted."""
+    """Maximum training time, without measurements."""
     scores: int = 120_000_000
-    """For a point so many scores are computed at most: of as many images as have that many with all labels."""
+    """Maximum number of scores computed for one point; it limits the number of evaluated pairs."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where a model was after so much training."""
+    """One point of a learning curve."""
 
     epoch: int
     seconds: float
@@ -51,8 +51,8 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """A run: its curve, what each epoch did, and the model of its best point."""
+class LearningCurve:
+    """The points of a run, its epochs, and the model of its best point."""
 
     points: list[Point]
     epochs: list[EpochReport]
@@ -60,62 +60,61 @@ class Learnt:
     best: Embeddings
 
 
-def learn(
+def measure_learning_curve(
     config: Config,
     split: Split,
     limits: Limits = Limits(),  # noqa: B008  # immutable
     *,
     workers: int | None = None,
-    tell: Callable[[EpochReport], None] = lambda _report: None,
-) -> Learnt:
-    """Train a model and measure recall@10 on held-out pairs as it goes.
+    on_epoch: Callable[[EpochReport], None] = lambda _report: None,
+) -> LearningCurve:
+    """Train a model and measure recall@10 on held-out pairs during training.
 
-    The clock counts training alone: compiling, which is done before, and measuring are left out. ``tell`` hears of
-    every epoch.
+    The time excludes compilation, which happens before, and measurements. ``on_epoch`` is called after every epoch.
     """
     warm_up(config, workers)
-    held_out = some_pairs(split.test, max(1, limits.scores // len(split.test.labels)), config.seed)
+    held_out = sample_pairs(split.test, max(1, limits.scores // len(split.test.labels)), config.seed)
     trainer = Trainer(config.without_validation(), split.train, workers)
     every = max(1, config.epochs // limits.points)
     points: list[Point] = []
     best, best_point = trainer.embeddings.copy(), Point(0, 0.0, 0.0)
     ending: Ending = "all epochs done"
     seconds = 0.0
-    began = time.perf_counter()
+    start = time.perf_counter()
     for report in trainer.epochs():
-        seconds += time.perf_counter() - began
-        tell(report)
-        late = seconds >= limits.seconds
-        if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or trainer.finished or late:
+        seconds += time.perf_counter() - start
+        on_epoch(report)
+        out_of_time = seconds >= limits.seconds
+        if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or trainer.finished or out_of_time:
             model = trainer.embeddings
-            recall = mean_metrics(scores_by(model, split.train), split.train, held_out, workers)[METRIC]
+            recall = mean_metrics(score_function(model, split.train), split.train, held_out, workers)[METRIC]
             points.append(Point(report.epoch, seconds, recall))
             if recall > best_point.recall:
                 best, best_point = model.copy(), points[-1]
             elif report.epoch - best_point.epoch > _PATIENCE * config.epochs:
-                ending = "no better any more"
+                ending = "no improvement"
                 break
-        if late:
+        if out_of_time:
             ending = "out of time"
             break
-        began = time.perf_counter()
-    return Learnt(points, trainer.history, ending, best)
+        start = time.perf_counter()
+    return LearningCurve(points, trainer.history, ending, best)
 
 
-def scores_by(model: Embeddings, known: Annotations) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
-    """A model as an evaluator takes it: the scores of all labels for some images."""
+def score_function(model: Embeddings, known: Annotations) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    """Return a function from image numbers to the scores of all labels, as the evaluator expects it."""
     return lambda images: model.scores(model.vectors(images, known=known))
 
 
-def some_pairs(data: Annotations, most: int, seed: int) -> Annotations:
-    """The same data with at most so many of its pairs, chosen at random."""
-    if data.pairs <= most:
+def sample_pairs(data: Annotations, count: int, seed: int) -> Annotations:
+    """Return the data with at most ``count`` of its pairs, chosen at random."""
+    if data.pairs <= count:
         return data
     keep = np.zeros(data.pairs, dtype=bool)
-    keep[np.argsort(Streams(seed).child("learning curve").words(data.pairs), kind="stable")[:most]] = True
+    keep[np.argsort(Streams(seed).child("learning curve").words(data.pairs), kind="stable")[:count]] = True
     return data.with_pairs(keep)
 
 
-def time_to(points: list[Point], level: float) -> Point | None:
-    """The first point at or above a level, if there is one."""
+def first_reaching(points: list[Point], level: float) -> Point | None:
+    """Return the first point at or above a level, or None."""
     return next((point for point in points if point.recall >= level), None)

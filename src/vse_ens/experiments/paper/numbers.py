@@ -1,7 +1,7 @@
-"""What the paper reports: Guo, Zhai, Yuan, Liu, Wang, "VSE-ens", AAAI 2018 (arXiv 1801.01632).
+"""Numbers reported by the paper: Guo, Zhai, Yuan, Liu, Wang, "VSE-ens", AAAI 2018 (arXiv 1801.01632).
 
-Only numbers that were seen in a source are here, each with that source. The rest of the paper's tables is not at hand;
-who has the paper can hand it in as a JSON file, which `Paper.with_file` merges in (docs/reproduce.md shows one).
+Only numbers with a known source are listed, each with that source. `PaperNumbers.with_file` adds other cells of the
+paper's tables from a JSON file; docs/reproduce.md shows one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vse_ens.experiments.paper.stand_ins import Shape
 DATA_SETS = {"iaprtc12": "IAPR-TC12", "nuswide": "NUS-WIDE", "openimages": "Open Images"}
 MODELS = {"vse-ens": "VSE-ens", "warp": "WARP", "opt-auc": "Opt-AUC"}
 METRICS = ("precision@5", "recall@5", "precision@10", "recall@10", "map", "auc")
-"""The columns of table 2; ``auc`` is the paper's column of that name, which is our ``auc@10``."""
+"""The columns of table 2; ``auc`` is the paper's column of that name, which corresponds to our ``auc@10``."""
 
 COMPLEXITY = {
     # Section 3 and table 3; DESIGN.md of this project quotes them.
@@ -30,39 +30,39 @@ COMPLEXITY = {
 
 
 @dataclass(frozen=True)
-class Paper:
-    """The cells of the paper's tables that are known, by data set, model and metric."""
+class PaperNumbers:
+    """The known cells of the paper's tables, by data set, model and metric."""
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     """Table 1."""
     accuracy: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """Table 2."""
     training_time: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Table 4, in the paper's own unit."""
+    """Table 4, in the paper's unit."""
     speed_up: Mapping[str, float] = field(default_factory=dict)
-    """How many times faster than the state of the art VSE-ens is said to converge."""
+    """Stated ratio of the convergence time of the state of the art to that of VSE-ens."""
 
-    def with_file(self, path: str | Path) -> Paper:
-        """The same with the cells that a JSON file has, in place of known ones where both have them."""
-        given = _Given(Path(path))
-        tables = given.inside("", given.read(), ("table1", "table2", "table4", "speed_up"))
+    def with_file(self, path: str | Path) -> PaperNumbers:
+        """Return the numbers with the cells of a JSON file added; the file takes precedence."""
+        file = _NumbersFile(Path(path))
+        tables = file.mapping("", file.read(), ("table1", "table2", "table4", "speed_up"))
         shapes = {
-            data_set: given.shape(f"table1.{data_set}", counts)
-            for data_set, counts in given.inside("table1", tables.get("table1", {}), DATA_SETS).items()
+            data_set: file.shape(f"table1.{data_set}", counts)
+            for data_set, counts in file.mapping("table1", tables.get("table1", {}), DATA_SETS).items()
         }
         accuracy = {
             data_set: {
-                model: given.numbers(f"table2.{data_set}.{model}", cells, METRICS)
-                for model, cells in given.inside(f"table2.{data_set}", models, MODELS).items()
+                model: file.numbers(f"table2.{data_set}.{model}", cells, METRICS)
+                for model, cells in file.mapping(f"table2.{data_set}", models, MODELS).items()
             }
-            for data_set, models in given.inside("table2", tables.get("table2", {}), DATA_SETS).items()
+            for data_set, models in file.mapping("table2", tables.get("table2", {}), DATA_SETS).items()
         }
         times = {
-            data_set: given.numbers(f"table4.{data_set}", cells, MODELS)
-            for data_set, cells in given.inside("table4", tables.get("table4", {}), DATA_SETS).items()
+            data_set: file.numbers(f"table4.{data_set}", cells, MODELS)
+            for data_set, cells in file.mapping("table4", tables.get("table4", {}), DATA_SETS).items()
         }
-        speed_up = given.numbers("speed_up", tables.get("speed_up", {}), DATA_SETS)
-        return Paper(
+        speed_up = file.numbers("speed_up", tables.get("speed_up", {}), DATA_SETS)
+        return PaperNumbers(
             {**self.shapes, **shapes},
             {
                 data_set: {
@@ -82,7 +82,7 @@ class Paper:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As the JSON file has it."""
+        """Return the numbers in the form of the JSON file."""
         return {
             "table1": {
                 name: {"images": one.images, "labels": one.labels, "train": one.train, "test": one.test}
@@ -96,7 +96,7 @@ class Paper:
         }
 
 
-KNOWN = Paper(
+KNOWN_NUMBERS = PaperNumbers(
     # Table 2, the row of VSE-ens on IAPR-TC12: DESIGN.md of this project.
     accuracy={"iaprtc12": {"vse-ens": {"recall@10": 0.436, "map": 0.184}}},
     # The abstract.
@@ -105,8 +105,8 @@ KNOWN = Paper(
 
 
 @dataclass(frozen=True)
-class _Given:
-    """A JSON file of cells; what is wrong in it is told with its place."""
+class _NumbersFile:
+    """A JSON file of cells; errors name the path of the faulty key."""
 
     path: Path
 
@@ -118,29 +118,29 @@ class _Given:
         except ValueError as error:
             raise DataError(f"{self.path} is not JSON: {error}") from error
 
-    def inside(self, place: str, value: object, known: Mapping[str, Any] | tuple[str, ...]) -> dict[str, Any]:
-        where = f"{self.path}, {place}" if place else f"{self.path}"
+    def mapping(self, key: str, value: object, known: Mapping[str, Any] | tuple[str, ...]) -> dict[str, Any]:
+        where = f"{self.path}, {key}" if key else f"{self.path}"
         if not isinstance(value, dict):
-            raise DataError(f"{where}: names and values in braces are expected, got {value!r}")
+            raise DataError(f"{where}: expected an object with names and values, got {value!r}")
         for name in value:
             if name not in known:
-                raise DataError(f"{where}: {name!r} is none of {', '.join(known)}")
+                raise DataError(f"{where}: {name!r} is unknown; use one of {', '.join(known)}")
         return value
 
-    def numbers(self, place: str, value: object, known: Mapping[str, Any] | tuple[str, ...]) -> dict[str, float]:
-        found = self.inside(place, value, known)
-        for name, number in found.items():
+    def numbers(self, key: str, value: object, known: Mapping[str, Any] | tuple[str, ...]) -> dict[str, float]:
+        cells = self.mapping(key, value, known)
+        for name, number in cells.items():
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
-                raise DataError(f"{self.path}, {place}.{name}: a number is expected, got {number!r}")
-        return found
+                raise DataError(f"{self.path}, {key}.{name}: expected a number of at least 0, got {number!r}")
+        return cells
 
-    def shape(self, place: str, value: object) -> Shape:
+    def shape(self, key: str, value: object) -> Shape:
         names = ("images", "labels", "train", "test")
-        counts = self.numbers(place, value, names)
+        counts = self.numbers(key, value, names)
         missing = [name for name in names if not isinstance(counts.get(name), int)]
         if missing:
-            raise DataError(f"{self.path}, {place}: {missing[0]} must be a whole number")
+            raise DataError(f"{self.path}, {key}: {missing[0]} must be a whole number")
         try:
             return Shape(*(int(counts[name]) for name in names))
         except ValueError as error:
-            raise DataError(f"{self.path}, {place}: {error}") from error
+            raise DataError(f"{self.path}, {key}: {error}") from error

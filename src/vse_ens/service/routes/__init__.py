@@ -1,1 +1,8 @@
-"""HTTP routes, one module per tag of /openapi.json."""
+"""HTTP routes, one module per topic."""
+
+from vse_ens.service.routes.catalog import catalog_router as catalog_router
+from vse_ens.service.routes.feedback import feedback_router as feedback_router
+from vse_ens.service.routes.images import images_router as images_router
+from vse_ens.service.routes.ops import ops_router as ops_router
+from vse_ens.service.routes.page import add_page as add_page
+from vse_ens.service.routes.predict import predict_router as predict_router

@@ -28,12 +28,12 @@ TableDelta = Mapping[str, NDArray[Any]]
 """For every table: the rows that changed (``name.rows``), the sum of their updates (``name.sums``), and the sum of the
 squared lengths of the updates (``name.squares``)."""
 
-# Softmax: exchange after this many times |A| ln |A| draws per shard, but at most this often per epoch. A softmax draw does
-# the work of dozens of others, so an exchange costs little in comparison.
+# Softmax: exchange after this many times |A| ln |A| draws per shard, but at most this often per epoch. A softmax draw
+# does the work of dozens of others, so an exchange costs little in comparison.
 _SOFTMAX_DRAWS = 0.25
 _MAX_SOFTMAX_EXCHANGES = 8
-# Other losses: a draw is so fast that an exchange costs as much as tens of draws per label. Frequent exchanges pay off in
-# the first epochs only; later one per epoch is enough, and a few more with many shards.
+# Other losses: a draw is so fast that an exchange costs as much as tens of draws per label. Frequent exchanges pay off
+# in the first epochs only; later one per epoch is enough, and a few more with many shards.
 _EARLY_EPOCHS, _EARLY_EXCHANGES = 5, 8
 _SHARDS_PER_EXCHANGE, _MAX_EXCHANGES = 4, 4
 

@@ -1,11 +1,10 @@
-"""The built-in data set: pictures of a world a person understands at a glance, made up as they are asked for.
-
+"""The built-in data set: generated annotations of everyday pictures, with words that a person understands.
 
     data = scenes(images=2_000, seed=0)
     data.labels_of("img_0000017")
 
-`scenes` makes `Annotations`, `stream_scenes` chunks of any number of images, `write_scenes` a file. The words are in
-`vse_ens.data.datasets.scenes.words`; docs/scenes.md tells what the data set is and is not.
+`scenes` returns `Annotations`, `stream_scenes` yields chunks of any number of images, `write_scenes` writes a file. The
+words are in `vse_ens.data.datasets.scenes.words`; docs/scenes.md describes the data set and its limits.
 """
 
 from __future__ import annotations
@@ -25,23 +24,23 @@ from vse_ens.errors import ConfigError
 __all__ = ["SCENE_NAMES", "SceneChunk", "SceneCounts", "parent_of", "scenes", "stream_scenes", "write_scenes"]
 
 SCENE_NAMES: tuple[str, ...] = tuple(scene.name for scene in SCENES)
-"""The scenes that `SceneChunk.scene` counts."""
+"""The names of the scenes, which `SceneChunk.scene` refers to by index."""
 
-_MOST_IMAGES = 10_000_000
+_MAX_IMAGES = 10_000_000
 
 
 def scenes(images: int = 2_000, labels: int | None = None, seed: int = 0) -> Annotations:
-    """Make annotated images in memory; the vocabulary holds the labels that occur.
+    """Generate annotated images in RAM; the vocabulary holds the labels that occur.
 
-    Without ``labels`` they are hand-written words, some 900; a larger number adds compounds ("red umbrella"), a smaller
-    one keeps the most popular words.
+    By default, labels are about 900 hand-written words. A larger number of ``labels`` adds compounds ("red umbrella");
+    a smaller one keeps the most popular words.
 
     >>> scenes(images=2_000, seed=0).labels_of("img_0000019")
     ['flower', 'flowerpot', 'garden', 'orchid']
     """
-    if images > _MOST_IMAGES:
+    if images > _MAX_IMAGES:
         raise ConfigError(
-            f"images must be at most {_MOST_IMAGES:,} in memory, got {images}; write_scenes makes any number"
+            f"images must be at most {_MAX_IMAGES:,} in RAM, got {images}; write_scenes writes any number"
         )
     keys: list[NDArray[np.uint64]] = []
     words: tuple[str, ...] = ()
@@ -55,6 +54,6 @@ def scenes(images: int = 2_000, labels: int | None = None, seed: int = 0) -> Ann
     renumbered = np.zeros(len(words), dtype=np.uint64)
     renumbered[used] = vocabulary.numbers([words[n] for n in used])
     pairs = (pairs >> np.uint64(32) << np.uint64(32)) | renumbered[label]
-    # Seven digits keep the order of numbers and the order of ids the same up to `_MOST_IMAGES`.
+    # Seven digits keep the order of numbers and the order of ids the same up to `_MAX_IMAGES`.
     ids = Vocabulary(pa.array(image_ids(0, images), pa.large_string()), "image")
     return Annotations.from_keys(ids, vocabulary, pairs)

@@ -1,4 +1,4 @@
-"""Pictures out of a world, in chunks that do not depend on each other."""
+"""Draw pictures from a world, in chunks that do not depend on each other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vse_ens.errors import ConfigError
 from vse_ens.streams import Streams
 
 CHUNK = 4_096
-"""Images a chunk; part of the data set, as every chunk has a random stream of its own."""
+"""Images per chunk; part of the data set, because every chunk has its own random stream."""
 
 _SECOND_SCENE_STRENGTH = 0.55
 _NOISE_SHARE = 0.025
-_LIKELIEST = 0.97
+_MAX_CHANCE = 0.97
 
 
 class SceneChunk(NamedTuple):
@@ -27,9 +27,9 @@ class SceneChunk(NamedTuple):
     """The number of the first image."""
     image: NDArray[np.int64]
     label: NDArray[np.int32]
-    """Places in ``words``."""
+    """Indices of ``words``."""
     scene: NDArray[np.int32]
-    """Two columns, a row an image: the true scene and the one mixed in, as places in `SCENE_NAMES`, or -1."""
+    """One row per image: the scene and a second one that is mixed in, as indices of `SCENE_NAMES`, or -1."""
     words: tuple[str, ...]
     """The whole vocabulary, the same for every chunk."""
 
@@ -59,7 +59,7 @@ def _stream(world: World, stream: Streams, images: int) -> Iterator[SceneChunk]:
 
 
 def draw(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The pairs of one chunk, images numbered from 0, and the two scenes of each image."""
+    """Return the pairs of one chunk, images numbered from 0, and the two scenes of each image."""
     scenes, rows, strength, habits = _plan(world, stream.child("plan"))
     image, label = _draw_rows(world, stream.child("rows"), rows, strength)
     parts = [(image, label), *_draw_compounds(world, stream, image, label, scenes[:, 0])]
@@ -79,10 +79,10 @@ def draw(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArray[np.i
 def _plan(
     world: World, stream: Streams
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """What each image shows and how it is annotated: its scenes, rows, the strength of each row, and a habit.
+    """Return the scenes, the rows, the strength of each row and the habit of each image.
 
-    An annotator's care is how readily words come: most give a few, some a great many. The habit is how readily
-    the general word ("animal") is given with the special one.
+    The strength reflects the annotator's care: most give a few words, some a great many. The habit is how readily the
+    general word ("animal") is given with the special one.
     """
     uniforms = stream.uniforms(8 * CHUNK).reshape(8, CHUNK)
     scene = np.searchsorted(world.scene, uniforms[0], side="right").astype(np.int32)
@@ -108,15 +108,15 @@ def _plan(
 def _draw_rows(
     world: World, stream: Streams, rows: NDArray[np.int32], strength: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Every word of every row of an image comes or does not, each for itself."""
+    """Draw every word of every row of an image independently."""
     flat = rows.ravel()
     length = np.diff(world.row_start)[flat]
     ends = np.cumsum(length)
     entry = np.arange(ends[-1]) + np.repeat(world.row_start[flat] - ends + length, length)
-    chance = np.minimum(world.row_chance[entry] * np.repeat(strength.ravel(), length), _LIKELIEST)
-    comes = np.flatnonzero(stream.uniforms(len(entry)) < chance)
-    row = np.searchsorted(ends, comes, side="right")
-    return row // rows.shape[1], world.row_label[entry[comes]]
+    chance = np.minimum(world.row_chance[entry] * np.repeat(strength.ravel(), length), _MAX_CHANCE)
+    drawn = np.flatnonzero(stream.uniforms(len(entry)) < chance)
+    row = np.searchsorted(ends, drawn, side="right")
+    return row // rows.shape[1], world.row_label[entry[drawn]]
 
 
 def _draw_parents(
@@ -126,10 +126,10 @@ def _draw_parents(
     label: NDArray[np.int32],
     habits: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The general words that are given with special ones."""
-    chance = np.minimum(world.parent_share[label] * habits[image], _LIKELIEST)
-    comes = (stream.uniforms(len(label)) < chance) & (world.parent[label] >= 0)
-    return image[comes], world.parent[label[comes]]
+    """Draw the general words that are given with special ones."""
+    chance = np.minimum(world.parent_share[label] * habits[image], _MAX_CHANCE)
+    drawn = (stream.uniforms(len(label)) < chance) & (world.parent[label] >= 0)
+    return image[drawn], world.parent[label[drawn]]
 
 
 def _draw_compounds(
@@ -137,15 +137,15 @@ def _draw_compounds(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
     for number, compounds in enumerate(world.compounds):
         child = stream.child("compounds", number)
-        comes = child.child("comes").uniforms(len(label)) < compounds.share
-        owner = image[comes]
+        occurs = child.child("comes").uniforms(len(label)) < compounds.share
+        owner = image[occurs]
         which = child.child("which").uniforms(CHUNK)[owner]
-        drawn = compounds.draw(label[comes], scene[owner], which)
+        drawn = compounds.draw(label[occurs], scene[owner], which)
         yield owner[drawn >= 0], drawn[drawn >= 0]
 
 
 def _draw_noise(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Here and there a word that has nothing to do with the picture."""
+    """Draw a word unrelated to the picture for a few images."""
     wrong = np.flatnonzero(stream.child("where").uniforms(CHUNK) < _NOISE_SHARE)
     words = stream.child("word").below(np.full(len(wrong), world.plain))
     return wrong, words.astype(np.int32)

@@ -1,7 +1,7 @@
-"""The word tables as arrays that pictures can be drawn from.
+"""The word tables as arrays from which pictures are drawn.
 
-A picture is made of rows: the row of its scene, of a theme of that scene, of a light and of the people that the scene
-can have. A row is a list of words, each with its probability. That is the structure a model can find.
+A picture is a combination of rows: the row of its scene, of a theme of that scene, of a light and of a group of people
+that the scene can have. A row is a list of words, each with its probability. A model can learn this structure.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.datasets.scenes.compounds import Compounds, lengthen
-from vse_ens.data.datasets.scenes.popularity import falling
+from vse_ens.data.datasets.scenes.compounds import Compounds, likeliest_compounds
+from vse_ens.data.datasets.scenes.popularity import descending
 from vse_ens.data.datasets.scenes.words import Scene, words_of
 from vse_ens.data.datasets.scenes.words.hierarchy import general_share, parent_of
 from vse_ens.data.datasets.scenes.words.indoors import INDOORS
@@ -22,8 +22,8 @@ from vse_ens.data.datasets.scenes.words.surroundings import COMPANY, GROUPS, LIG
 from vse_ens.errors import ConfigError
 
 SCENES: tuple[Scene, ...] = OUTDOORS + INDOORS
-LEAST_LABELS = 50
-MOST_LABELS = 1_000_000
+MIN_LABELS = 50
+MAX_LABELS = 1_000_000
 
 # The probability of the first word of each tier, and the factor from one word to the next.
 _CORE, _TYPICAL, _RARE, _THEME = (0.85, 0.85), (0.30, 0.93), (0.06, 0.94), (0.72, 0.86)
@@ -40,7 +40,7 @@ class Choice:
 
     @classmethod
     def of(cls, weights: Sequence[Mapping[int, float]]) -> Choice:
-        """From the options and their weights, one mapping a scene."""
+        """Return the choices of options and their weights, one mapping per scene."""
         widest = max(map(len, weights))
         cumulative = np.ones((len(weights), widest))
         option = np.zeros((len(weights), widest), dtype=np.int32)
@@ -51,18 +51,18 @@ class Choice:
         return cls(cumulative, option)
 
     def draw(self, scene: NDArray[np.integer], uniforms: NDArray[np.float64]) -> NDArray[np.int32]:
-        """One option for each scene."""
-        place = (self.cumulative[scene] <= uniforms[:, None]).sum(axis=1)
-        return np.asarray(self.option[scene, place])
+        """Draw one option for each scene."""
+        column = (self.cumulative[scene] <= uniforms[:, None]).sum(axis=1)
+        return np.asarray(self.option[scene, column])
 
 
 @dataclass(frozen=True)
 class World:
-    """All that drawing needs; labels are numbered by their place in ``words``, plain ones first, popular ones first."""
+    """The tables for drawing; labels are indices of ``words``, which has plain words first, by popularity."""
 
     words: tuple[str, ...]
     plain: int
-    """How many of the words are hand-written; the rest are compounds."""
+    """The number of hand-written words; the others are compounds."""
     scene: NDArray[np.float64]
     """Cumulative probabilities of the scenes."""
     row_start: NDArray[np.int64]
@@ -80,13 +80,13 @@ class World:
     """The more general label of each plain label, or -1."""
     parent_share: NDArray[np.float64]
     likeliest: NDArray[np.int32]
-    """The label of each scene that a picture gets which would have none."""
+    """The label of each scene for pictures that would have none."""
     compounds: tuple[Compounds, ...]
 
 
 @dataclass(frozen=True)
 class _Scene:
-    """The rows a scene draws from: its own, and one each of three choices with their weights."""
+    """The rows of a scene: its own, and three choices with their weights."""
 
     base: int
     theme: dict[int, float]
@@ -95,16 +95,18 @@ class _Scene:
 
 
 def build_world(labels: int | None = None) -> World:
-    """The world with its ``labels`` most popular labels; None means every hand-written word and no other."""
-    if labels is not None and not LEAST_LABELS <= labels <= MOST_LABELS:
-        raise ConfigError(f"labels must lie between {LEAST_LABELS} and {MOST_LABELS:,}, got {labels}")
+    """Return the world with its ``labels`` most popular labels, or with all hand-written words."""
+    if labels is not None and not MIN_LABELS <= labels <= MAX_LABELS:
+        raise ConfigError(f"labels must lie between {MIN_LABELS} and {MAX_LABELS:,}, got {labels}")
     rows, scenes = _rows()
     vocabulary = sorted({word for row in rows for word in row} | set(parent_of.values()))
     drawn = _drawn(vocabulary, rows, scenes)
-    order = falling(_with_parents(vocabulary, drawn).sum(axis=0))[:labels]
+    order = descending(_with_parents(vocabulary, drawn).sum(axis=0))[:labels]
     plain = [vocabulary[n] for n in order]
     drawn = drawn[:, order]
-    added, compounds = lengthen(plain, drawn, labels - len(plain)) if labels and labels > len(plain) else ([], ())
+    added, compounds = (
+        likeliest_compounds(plain, drawn, labels - len(plain)) if labels and labels > len(plain) else ([], ())
+    )
 
     number = {word: n for n, word in enumerate(plain)}
     numbered = [[(number[word], chance) for word, chance in row.items() if word in number] for row in rows]
@@ -129,7 +131,7 @@ def build_world(labels: int | None = None) -> World:
 
 
 def _rows() -> tuple[list[dict[str, float]], list[_Scene]]:
-    """Every row, the empty one first, and which of them each scene draws from."""
+    """Return all rows, the empty one first, and the rows of each scene."""
     rows: list[dict[str, float]] = [{}]
 
     def add(row: dict[str, float]) -> int:
@@ -143,7 +145,7 @@ def _rows() -> tuple[list[dict[str, float]], list[_Scene]]:
     scenes = []
     for scene in SCENES:
         base = add(_tier(scene.rare, _RARE) | _tier(scene.typical, _TYPICAL) | _tier(scene.core, _CORE))
-        themes = {add(_tier(theme, _THEME)): 1.0 / (place + 2) for place, theme in enumerate(scene.themes)}
+        themes = {add(_tier(theme, _THEME)): 1.0 / (rank + 2) for rank, theme in enumerate(scene.themes)}
         no_theme = sum(themes.values()) * (1.0 - _THEME_SHARE) / _THEME_SHARE
         light = {sky_row[name]: weight for name, weight in LIGHTS[scene.light].items()}
         company = {group_row[name]: weight for name, weight in COMPANY[scene.company].items()}
@@ -161,7 +163,7 @@ def _tier(words: str, tier: tuple[float, float]) -> dict[str, float]:
 
 
 def _beside(scene: Scene) -> dict[int, float]:
-    """The scenes that a picture may show together with this one, and -1 for none."""
+    """Return the scenes that a picture may show together with this one, with probabilities; -1 is none."""
     others = words_of(scene.beside)
     if not others:
         return {-1: 1.0}
@@ -170,15 +172,15 @@ def _beside(scene: Scene) -> dict[int, float]:
 
 
 def _drawn(vocabulary: list[str], rows: list[dict[str, float]], scenes: list[_Scene]) -> NDArray[np.float64]:
-    """How often each word is drawn in each scene, up to a common factor."""
+    """Return how often each word is drawn in each scene, up to a common factor."""
     number = {word: n for n, word in enumerate(vocabulary)}
     drawn = np.zeros((len(SCENES), len(vocabulary)))
-    for place, (scene, its) in enumerate(zip(SCENES, scenes, strict=True)):
-        for options in ({its.base: 1.0}, its.theme, its.light, its.company):
+    for index, (scene, rows_of) in enumerate(zip(SCENES, scenes, strict=True)):
+        for options in ({rows_of.base: 1.0}, rows_of.theme, rows_of.light, rows_of.company):
             total = sum(options.values())
             for row, weight in options.items():
                 for word, chance in rows[row].items():
-                    drawn[place, number[word]] += scene.weight * weight / total * chance
+                    drawn[index, number[word]] += scene.weight * weight / total * chance
     return drawn
 
 

@@ -1,7 +1,7 @@
-"""The words of the built-in data set `scenes`: tables to read and correct by hand, and nothing that draws.
+"""The words of the built-in data set `scenes`: tables to be read and corrected by hand.
 
-`outdoors` and `indoors` say what is seen in each scene, `surroundings` what light and company a scene can have,
-`hierarchy` what is a kind of what, `compounds` which describing words and place names make a vocabulary longer.
+`outdoors` and `indoors` contain the scenes, `surroundings` the light and the people of a scene, `hierarchy` the kinds
+of things, `compounds` the describing words and place names that enlarge a vocabulary.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from typing import NamedTuple
 
 
 class Scene(NamedTuple):
-    """What one kind of picture shows. Words stand in order of likelihood, most likely first."""
+    """The words for one kind of picture, the likeliest first."""
 
     name: str
     weight: float
-    """How often the scene is photographed, against the others."""
+    """How often the scene occurs, relative to the others."""
     light: str
-    """A key of `surroundings.LIGHTS`: hours and weather the scene can have."""
+    """A key of `surroundings.LIGHTS`: times of day and weather of the scene."""
     company: str
-    """A key of `surroundings.COMPANY`: people the scene can have."""
+    """A key of `surroundings.COMPANY`: people in the scene."""
     core: str
-    """Words that most pictures of the scene deserve."""
+    """Words for most pictures of the scene."""
     typical: str
     rare: str
     themes: tuple[str, ...] = ()
-    """What may be going on: a picture follows one theme at most, and then shows several of its words."""
+    """Activities and the like: a picture has at most one theme, and then several of its words."""
     beside: str = ""
-    """Scenes that one picture may show together with this one."""
+    """Scenes that a picture may show together with this one."""
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a comma-separated entry of a table; it may run over several lines."""
+    """Return the words of a comma-separated entry, which may run over several lines."""
     return [" ".join(word.split()) for word in text.split(",") if word.strip()]

@@ -1,12 +1,12 @@
-"""Words that make a vocabulary longer: describing words ("red umbrella") and place names ("ashford beach")."""
+"""Words that enlarge a vocabulary: describing words ("red umbrella") and place names ("ashford beach")."""
 
 from vse_ens.data.datasets.scenes.words import words_of
 
 _COLOURS = "red, blue, white, black, green, yellow, grey, brown, orange, pink, purple, striped"
 _SIZES = "small, large, old, new"
 
-# Two lists for each kind of thing: either word may stand alone, or one of each together ("small red umbrella"). They
-# hold for a word and for all that stands under it in the hierarchy, unless a nearer kind has lists of its own.
+# Two lists for each kind of thing: either word may occur alone, or one of each together ("small red umbrella"). They
+# apply to a word and to everything below it in the hierarchy, unless a nearer kind has its own lists.
 _DESCRIPTIONS: dict[str, tuple[str, str]] = {
     "animal": ("small, young, large, lone", "resting, curious, sleeping, watchful, hungry"),
     "dog, cat, horse, cow, rabbit, goat": (
@@ -144,7 +144,7 @@ _DESCRIPTIONS: dict[str, tuple[str, str]] = {
 }
 
 descriptions: dict[str, list[str]] = {}
-"""The describing words of each kind of thing, single ones first, then one of each list together."""
+"""The describing words of each kind of thing: single words first, then combinations of one of each list."""
 for _kinds, (_first, _second) in _DESCRIPTIONS.items():
     _together = [f"{one} {other}" for one in words_of(_first) for other in words_of(_second)]
     descriptions |= dict.fromkeys(words_of(_kinds), words_of(f"{_first}, {_second}") + _together)
@@ -156,7 +156,7 @@ sights: list[str] = words_of(
     school, restaurant, cafe, hotel, town hall, clock tower, skyline, windmill, swimming pool, funfair,
     aquarium"""
 )
-"""What is called after the town it stands in."""
+"""Things that are named after the town they are in."""
 
 _BEGINNINGS = words_of(
     """ash, oak, elm, thorn, hazel, birch, alder, maple, willow, holly, brook, river, stone, rock, clay, sand,
@@ -174,8 +174,8 @@ _ENDINGS = words_of(
 towns: list[str] = [
     beginning + ending
     for step in range(len(_ENDINGS))  # diagonally, so that neighbours in the list share neither half
-    for place, beginning in enumerate(_BEGINNINGS)
-    for ending in [_ENDINGS[(place + step) % len(_ENDINGS)]]
+    for index, beginning in enumerate(_BEGINNINGS)
+    for ending in [_ENDINGS[(index + step) % len(_ENDINGS)]]
     if beginning != ending and beginning[-1] != ending[0]  # neither "brookbrook" nor "elmmouth"
 ]
-"""Made-up towns; that some exist is chance."""
+"""Fictitious towns; any resemblance is coincidental."""

@@ -1,4 +1,4 @@
-"""What is a kind of what. Shallow on purpose: animal, dog, beagle. A word stands under one other at most."""
+"""The hierarchy of words, such as animal, dog, beagle. A word has at most one parent."""
 
 from vse_ens.data.datasets.scenes.words import words_of
 
@@ -85,7 +85,7 @@ _KINDS = {
 }
 
 parent_of: dict[str, str] = {child: parent for parent, children in _KINDS.items() for child in words_of(children)}
-"""The more general word that an annotator may add to each word that has one: ``parent_of["beagle"] == "dog"``."""
+"""The more general word that an annotator may add: ``parent_of["beagle"] == "dog"``."""
 
 _SHARES = {
     "animal": 0.5,
@@ -118,4 +118,4 @@ _SHARES = {
     "tool": 0.3,
 }
 general_share: dict[str, float] = {parent: _SHARES.get(parent, 0.3) for parent in _KINDS}
-"""How often annotators add the general word to a more special one: nobody forgets "dog", few write "kitchenware"."""
+"""How often annotators add the general word: nearly always "dog", rarely "kitchenware"."""

@@ -1,4 +1,4 @@
-"""Scenes under a roof."""
+"""Indoor scenes."""
 
 from vse_ens.data.datasets.scenes.words import Scene
 

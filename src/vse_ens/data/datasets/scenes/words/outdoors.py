@@ -1,4 +1,4 @@
-"""Scenes under the open sky."""
+"""Outdoor scenes."""
 
 from vse_ens.data.datasets.scenes.words import Scene
 

@@ -1,4 +1,4 @@
-"""Light, weather and people: what a picture can have whatever its scene, as far as the scene allows it."""
+"""Light, weather and people that a scene can have."""
 
 SKIES: dict[str, dict[str, float]] = {
     "plain": {},
@@ -21,7 +21,7 @@ SKIES: dict[str, dict[str, float]] = {
     "lamplight": {"indoors": 0.35, "lamp": 0.4, "evening": 0.15},
     "spotlight": {"spotlight": 0.4, "night": 0.15, "indoors": 0.1},
 }
-"""Words of an hour or weather, each with its probability."""
+"""Words for a time of day or weather, each with its probability."""
 
 LIGHTS: dict[str, dict[str, float]] = {
     "open": {"clear": 5, "cloudy": 4, "plain": 2, "sunset": 1.8, "mist": 0.5, "rainbow": 0.12, "storm": 0.15},
@@ -40,7 +40,7 @@ LIGHTS: dict[str, dict[str, float]] = {
     "lamps": {"lamplight": 2, "indoors": 1, "plain": 2},
     "stage": {"spotlight": 3, "plain": 1},
 }
-"""Which skies a scene can have, and their weights."""
+"""The skies of a scene, with their weights."""
 
 GROUPS: dict[str, dict[str, float]] = {
     "nobody": {},
@@ -66,4 +66,4 @@ COMPANY: dict[str, dict[str, float]] = {
     "wedding": {"couple": 3, "nobody": 4, "group": 1, "woman": 0.5, "man": 0.4, "portrait": 0.4},
     "crowd": {"nobody": 3, "crowd": 3, "group": 1.5, "man": 0.8, "woman": 0.8, "portrait": 0.2},
 }
-"""Which groups of people a scene can have, and their weights."""
+"""The groups of people of a scene, with their weights."""

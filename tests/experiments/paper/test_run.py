@@ -12,20 +12,22 @@ import pytest
 from vse_ens.data.io.write import write_pairs
 from vse_ens.experiments.paper.draws import Grid
 from vse_ens.experiments.paper.learning_curve import Limits
-from vse_ens.experiments.paper.numbers import KNOWN
+from vse_ens.experiments.paper.numbers import KNOWN_NUMBERS
 from vse_ens.experiments.paper.run import Effort, reproduce
 from vse_ens.experiments.paper.stand_ins import Shape, stand_in
 from vse_ens.train.progress import EpochReport
 
+pytestmark = pytest.mark.slow
+
 TOY = Effort(
     "toy",
     {"iaprtc12": 0.02, "nuswide": 0.001, "openimages": 0.002},
-    Limits(points=3, seconds=0.3, scores=20_000),
+    Limits(points=3, seconds=0.1, scores=20_000),
     Grid((100,), (50, 200), at_labels=50),
 )
 
 
-class Quiet:
+class CountingListener:
     """Counts parts, and stops the run before one of them where asked."""
 
     def __init__(self, stop_at: int = 0) -> None:
@@ -69,7 +71,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     """One run with a real file for IAPR-TC12."""
     folder = tmp_path_factory.mktemp("reproduction")
     write_pairs(folder / "iaprtc12.parquet", stand_in(Shape(300, 40, 1_300, 280), seed=5))
-    document = reproduce(folder, Quiet(), effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=1)
+    document = reproduce(
+        folder, CountingListener(), effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=1
+    )
     return folder, document
 
 
@@ -87,11 +91,11 @@ def test_everything_is_done_and_written(done: tuple[Path, dict[str, Any]]) -> No
     }
 
 
-def test_real_and_generated_data_are_told_apart(done: tuple[Path, dict[str, Any]]) -> None:
+def test_real_and_synthetic_data_are_distinguished(done: tuple[Path, dict[str, Any]]) -> None:
     data = done[1]["data_sets"]
     assert (data["iaprtc12"]["generated"], data["iaprtc12"]["images"], data["iaprtc12"]["test"]) == (False, 300, 280)
     assert data["openimages"]["generated"]
-    assert "not of the real shape" in data["openimages"]["note"]
+    assert "smaller than the real data" in data["openimages"]["note"]
 
 
 def test_the_page_stands_alone_and_says_what_was_found(done: tuple[Path, dict[str, Any]]) -> None:
@@ -102,8 +106,8 @@ def test_the_page_stands_alone_and_says_what_was_found(done: tuple[Path, dict[st
     assert all(address.startswith("#") for address in page.addresses)
     for heading in ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 1", "Figure 2"):
         assert f"{heading}: " in words
-    assert "not at hand" in words
-    assert "GENERATED" in words
+    assert "not available" in words
+    assert "SYNTHETIC" in words
     assert "paper 0.4360" in words
     for finding in document["findings"]:
         assert finding["text"] in words
@@ -111,23 +115,23 @@ def test_the_page_stands_alone_and_says_what_was_found(done: tuple[Path, dict[st
 
 def test_finished_parts_are_not_done_again(done: tuple[Path, dict[str, Any]]) -> None:
     folder, document = done
-    watcher = Quiet()
-    again = reproduce(folder, watcher, effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=1)
-    assert watcher.epochs == 0
+    listener = CountingListener()
+    again = reproduce(folder, listener, effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=1)
+    assert listener.epochs == 0
     assert again["models"] == document["models"]
     assert again["draws"] == document["draws"]
 
 
 def test_a_stopped_run_leaves_what_is_done_and_goes_on_from_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        reproduce(tmp_path, Quiet(stop_at=5), effort=TOY, workers=1)
+        reproduce(tmp_path, CountingListener(stop_at=5), effort=TOY, workers=1)
     stopped = _read(tmp_path)
     assert not stopped["complete"]
     assert list(stopped["models"]["iaprtc12"]) == ["paper-vse-ens"]
     assert "not complete" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce(tmp_path, Quiet(stop_at=6), effort=TOY, workers=1)
+        reproduce(tmp_path, CountingListener(stop_at=6), effort=TOY, workers=1)
     more = _read(tmp_path)["models"]["iaprtc12"]
     assert list(more) == ["paper-vse-ens", "paper-warp"]
     assert more["paper-vse-ens"] == stopped["models"]["iaprtc12"]["paper-vse-ens"]
@@ -135,17 +139,17 @@ def test_a_stopped_run_leaves_what_is_done_and_goes_on_from_there(tmp_path: Path
 
 def test_other_settings_are_other_parts(tmp_path: Path) -> None:
     for seed, fresh, trained in ((0, False, True), (0, False, False), (1, False, True), (1, True, True)):
-        watcher = Quiet(stop_at=5)
+        listener = CountingListener(stop_at=5)
         with pytest.raises(KeyboardInterrupt):
-            reproduce(tmp_path, watcher, effort=TOY, paper=KNOWN, seed=seed, fresh=fresh, workers=1)
-        assert (watcher.epochs > 0) is trained
+            reproduce(tmp_path, listener, effort=TOY, paper=KNOWN_NUMBERS, seed=seed, fresh=fresh, workers=1)
+        assert (listener.epochs > 0) is trained
 
 
 def test_a_damaged_part_is_done_again(tmp_path: Path) -> None:
     for damage in (False, True):
         if damage:
             (tmp_path / "parts" / "iaprtc12-paper-vse-ens.json").write_text("{", encoding="utf-8")
-        watcher = Quiet(stop_at=5)
+        listener = CountingListener(stop_at=5)
         with pytest.raises(KeyboardInterrupt):
-            reproduce(tmp_path, watcher, effort=TOY, workers=1)
-        assert watcher.epochs > 0
+            reproduce(tmp_path, listener, effort=TOY, workers=1)
+        assert listener.epochs > 0

@@ -22,7 +22,7 @@ def test_settings_follow_a_colon_up_to_the_next_name() -> None:
         "vse-ens:loss=logistic,epochs=50, warp ,ease:regularization=10,vse-ens:validate=true,label_bias=false"
     )
     assert first.name == "vse-ens:loss=logistic,epochs=50"
-    assert first.base == "vse-ens"
+    assert first.base_name == "vse-ens"
     assert first.method == configure("vse-ens", loss="logistic", epochs=50)
     assert second.method == PRESETS["warp"]
     assert third.method == Ease(regularization=10)
@@ -55,6 +55,6 @@ def test_seed_and_dimensions_are_for_all_that_have_them_and_do_not_say_otherwise
         ("ease:pear=1", "ease:pear=1: unknown setting 'pear' of the baseline ease"),
     ],
 )
-def test_what_cannot_take_part_is_told(text: str, fault: str) -> None:
+def test_a_wrong_entry_is_refused(text: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         parse_entries(text)

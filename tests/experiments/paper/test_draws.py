@@ -2,32 +2,32 @@ from __future__ import annotations
 
 import pytest
 
-from vse_ens.experiments.paper.draws import Grid, growth, measure, series
-from vse_ens.experiments.paper.example import draw
+from vse_ens.experiments.paper.draws import Grid, growth, measure_costs, series
+from vse_ens.experiments.paper.example import draw_example
 
 
 def test_growth_is_the_exponent() -> None:
     grid = Grid((50, 100), (100, 1_000, 10_000))
-    found = [
-        {"sampler": "naive", "dimensions": k, "labels": a, "nanoseconds": 3.0 * k * a**0.5} for k, a in grid.places()
+    costs = [
+        {"sampler": "naive", "dimensions": k, "labels": a, "nanoseconds": 3.0 * k * a**0.5} for k, a in grid.points()
     ]
-    assert growth(found, "naive", "labels", grid) == pytest.approx(0.5)
-    assert growth(found, "naive", "dimensions", grid) == pytest.approx(1.0)
-    assert [x for x, _ in series(found, "naive", "labels", grid)] == [100, 1_000, 10_000]
+    assert growth(costs, "naive", "labels", grid) == pytest.approx(0.5)
+    assert growth(costs, "naive", "dimensions", grid) == pytest.approx(1.0)
+    assert [x for x, _ in series(costs, "naive", "labels", grid)] == [100, 1_000, 10_000]
 
 
-def test_every_sampler_is_timed_at_every_place() -> None:
-    told: list[str] = []
-    found = measure(Grid((100,), (60, 120), at_labels=60), 0, told.append)
-    assert told == ["k = 100, |A| = 60", "k = 100, |A| = 120"]
-    assert len(found) == 8
-    for one in found:
+def test_every_sampler_is_timed_at_every_grid_point() -> None:
+    steps: list[str] = []
+    costs = measure_costs(Grid((100,), (60, 120), at_labels=60), 0, steps.append)
+    assert steps == ["k = 100, |A| = 60", "k = 100, |A| = 120"]
+    assert len(costs) == 8
+    for one in costs:
         assert one["nanoseconds"] > 0
         assert one["tries"] >= 1
 
 
 def test_the_worked_example_follows_the_rule() -> None:
-    one = draw(0)
+    one = draw_example(0)
     assert (len(one["vector"]), len(one["exact_ranking"])) == (5, 10)
     assert sum(one["factor_chance"]) == pytest.approx(1.0)
     weights = [abs(value) * spread for value, spread in zip(one["vector"], one["spread"], strict=True)]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from vse_ens.experiments.paper.findings import Finding, findings, improvement, speed_ups
-from vse_ens.experiments.paper.training import METRICS, converged, still_rising, tries
+from vse_ens.experiments.paper.findings import Finding, findings_of, improvement, speed_ups
+from vse_ens.experiments.paper.training import METRICS, convergence_point, still_rising, tries_per_draw
 
 
 def _run(recall: float, curve: list[tuple[int, float, float]], ending: str = "all epochs done") -> dict[str, Any]:
@@ -24,7 +24,7 @@ def _run(recall: float, curve: list[tuple[int, float, float]], ending: str = "al
 
 
 def _curve(best: float, seconds: float) -> list[tuple[int, float, float]]:
-    """At its best after so many seconds, half-way through; half as good after a tenth of that."""
+    """Return a curve with its best at ``seconds``, half-way through, and half of it after a tenth of that time."""
     return [(1, seconds / 10, best / 2), (5, seconds, best), (10, 2 * seconds, best)]
 
 
@@ -50,19 +50,19 @@ def _about(found: list[Finding], words: str) -> Finding:
 
 def test_vse_ens_ahead_agrees() -> None:
     runs = _run(0.6, _curve(0.6, 1.0)), _run(0.5, _curve(0.5, 2.5)), _run(0.4, _curve(0.4, 9.0))
-    found = findings(_document(*runs))
+    found = findings_of(_document(*runs))
     accuracy = _about(found, "recall@10 is VSE-ens 0.600, WARP 0.500, Opt-AUC 0.400")
     assert accuracy.verdict == "agrees"
     assert "20.0% better" in accuracy.text
-    speed = _about(found, "to come within 1 % of its own best")
+    speed = _about(found, "within 1 % of its own best")
     assert speed.verdict == "agrees"
     assert "WARP trains 2.50 times as long as VSE-ens" in speed.text
-    assert "In the paper it is 2.5 times" in speed.text
+    assert "The paper states 2.5 times" in speed.text
 
 
 def test_a_rival_ahead_contradicts() -> None:
     runs = _run(0.5, _curve(0.5, 2.0)), _run(0.4, _curve(0.4, 1.0)), _run(0.6, _curve(0.6, 1.0))
-    found = findings(_document(*runs))
+    found = findings_of(_document(*runs))
     accuracy = _about(found, "recall@10 is Opt-AUC 0.600, VSE-ens 0.500")
     assert accuracy.verdict == "contradicts"
     assert "here Opt-AUC is, and VSE-ens is 16.7% below it" in accuracy.text
@@ -71,46 +71,46 @@ def test_a_rival_ahead_contradicts() -> None:
 
 def test_overlapping_intervals_decide_nothing() -> None:
     runs = _run(0.505, _curve(0.5, 1.0)), _run(0.5, _curve(0.5, 1.0)), _run(0.4, _curve(0.4, 1.0))
-    assert _about(findings(_document(*runs)), "overlap").verdict == "unclear"
+    assert _about(findings_of(_document(*runs)), "overlap").verdict == "unclear"
 
 
 @pytest.mark.parametrize(("ours", "verdict"), [(0.6, "contradicts"), (0.44, "agrees"), (0.3, "contradicts")])
 def test_a_figure_of_the_paper_is_compared_with_the_interval(ours: float, verdict: str) -> None:
     runs = [_run(ours, _curve(ours, 1.0)) for _ in range(3)]
-    assert _about(findings(_document(*runs)), "the paper reports a recall@10 of 0.436").verdict == verdict
+    assert _about(findings_of(_document(*runs)), "the paper reports a recall@10 of 0.436").verdict == verdict
 
 
 def test_generated_data_is_not_compared_with_the_paper() -> None:
     runs = [_run(0.6, _curve(0.6, 1.0)) for _ in range(3)]
     document = _document(*runs)
     document["data_sets"]["iaprtc12"]["generated"] = True
-    assert not [one for one in findings(document) if "the paper reports" in one.text]
-    assert _about(findings(document), "IAPR-TC12 (generated), the paper's settings: recall@10").verdict == "unclear"
+    assert not [one for one in findings_of(document) if "the paper reports" in one.text]
+    assert _about(findings_of(document), "IAPR-TC12 (synthetic), the paper's settings: recall@10").verdict == "unclear"
 
 
 def test_a_model_that_still_rises_decides_nothing() -> None:
     rising = _run(0.6, [(1, 1.0, 0.1), (10, 10.0, 0.6)])
     assert still_rising(rising)
-    found = findings(_document(rising, _run(0.5, _curve(0.5, 1.0)), _run(0.4, _curve(0.4, 1.0))))
-    speed = _about(found, "VSE-ens still rose when training ended")
+    found = findings_of(_document(rising, _run(0.5, _curve(0.5, 1.0)), _run(0.4, _curve(0.4, 1.0))))
+    speed = _about(found, "VSE-ens still improved when training ended")
     assert speed.verdict == "unclear"
 
 
 def test_warp_with_more_to_come_can_only_be_slower() -> None:
     rising = _run(0.5, [(1, 1.0, 0.1), (10, 10.0, 0.5)])
     runs = _run(0.6, _curve(0.6, 1.0)), rising, _run(0.4, _curve(0.4, 1.0))
-    speed = _about(findings(_document(*runs)), "WARP still rose when training ended")
+    speed = _about(findings_of(_document(*runs)), "WARP still improved when training ended")
     assert "WARP trains 10.00 times as long" in speed.text
     assert speed.verdict == "agrees"
 
 
 def test_a_run_that_ended_for_want_of_progress_has_settled() -> None:
-    assert not still_rising(_run(0.6, [(1, 1.0, 0.1), (10, 10.0, 0.6)], "no better any more"))
+    assert not still_rising(_run(0.6, [(1, 1.0, 0.1), (10, 10.0, 0.6)], "no improvement"))
 
 
 def test_converged_is_the_first_point_within_one_per_cent_of_the_best() -> None:
     run = _run(0.5, [(1, 1.0, 0.4), (2, 2.0, 0.496), (3, 3.0, 0.5), (4, 4.0, 0.3)])
-    assert converged(run).epoch == 2
+    assert convergence_point(run).epoch == 2
 
 
 def test_a_common_level_is_nearly_the_best_of_the_worst() -> None:
@@ -128,8 +128,8 @@ def test_a_common_level_is_nearly_the_best_of_the_worst() -> None:
 
 def test_tries_of_warp() -> None:
     run = _run(0.5, _curve(0.5, 1.0))
-    assert tries(run) == [1.0, 40.0]
-    found = findings(_document(run, run, run))
-    search = _about(found, "looks at 1.0 labels for a step in its first epoch and at 40.0 in its last")
+    assert tries_per_draw(run) == [1.0, 40.0]
+    found = findings_of(_document(run, run, run))
+    search = _about(found, "examines 1.0 labels per step in its first epoch and 40.0 in its last")
     assert search.verdict == "agrees"
     assert "50% of the searches" in search.text
