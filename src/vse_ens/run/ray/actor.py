@@ -88,7 +88,12 @@ class RayActor:
 
     def open_tasks(self, factory: str, settings: Payload) -> None:
         """Create the task function; it replaces an earlier one."""
-        self._task_fn = resolve(factory)(settings, self._workers)
+        try:
+            self._task_fn = resolve(factory)(settings, self._workers)
+        except Exception as error:
+            # The driver may see the result of a task before that of this call: both must give the same error.
+            self._task_fn = _raiser(error)
+            raise
 
     def run_task(self, task: Payload) -> Payload:
         """Run a task."""
@@ -97,6 +102,13 @@ class RayActor:
     def close_tasks(self) -> None:
         """Release the task function and its settings."""
         del self._task_fn
+
+
+def _raiser(error: Exception) -> TaskFn:
+    def fail(_task: Payload) -> Payload:
+        raise error
+
+    return fail
 
 
 def _fetch(shared: list[Any], first_piece: int) -> list[Payload]:
