@@ -30,8 +30,9 @@ SHARING = {
     ),
     "browser": ("tests/service/browser/",),
 }
-# Tests that share no fixture: workers may divide the tests of a file among themselves.
-DIVISIBLE = ("tests/test_docs.py", "tests/contracts/", "tests/train/engines/test_base.py")
+# Documents are independent of each other: workers divide them among themselves. The tests of most other files share
+# compiled kernels, and two workers would compile them twice.
+DIVISIBLE = ("tests/test_docs.py",)
 
 # Shared machines stall: a slow moment is no failure, and the same examples are tried on every run.
 settings.register_profile("vse", deadline=None, derandomize=True, max_examples=60)
