@@ -75,13 +75,16 @@ class TwoPhaseEngine(FastEngine):
             before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])[first_images]
             return before
 
+        first_positives = starts(self._positives_per_image)
+        same = self._inputs_per_image is self._positives_per_image
+        first_inputs = first_positives if same else starts(self._inputs_per_image)
         counts = cache_aligned(len(chunks), COUNTS, np.int64)
         return Batch(
             chunks,
             images,
             first_images,
-            starts(self._positives_per_image),
-            starts(self._inputs_per_image),
+            first_positives,
+            first_inputs,
             states,
             counts,
         )
