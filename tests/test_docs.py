@@ -2,25 +2,26 @@
 
 Every ```console block is run, line by line after ``$``, and what it prints compared; ``...`` stands for anything. A
 command must succeed, or fail where the shown output begins with ``error: ``. Every ```python block is run, and what its
-``>>>`` lines print compared. A document's blocks run in order in one new folder.
+``>>>`` lines print compared. A document's blocks run in order in one new folder. The commands of README run in
+processes of their own, as a user runs them; those of the other documents in this one, where they can.
 """
 
 from __future__ import annotations
 
 import doctest
 import re
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from rich.console import Console
 
+from tests.support.shell import run_here, run_in_shell
 from vse_ens.cli.console import Progress
 
 ROOT = Path(__file__).parents[1]
 MAX_WIDTH = 160  # characters of a line of prose
-HANGS = 900  # seconds after which a command counts as hung: a busy machine is slow, and no failure
 
 RUN = (
     "README.md",
@@ -38,6 +39,9 @@ RUN = (
     "docs/walkthrough.md",
 )
 ALL = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
+
+
+Run = Callable[[str, Path, dict[str, str]], tuple[int, str]]
 
 
 class Block(NamedTuple):
@@ -80,23 +84,14 @@ def ends_as_shown(shown: str, code: int) -> bool:
     return (code != 0) is shown.startswith("error: ")
 
 
-def run_console(block: Block, folder: Path, environment: dict[str, str]) -> None:
+def run_console(block: Block, folder: Path, environment: dict[str, str], run: Run = run_in_shell) -> None:
     found = commands(block.text)
     assert found, f"the console block in line {block.line} has no command"
     for command, shown in found:
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=HANGS,
-        )
-        what = f"line {block.line}: {command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
-        assert ends_as_shown(shown, done.returncode), f"exit code {done.returncode}, {what}"
-        assert looks_like(shown, without_progress(done.stdout)), what
+        code, printed = run(command, folder, environment)
+        what = f"line {block.line}: {command}\nshown:\n{shown}\nprinted:\n{printed}"
+        assert ends_as_shown(shown, code), f"exit code {code}, {what}"
+        assert looks_like(shown, without_progress(printed)), what
 
 
 def run_python(block: Block, names: dict[str, object]) -> None:
@@ -119,7 +114,7 @@ def test_what_a_document_shows_is_what_happens(
     names: dict[str, object] = {}
     for block in blocks((ROOT / document).read_text(encoding="utf-8")):
         if block.language == "console":
-            run_console(block, tmp_path, plain_environment)
+            run_console(block, tmp_path, plain_environment, run_in_shell if document == "README.md" else run_here)
         elif block.language == "python":
             run_python(block, names)
 
@@ -201,6 +196,13 @@ def test_a_command_fails_only_where_an_error_is_shown(shown: str, code: int, sam
 def test_a_failure_behind_dots_is_found(tmp_path: Path, plain_environment: dict[str, str]) -> None:
     with pytest.raises(AssertionError, match="exit code 3, line 7: echo Traceback; exit 3"):
         run_console(Block("console", 7, "$ echo Traceback; exit 3\n...\n"), tmp_path, plain_environment)
+
+
+@pytest.mark.parametrize("command", ["vse --version", "vse info pears.csv", "vse info pears.csv || echo 'no pears'"])
+def test_a_command_does_the_same_in_this_process(
+    command: str, tmp_path: Path, plain_environment: dict[str, str]
+) -> None:
+    assert run_here(command, tmp_path, plain_environment) == run_in_shell(command, tmp_path, plain_environment)
 
 
 def test_blocks_and_commands_are_found() -> None:

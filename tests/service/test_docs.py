@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.service_in_subprocess import serving
-from tests.test_docs import HANGS, ROOT, blocks, commands, looks_like
+from tests.support.shell import HANGS
+from tests.test_docs import ROOT, blocks, commands, looks_like
 
 pytestmark = pytest.mark.docs
 
