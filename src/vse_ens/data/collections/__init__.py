@@ -1,0 +1,7 @@
+"""Collections as people have them: folders of tagged images, annotation files, catalogues."""
+
+from vse_ens.data.collections.base import Collection as Collection
+from vse_ens.data.collections.base import FileChange as FileChange
+from vse_ens.data.collections.base import Item as Item
+from vse_ens.data.collections.base import LabelEdit as LabelEdit
+from vse_ens.data.collections.base import WritableCollection as WritableCollection

@@ -1,0 +1,74 @@
+"""The interface of collections: image files, annotation files and catalogues that people already have.
+
+A collection is read in place as `Item`s. Collections that can be written compute `FileChange`s and write nothing
+themselves: a dry run shows the changes, and `vse_ens.data.collections.journal` applies them with an undo journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+
+class Item(NamedTuple):
+    """One image of a collection with its labels."""
+
+    image: str
+    """The stable id: for files the path relative to the root of the collection, with ``/`` between its parts."""
+    labels: tuple[str, ...]
+    """The labels in the order of the source; a hierarchy is written with ``|``, such as ``place|beach``."""
+    picture: str | None = None
+    """Where the picture is if it is not at ``root / image``: a path, absolute or relative to the root, or a URL."""
+
+
+class Collection(Protocol):
+    """A collection that can be read, more than once."""
+
+    @property
+    def format(self) -> str:
+        """The name for ``--format``, such as ``coco``."""
+
+    @property
+    def path(self) -> Path:
+        """The file or folder as the user named it."""
+
+    @property
+    def root(self) -> Path:
+        """The folder that image ids are relative to."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Notes for the user: unreadable files, merged labels; complete after the last item."""
+
+    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+        """Yield every image in a stable order; ``on_progress`` receives files done and files in all, if known."""
+
+
+@dataclass(frozen=True)
+class LabelEdit:
+    """The labels to add to an image and to remove from it."""
+
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """The content of one file before and after a write; ``before`` is None if the file does not exist yet."""
+
+    path: Path
+    before: bytes | None
+    after: bytes
+
+
+class WritableCollection(Collection, Protocol):
+    """A collection that labels can be written to."""
+
+    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the change of every file that the edits affect.
+
+        A label that an image already has is not added again. A file whose content would stay the same is left out.
+        An id that the collection does not have raises a `DataError`.
+        """
