@@ -70,7 +70,7 @@ def sniff(
     if header is False:
         for option, column in (("image", image), ("label", label)):
             if isinstance(column, str):
-                raise ConfigError(f"{option}={column!r} names a column, but header=False: give its number, from 0")
+                raise ConfigError(f"{option} names column {column!r}, but there is no header: give its number, from 0")
     if header is None:
         header, how = _guess_header(rows, image, label)
         notes.extend(how)

@@ -138,7 +138,7 @@ def _by_suffix(path: Path) -> PairsFile:
     if format_name is None:
         raise DataError(
             f"{path} has none of the suffixes {', '.join(_SUFFIXES)} (each also with .gz); "
-            f"rename it or set format={'|'.join(get_args(FormatName))}"
+            f"rename it, or give its format: {', '.join(get_args(FormatName))}"
         )
     is_gzip = _starts_with(path, _GZIP)
     if named_gzip and not is_gzip and path.stat().st_size:
