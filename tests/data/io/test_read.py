@@ -482,7 +482,7 @@ def test_columns_that_cannot_be_ids(tmp_path: Path, values: list) -> None:
         ({"layout": "tall"}, "layout must be long or wide"),
         ({"layout": "long", "label_separator": "|"}, "leave one of the two out"),
         ({"label_separator": ""}, "label_separator must not be empty"),
-        ({"header": False, "image": "image"}, "header=False"),
+        ({"header": False, "image": "image"}, "there is no header"),
         ({"image": "image", "label": "image"}, "name two columns"),
         ({"image": True}, "must be the name or the number of a column"),
         ({"min_images_per_label": 0}, "min_images_per_label must be at least 1"),

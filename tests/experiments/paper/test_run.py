@@ -84,7 +84,11 @@ def test_everything_is_done_and_written(done: tuple[Path, dict[str, Any]]) -> No
     for runs in document["models"].values():
         assert sorted(runs) == ["opt-auc", "paper-opt-auc", "paper-vse-ens", "paper-warp", "vse-ens", "warp"]
         for run in runs.values():
-            assert 0.0 <= run["metrics"]["recall@10"] <= 1.0
+            # One label per image is held out: a hit among ten is a recall of 1 and a precision of 1/10, and its rank
+            # counts at least 1/10 in the mean average precision.
+            metrics = run["metrics"]
+            assert metrics["recall@10"] == pytest.approx(10 * metrics["precision@10"])
+            assert 0.0 <= metrics["recall@5"] <= metrics["recall@10"] <= 10 * metrics["map"] <= 10.0
             assert run["points"]
     assert {(one["sampler"], one["labels"]) for one in document["draws"]} == {
         (sampler, labels) for sampler in ("uniform", "vse-ens", "warp", "naive") for labels in (50, 200)
