@@ -17,10 +17,17 @@ from pathlib import Path
 def main(document: str) -> None:
     """Run all console and Python examples in a document, in order, in the current folder."""
     scripts = sysconfig.get_path("scripts")
-    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]]), "NO_COLOR": "1", "COLUMNS": "80"}
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+    }
     names: dict[str, object] = {}
     commands = examples = 0
-    for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", Path(document).read_text(encoding="utf-8"), re.M | re.S):
+    for language, block in re.findall(
+        r"^```(\w+)\n(.*?)^```$", Path(document).read_text(encoding="utf-8"), re.M | re.S
+    ):
         if language == "console":
             for command in re.findall(r"^\$ (.*)$", block, re.M):
                 print(f"$ {command}", flush=True)

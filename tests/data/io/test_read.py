@@ -275,7 +275,7 @@ def test_an_unknown_suffix_and_the_way_round_it(write) -> None:
     path = write("pairs.dat", lines(30))
     message = refusal(path)
     assert ".csv, .tsv, .txt, .jsonl, .ndjson, .parquet" in message
-    assert "format=csv|tsv|txt|jsonl|parquet" in message
+    assert "give its format: csv, tsv, txt, jsonl, parquet" in message
     assert Annotations.read(path, format="csv").pairs == 30
     assert Annotations.read(write("zipped.dat", gzip.compress(lines(30).encode())), format="csv").pairs == 30
 
@@ -453,6 +453,12 @@ def test_bad_json_lines(write, line: str, reason: str) -> None:
     message = refusal(write("a.jsonl", f'{{"image": "x", "label": "sea"}}\n\n{line}\n'))
     assert message.startswith("a.jsonl, line 3 ")
     assert reason in message
+
+
+def test_a_bad_list_is_told_before_a_bad_byte_further_down(write) -> None:
+    """Found by the fuzzer: looking for the line of the one stumbled over the other."""
+    text = b"image,labels\na,[1.5]\n" + b"b,[1]\n" * 300_000 + b"c,\xff\n"
+    assert "a.csv, line 2 has '[1.5]' where a JSON list" in refusal(write("a.csv", text), layout="wide")
 
 
 def test_bad_lists(write) -> None:

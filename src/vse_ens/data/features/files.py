@@ -121,7 +121,7 @@ class _Parquet:
 def _first_row(file: PairsFile, dialect: Dialect) -> list[str]:
     with file.open_text() as stream:
         try:
-            return next(row for _, row in records(stream, dialect) if row)
+            return next(row for _, row in records(stream, dialect, strict=True) if row)
         except (RecordError, StopIteration):
             raise find_text_error(file, dialect) or DataError(f"{file.path} is empty") from None
 

@@ -54,16 +54,29 @@ def find_text_error(file: PairsFile, dialect: Dialect) -> DataError | None:
                         f"in quotes"
                     )
     except RecordError as error:
-        return DataError(f"{file.path}, line {error.line} {error.reason}; {error.advice}")
+        return _record_error(file, error)
     return None
 
 
 def find_row_lines(file: PairsFile, dialect: Dialect, rows: Sequence[int]) -> list[int]:
     """Return the line on which each of ``rows`` starts; the header is not counted as a row."""
     requested = {row + dialect.header for row in rows}
+    found: list[int] = []
     with file.open_text() as stream:
         filled = (line for line, fields in records(stream, dialect) if fields)
-        return [line for row, line in enumerate(filled) if row in requested]
+        try:
+            for row, line in enumerate(filled):
+                if row in requested:
+                    found.append(line)
+                if len(found) == len(requested):
+                    break  # lines further down have not been read yet and may be broken
+        except RecordError as error:
+            raise _record_error(file, error) from None
+    return found
+
+
+def _record_error(file: PairsFile, error: RecordError) -> DataError:
+    return DataError(f"{file.path}, line {error.line} {error.reason}; {error.advice}")
 
 
 def _blank_rows(ids: pa.Array) -> NDArray[np.bool_]:

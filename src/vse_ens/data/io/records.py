@@ -32,12 +32,15 @@ class RecordError(Exception):
 
 
 def records(stream: Readable, dialect: Dialect, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row with the line on which it starts; a blank line is a row without fields."""
+    """Yield every row with the line on which it starts; a blank line is a row without fields.
+
+    ``strict`` refuses bytes that are not UTF-8, and quotes that are out of place.
+    """
     quote_advice = (
         f"fix it, or set quote=None (--quote '' on the command line) if {dialect.quote} is an ordinary character in "
         f"this file"
     )
-    lines = _Lines(stream)
+    lines = _Lines(stream, "strict" if strict else "replace")
     blank = 0
     with unlimited_field_size():
         rows = csv_reader(lines, dialect.separator, dialect.quote, strict)
@@ -87,8 +90,9 @@ class _TooLongError(Exception):
 class _Lines:
     """The lines of a stream as text, and the size of the current record."""
 
-    def __init__(self, stream: Readable) -> None:
+    def __init__(self, stream: Readable, errors: str) -> None:
         self._stream = stream
+        self._errors = errors
         self._lines: list[bytes] = []
         self._next = 0
         self._rest = b""
@@ -114,7 +118,7 @@ class _Lines:
         if self._record_bytes > MAX_LINE_BYTES:
             raise _TooLongError(self._number)
         try:
-            return line.decode()
+            return line.decode(errors=self._errors)
         except UnicodeDecodeError:
             raise utf8_error(self._number, line) from None
 
