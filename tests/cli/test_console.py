@@ -64,10 +64,10 @@ def test_a_number_that_is_none_is_no_document() -> None:
 
 
 def test_what_is_said_goes_to_standard_error_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    Console().log("note: [bold] " + "long " * 50)
+    Console().log("note: [bold] " + "long " * 50 + "end")
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == "note: [bold] " + "long " * 50 + "\n"
+    assert err == "note: [bold] " + "long " * 50 + "end\n"
 
 
 def test_being_busy_is_seen_in_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,6 +120,9 @@ def main(arguments: list[str]) -> int:
         print("\n".join(kept if done.returncode == 0 else lines[-40:]), flush=True)
         if done.returncode:
             failed.append(name)
+        found = HERE / "found" / name
+        if found.is_dir() and not any(found.iterdir()):
+            found.rmdir()
     print(f"failed: {', '.join(failed)}" if failed else "no fault found")
     return int(bool(failed))
 

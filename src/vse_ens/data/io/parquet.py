@@ -59,7 +59,7 @@ def open_parquet(file: PairsFile, **options: Any) -> Iterator[Any]:
         try:
             with pq.ParquetFile(seekable, page_checksum_verification=True, **options) as parquet:
                 yield parquet
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column name is not UTF-8
             raise damaged_parquet(file.path, error) from None
 
 

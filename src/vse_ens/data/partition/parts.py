@@ -67,7 +67,7 @@ class PartFiles:
         for one in self.files:
             try:
                 yield from self._batches(one.path)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise damaged_parquet(one.path, error) from None
 
     def _batches(self, path: str) -> Iterator[Batch]:
