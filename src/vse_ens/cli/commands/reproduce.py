@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -12,7 +12,7 @@ from rich.text import Text
 from vse_ens.cli.console import Console, Progress
 from vse_ens.cli.formatting import duration
 from vse_ens.cli.options import Workers
-from vse_ens.errors import DataError
+from vse_ens.errors import ConfigError, DataError
 
 
 def _data_option(name: str) -> Any:
@@ -35,8 +35,13 @@ def reproduce(
     nuswide: Annotated[Path | None, _data_option("NUS-WIDE")] = None,
     openimages: Annotated[Path | None, _data_option("Open Images")] = None,
     data_set: Annotated[
-        list[Literal["iaprtc12", "nuswide", "openimages"]] | None,
-        typer.Option("--data-set", metavar="NAME", help="Only this data set; can be repeated.", show_default=False),
+        list[str] | None,
+        typer.Option(
+            "--data-set",
+            metavar="NAME",
+            show_default=False,
+            help="Only this data set: iaprtc12, nuswide or openimages; can be repeated.",
+        ),
     ] = None,
     quick: Annotated[
         bool,
@@ -73,6 +78,9 @@ def reproduce(
 
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder with --out")
+    for name in data_set or ():
+        if name not in DATA_SETS:
+            raise ConfigError(f"--data-set must be one of {', '.join(DATA_SETS)}, got {name!r}")
     effort = QUICK if quick else FULL
     if seeds is not None:
         effort = replace(effort, seeds=seeds)

@@ -85,15 +85,20 @@ class ResultCache:
             stored = json.loads(self._path(part).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
-        same = isinstance(stored, dict) and stored.get("key") == {"format": _FORMAT, **key}
+        same = isinstance(stored, dict) and stored.get("key") == _as_stored(key)
         return stored.get("result") if same else None
 
     def put(self, part: str, key: Mapping[str, Any], result: Any) -> None:
         """Store a result, atomically."""
-        write_json(self._path(part), {"key": {"format": _FORMAT, **key}, "result": result})
+        write_json(self._path(part), {"key": _as_stored(key), "result": result})
 
     def _path(self, part: str) -> Path:
         return self.folder / f"{part}.json"
+
+
+def _as_stored(key: Mapping[str, Any]) -> Any:
+    """Return a key as it is read back: tuples are lists."""
+    return json.loads(json.dumps({"format": _FORMAT, **key}))
 
 
 def run_jobs(

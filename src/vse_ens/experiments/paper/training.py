@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
-from vse_ens.errors import TrainingError
+from vse_ens.errors import DataError, TrainingError
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rank import evaluate, mean_metrics
 from vse_ens.evaluate.rankings import Rankings
@@ -84,8 +84,7 @@ class TrainingRun:
         warm_up(self.config, 1)
         trainer = Trainer(self.config.without_validation(), self.split.train, 1)
         self.observe(0, trainer.embeddings)
-        ending = self._train(trainer)
-        rankings = None if ending == "diverged" else self._rank(trainer.embeddings)
+        ending, rankings = self._train_and_rank(trainer)
         return {
             "config": self.config.to_dict(),
             "iterations": len(self.epochs),
@@ -98,6 +97,14 @@ class TrainingRun:
             "ranks": [] if rankings is None else ranks_of(rankings).tolist(),
         }
 
+    def _train_and_rank(self, trainer: Trainer) -> tuple[Ending, Rankings | None]:
+        # Vectors may be finite, and their products not: the evaluator then finds scores that are no numbers.
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                return self._train(trainer), self._rank(trainer.embeddings)
+            except (TrainingError, DataError):
+                return "diverged", None
+
     def _train(self, trainer: Trainer) -> Ending:
         held_out = sample_pairs(self.split.test, max(1, self.limits.scores // len(self.split.test.labels)))
         every = max(1, self.config.epochs // self.limits.points)
@@ -106,10 +113,7 @@ class TrainingRun:
         while True:
             # The CPU time of this thread, which does all of the training: other work does not count.
             started = time.thread_time()
-            try:
-                progress = next(rounds, None)
-            except TrainingError:
-                return "diverged"
+            progress = next(rounds, None)
             self.seconds += time.thread_time() - started
             if progress is None:
                 return "done"
