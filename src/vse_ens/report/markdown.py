@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from textwrap import fill
 
 from vse_ens.report.html import Block, Bullets, Code, Details, Facts, Note, Page, Paragraph
 from vse_ens.report.tables import Cell, Column, Table, shown
+
+_WIDTH = 120
 
 
 def page_markdown(page: Page, level: int = 1) -> str:
     """Return a page with its title as a heading of a ``level``."""
     parts = [f"{'#' * level} {page.title}"]
     if page.lead:
-        parts.append(_escape(page.lead))
+        parts.append(_wrapped(page.lead))
     for section in page.sections:
         parts.append(f"{'#' * (level + 1)} {_escape(section.heading)}")
         parts += blocks_markdown(section.blocks)
@@ -24,15 +27,15 @@ def blocks_markdown(blocks: tuple[Block, ...]) -> Iterator[str]:
     for block in blocks:
         match block:
             case Paragraph(text):
-                yield _escape(text)
+                yield _wrapped(text)
             case Note(text):
-                yield f"> {_escape(text)}"
+                yield _wrapped(text, "> ", "> ")
             case Bullets(items):
-                yield "\n".join(f"- {_escape(item)}" for item in items)
+                yield "\n".join(_wrapped(item, "- ", "  ") for item in items)
             case Code(text):
                 yield f"```\n{text}\n```"
             case Facts(rows):
-                yield "\n".join(f"- {_escape(name)}: {_escape(text)}" for name, text in rows)
+                yield "\n".join(_wrapped(f"{name}: {text}", "- ", "  ") for name, text in rows)
             case Details():
                 yield from blocks_markdown(block.blocks)
             case Table():
@@ -46,7 +49,7 @@ def table_markdown(table: Table) -> str:
     for row in table.rows:
         cells = (cell if isinstance(cell, Cell) else Cell(cell) for cell in row)
         lines.append(_row(_cell(cell, column.format) for cell, column in zip(cells, columns, strict=True)))
-    return f"{_escape(table.caption)}\n\n" + "\n".join(lines)
+    return (f"{_wrapped(table.caption)}\n\n" if table.caption else "") + "\n".join(lines)
 
 
 def _cell(cell: Cell, style: str) -> str:
@@ -62,8 +65,12 @@ def _cell(cell: Cell, style: str) -> str:
     return ", ".join(parts)
 
 
-def _row(cells: Iterator[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(_escape(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _wrapped(text: str, first: str = "", following: str = "") -> str:
+    return fill(_escape(text), _WIDTH, initial_indent=first, subsequent_indent=following, break_long_words=False)
 
 
 def _escape(text: str) -> str:

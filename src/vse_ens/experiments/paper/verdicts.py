@@ -104,7 +104,8 @@ def seconds_of(group: dict[str, Any], model: str) -> list[float]:
 
 def speed_ratio(group: dict[str, Any], model: str, to: str = "vse-ens") -> Estimate:
     """Return the training time of a model divided by that of another, over seeds."""
-    pairs = zip(seconds_of(group, model), seconds_of(group, to), strict=True)
+    # While a run is in progress the models may have different numbers of seeds.
+    pairs = zip(seconds_of(group, model), seconds_of(group, to), strict=False)
     return Estimate.of_seeds([first / second for first, second in pairs])
 
 
