@@ -32,6 +32,7 @@ from vse_ens.data.io.dialect import Dialect
 from vse_ens.data.io.formats import PairsFile, detect_format
 from vse_ens.data.io.id_index import is_blank
 from vse_ens.data.io.ingest import ingest
+from vse_ens.data.io.records import RecordError
 from vse_ens.data.io.source import Batch
 from vse_ens.errors import ConfigError, DataError
 
@@ -278,10 +279,8 @@ class _Pairs:
                         raise _find_error(file)
                     yield batch
                     self._progress.update(stream)
-            except pa.ArrowInvalid:
+            except (pa.ArrowInvalid, RecordError):
                 raise _find_error(file) from None
-        if blocks.rest is not None:  # a line that is too long
-            raise _find_error(file)
         self._dropped["blank line", "blank lines"] += blocks.lines - rows
 
     def _kept(self, batch: pa.RecordBatch) -> Batch:

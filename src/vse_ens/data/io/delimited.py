@@ -152,7 +152,8 @@ class WholeRecords:
     """A delimited text in blocks of bytes that end with a record, as long as its quotes have only one reading.
 
     ``lines`` counts the lines of these blocks, including blank ones; a line end within quotes does not count. ``rest``
-    is the text from the first block on whose quotes are out of place; None if there is none.
+    is the text from the first block on whose quotes are out of place; None if there is none. A record that is too long
+    raises a `RecordError`.
     """
 
     def __init__(self, stream: IO[bytes], separator: str, quote: str | None, block_bytes: int) -> None:
@@ -183,9 +184,9 @@ class WholeRecords:
                 self.lines += lines
             pending.append(block[end:])
             if sum(map(len, pending)) > MAX_LINE_BYTES:
-                break
+                raise RecordError(self.lines + 1, f"is longer than {MAX_LINE_BYTES:,} bytes", "split it")
         if block or self._inside:
-            self.rest = _Joined([*pending, block] if not self._well_quoted else pending, self._stream)
+            self.rest = _Joined([*pending, block], self._stream)
         elif rest := b"".join(pending):
             self.lines += 1
             yield rest + b"\n"  # Arrow refuses a first block without a line end
