@@ -32,7 +32,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert re.search(r"^date-released: (.*)$", read("CITATION.cff"), re.MULTILINE)[1] == newest[2]
 
 
-@pytest.mark.parametrize("name", ["service", "release"])
+@pytest.mark.parametrize("name", ["service", "release", "actionlint"])
 def test_locks_have_the_tested_versions_and_a_hash_for_each(name: str) -> None:
     tested, locked = versions("constraints.txt"), versions(f"locks/{name}.txt")
     assert locked
