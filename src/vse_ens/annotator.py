@@ -16,7 +16,7 @@ from vse_ens.curate.explain import own_vectors
 from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
-from vse_ens.errors import ConfigError, ModelError
+from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -597,21 +597,24 @@ class Annotator:
         self._saved = ModelRef.of(path), self.model_
 
     @classmethod
-    def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
-        """Load a model directory as a memory map; ``verify=False`` skips checking the contents of large models."""
+    def load(cls, path: str | Path, *, verify: bool = True, in_memory: bool = False) -> Annotator:
+        """Load a model directory; every fault is a `ModelError`.
+
+        Args:
+            path: The directory.
+            verify: Read every byte and compare it with its checksum. Types, shapes, index ranges, IDs and all numbers
+                that belong to labels are checked in any case; see docs/model-format.md.
+            in_memory: Read all files into RAM instead of mapping them, so that a file changed in place does no harm.
+        """
         ref = ModelRef.of(path)
-        stored = load_model(path, verify=verify)
-        try:
-            config = Config.from_dict(stored.settings["config"])
-            model = cls(stored.settings["preset"], seed=config.seed, **_differences(stored.settings["preset"], config))
-            model.config_ = config
-            model.training_ = dict(stored.settings["training"])
-            model.model_ = Model.from_arrays(stored.arrays, model.training_["label_weights_scale"])
-            model.calibration_ = Calibration.from_arrays(stored.arrays)
-            model.validation_ = stored.settings["validation"]
-        except (KeyError, TypeError) as error:
-            raise ModelError(f"{path}: model.json has no valid {error}; train the model again") from error
-        model.known_ = stored.known
+        stored = load_model(path, verify=verify, in_memory=in_memory)
+        loaded, config = LoadedModel.of_stored(stored, path)
+        name = stored.settings["preset"]
+        model = cls(name, seed=config.seed, **_differences(name, config))
+        model.config_ = config
+        model.training_ = dict(stored.settings["training"])
+        model.model_, model.known_, model.calibration_ = loaded
+        model.validation_ = stored.settings.get("validation")
         model._saved = ref, model.model_
         return model
 

@@ -84,7 +84,7 @@ def test_an_old_folder_is_removed_only_when_the_new_one_is_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
     if not exchange:
-        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
     folder = tmp_path / "folder"
     for text in ("old", "new"):
         with replace_dir(folder) as partial:

@@ -30,19 +30,19 @@ from vse_ens.storage.atomic import replace_dir
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Once as the system can, once as on file systems that cannot exchange two directories."""
     if request.param == "two renames":
-        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
     return str(request.param)
 
 
 def test_directories_are_exchanged_in_one_step(tmp_path: Path) -> None:
     (tmp_path / "one" / "a").mkdir(parents=True)
     (tmp_path / "other" / "b").mkdir(parents=True)
-    if not atomic._exchange(tmp_path / "one", tmp_path / "other"):
+    if not atomic.exchange_directories(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this system cannot exchange two directories")
     assert (tmp_path / "one" / "b").is_dir()
     assert (tmp_path / "other" / "a").is_dir()
     with pytest.raises(FileNotFoundError):
-        atomic._exchange(tmp_path / "one", tmp_path / "none")
+        atomic.exchange_directories(tmp_path / "one", tmp_path / "none")
 
 
 def test_a_model_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path, ways: str) -> None:
@@ -97,7 +97,7 @@ def test_a_failed_write_changes_nothing(
 def test_a_rename_that_fails_between_the_two_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_model(tmp_path / "model", make_model())
     before = contents(tmp_path / "model")
-    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
     rename = Path.rename
 
     def fail(self: Path, target: Path) -> Path:
@@ -273,7 +273,7 @@ from vse_ens.storage import atomic
 from vse_ens.model.checkpoint_store import save_state
 path, number, times, way = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 if way == "two renames":
-    atomic._exchange = lambda one, other: False
+    atomic.exchange_directories = lambda one, other: False
 for n in range(times):
     version = number + n
     save_state(path, {"a": np.full(50_000 + version, float(version)), "b": np.full(7, version)}, {"version": version})

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from vse_ens import __version__
 from vse_ens.run.ram import available_memory
+from vse_ens.system import available_cores
 
 State = Literal["ok", "absent", "warning", "broken"]
 
@@ -100,8 +101,7 @@ def _optional(part: OptionalPackage) -> Finding:
 
 def _cores() -> Finding:
     present = os.cpu_count() or 1
-    # Some systems have no affinity; there all cores are usable.
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
+    usable = available_cores()
     found = f"{usable} usable of {present}"
     limit = cpu_limit()
     if limit is not None and limit < usable:

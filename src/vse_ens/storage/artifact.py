@@ -19,6 +19,11 @@ ARRAYS = "arrays.safetensors"
 """The file of arrays that every artifact has."""
 MANIFEST = "manifest.json"
 
+MAX_MANIFEST_BYTES = 1 << 16
+"""A manifest has about 150 bytes per file."""
+MAX_TEXT_BYTES = 1 << 26
+"""The limit of the JSON document and of other text; the history of a million epochs would not fit."""
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 

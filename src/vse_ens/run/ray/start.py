@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 
 from vse_ens.errors import ClusterError, MissingPartError
-from vse_ens.run.threads import available_cores
+from vse_ens.system import available_cores
 
 # Send no usage statistics, and leave the reporting of errors to this package.
 _ENVIRONMENT = {
