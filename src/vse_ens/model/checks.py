@@ -1,8 +1,8 @@
 """The checks of a loaded model: every array has the type, shape and range that the kernels rely on.
 
 Kernels have no bounds checks: an index out of range would read or write memory that is not theirs. A checksum does not
-help, because whoever writes a file writes its checksum too. All arrays that belong to labels are read. Image vectors, the
-only large array that belongs to images, are checked by `Embeddings.own_vectors` when they are used.
+help, because whoever writes a file writes its checksum too. All arrays that belong to labels are read. Image vectors,
+the only large array that belongs to images, are checked by `Embeddings.own_vectors` when they are used.
 """
 
 from __future__ import annotations
@@ -118,15 +118,20 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
     return expected
 
 
+def check_label_pairs(pairs: NDArray[np.int32], labels: int) -> None:
+    """Raise a ModelError unless the rows are distinct pairs of two labels in ascending order."""
+    if not len(pairs):
+        return
+    low, high = pairs[:, 0], pairs[:, 1]
+    if low.min() < 0 or high.max() >= labels or not (low < high).all():
+        raise ModelError(f"the array 'label_pairs' must hold pairs of two labels in ascending order below {labels}")
+    keys = np.sort(low.astype(np.int64) * labels + high)
+    if not (keys[1:] > keys[:-1]).all():
+        raise ModelError("the array 'label_pairs' holds a pair twice")
+
+
 def _check_context(arrays: Arrays, labels: int) -> None:
-    pairs = arrays["label_pairs"]
-    if len(pairs):
-        low, high = pairs[:, 0], pairs[:, 1]
-        if low.min() < 0 or high.max() >= labels or not (low < high).all():
-            raise ModelError(f"the array 'label_pairs' must hold pairs of two labels in ascending order below {labels}")
-        keys = np.sort(low.astype(np.int64) * labels + high)
-        if not (keys[1:] > keys[:-1]).all():
-            raise ModelError("the array 'label_pairs' holds a pair twice")
+    check_label_pairs(arrays["label_pairs"], labels)
     for name in ("label_squares", "input_squares"):
         if len(arrays[name]) and not arrays[name].min() > 0:
             raise ModelError(f"the array {name!r} must hold positive numbers")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
-from vse_ens.errors import ConfigError
-from vse_ens.model.checkpoint_store import load_state, save_state
+from vse_ens.errors import ConfigError, ModelError, VseError
+from vse_ens.model.checkpoint_store import CHECKPOINT, load_state, save_state
 
 _IDS_PER_BLOCK = 65_536
 # Writing may take one part in this many of the time.
@@ -68,6 +68,18 @@ class Checkpoints:
         if not self.path.exists():
             return False
         arrays, state = load_state(self.path)
+        try:
+            return self._restore(trainer, arrays, state)
+        except ModelError as error:
+            raise ModelError(f"{self.path} is damaged: {error}; {CHECKPOINT.remedy}") from error
+        except VseError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(
+                f"{self.path} is damaged: it is not the state of a training run; {CHECKPOINT.remedy}"
+            ) from error
+
+    def _restore(self, trainer: Resumable, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> bool:
         if state["data"] != self._data:
             raise ConfigError(
                 f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with"
