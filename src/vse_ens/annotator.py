@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -16,7 +16,7 @@ from vse_ens.curate.explain import own_vectors
 from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
-from vse_ens.errors import ConfigError
+from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -25,6 +25,7 @@ from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure
+from vse_ens.storage.atomic import reserve
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
@@ -127,7 +128,8 @@ class Annotator:
             data: The pairs. A folder of Parquet files, given by a path or an address that Arrow reads, is partitioned
                 by shard beside ``checkpoint``; no step holds all pairs in memory.
             progress: Called after every round with a `vse_ens.train.progress.Progress`.
-            checkpoint: A directory in which the state of the run is saved from time to time.
+            checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
+                may use it. If it cannot be written later, for example to a full disk, training goes on.
             resume: Continue from the checkpoint. The result is the same bytes as without the interruption.
             cluster: ``"ray"`` trains the shards of the model, 8 by default, on a Ray cluster; see docs/scale.md.
             address: The address of a running cluster; without it, one is started on this machine.
@@ -137,11 +139,17 @@ class Annotator:
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.run.pool import open_pool
         from vse_ens.train.checkpoint import Checkpoints
+        from vse_ens.train.run_files import check_run_files
         from vse_ens.train.trainer import Trainer
 
-        pairs = self._pairs(data, checkpoint)
-        config = self._config_for(pairs, on_cluster=cluster is not None)
-        with open_pool(cluster, address, self.workers) as pool, Interrupt() as interrupt:
+        with ExitStack() as stack:
+            if checkpoint is not None:
+                stack.enter_context(reserve(Path(checkpoint), error=ModelError))
+                check_run_files(Path(checkpoint))
+            pairs = self._pairs(data, checkpoint)
+            config = self._config_for(pairs, on_cluster=cluster is not None)
+            pool = stack.enter_context(open_pool(cluster, address, self.workers))
+            interrupt = stack.enter_context(Interrupt())
             # On a cluster ``workers`` is the number of its workers; this process uses all cores.
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
@@ -155,7 +163,7 @@ class Annotator:
                     checkpoints.after_round(trainer)
             self.interrupted_ = interrupt.requested and not trainer.finished
             if checkpoints and self.interrupted_:
-                checkpoints.write(trainer)
+                checkpoints.try_write(trainer)
             self._take(trainer)
         return self
 
@@ -168,11 +176,12 @@ class Annotator:
         """
         from vse_ens.data.partition.build import partition
         from vse_ens.data.partition.parts import PartFiles
-        from vse_ens.train.checkpoint import shards_folder
+        from vse_ens.train.run_files import check_run_files, shards_folder
         from vse_ens.train.sharded.sources import check_partitioned
 
         shards = self.settings.get("shards", _DEFAULT_SHARDS)
         check_partitioned(self.config(shards=shards))
+        check_run_files(Path(checkpoint))
         files = parts if isinstance(parts, PartFiles) else PartFiles.find(parts)
         return partition(files, shards_folder(Path(checkpoint)) / "pairs", shards, progress=progress)
 
@@ -269,8 +278,8 @@ class Annotator:
         return self.model_.embeddings
 
     def remove_checkpoint(self, checkpoint: str | Path) -> None:
-        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it."""
-        from vse_ens.train.checkpoint import remove_checkpoint
+        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it, and no other file."""
+        from vse_ens.train.run_files import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))
 

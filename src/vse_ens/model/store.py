@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import DataError
+from vse_ens.errors import DataError, ModelError
 from vse_ens.storage.artifact import ARRAYS, ArtifactSpec
+from vse_ens.storage.atomic import reserve
 from vse_ens.storage.reader import ArtifactReader, read_artifact
 from vse_ens.storage.tensors import write_tensors
 from vse_ens.storage.writer import write_artifact
@@ -71,10 +73,17 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
             file.write(stored.card.encode())
 
 
-def check_target(path: str | Path) -> None:
-    """Raise if `save_model` would refuse to replace ``path``: a check to make before the training."""
-    if Path(path).exists():
-        MODEL.check_replaceable(Path(path))
+@contextmanager
+def reserve_target(path: str | Path) -> Iterator[None]:
+    """Hold ``path`` for a run that ends with `save_model`.
+
+    Raises at the start if saving would be refused: another run holds the path, its contents would be lost, or nothing
+    can be written there.
+    """
+    with reserve(Path(path), error=ModelError):
+        if Path(path).exists():
+            MODEL.check_replaceable(Path(path))
+        yield
 
 
 def load_model(path: str | Path, *, verify: bool = True, in_memory: bool = False) -> StoredModel:

@@ -5,7 +5,8 @@ neighbour is removed and the old contents stay. For ``model`` these neighbours a
 them behind, and the next write removes them:
 
     .model.partial    the contents being written; after a directory was exchanged, the old contents
-    .model.lock       directories only: locked by the process that writes, by flock, which ends with the process
+    .model.lock       directories only: locked by the process that writes; the lock ends with the process
+    .model.run.lock   locked by `reserve` during a whole training, in the same way
     .model.replaced   directories only: the old contents, on file systems that cannot exchange two directories
 
 An `OSError` in the block becomes a `DataError` that names the path and the reason.
@@ -18,7 +19,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -115,6 +116,43 @@ def replace_dir(
                 _clean_up(path, partial, replaced)
 
 
+@contextmanager
+def reserve(path: Path, *, error: type[DataError] = DataError) -> Iterator[None]:
+    """Hold a path during a long run that will write to it, such as a training.
+
+    Raises at once if another process holds it, or if nothing can be written beside it. Missing parent directories are
+    created.
+    """
+    with _error_sentence(error, [path]):
+        path = path.resolve()
+        _make_dir(path.parent)
+        lock = _neighbour(path, "run.lock")
+        descriptor = _try_lock(lock)
+    if descriptor is None:
+        raise error(f"another process is training {path}; wait until it has finished, or choose another --out")
+    try:
+        yield
+    finally:
+        _release(lock, descriptor)
+
+
+def remove_dir(path: Path, files: Iterable[str]) -> None:
+    """Remove a directory of these files, and what a killed process left beside it.
+
+    A file of another name is kept, and so is then the directory.
+    """
+    path = path.resolve()
+    if not path.parent.is_dir():
+        return
+    with _locked(path, DataError):
+        for folder in (path, _neighbour(path, "partial"), replaced_name(path)):
+            for name in files:
+                with suppress(OSError):
+                    (folder / name).unlink()
+            with suppress(OSError):
+                folder.rmdir()
+
+
 def replaced_name(path: Path) -> Path:
     """Return where the complete old directory is if a writer died between two renames and ``path`` does not exist."""
     return _neighbour(path, "replaced")
@@ -192,8 +230,17 @@ def _locked(path: Path, error: type[DataError]) -> Iterator[None]:
     try:
         yield
     finally:
+        _release(lock, descriptor)
+
+
+def _release(lock: Path, descriptor: int) -> None:
+    """Remove a lock file, then unlock it; Windows removes only files that are closed."""
+    with suppress(PermissionError):
         lock.unlink(missing_ok=True)
-        os.close(descriptor)
+    os.close(descriptor)
+    if os.name == "nt":
+        with suppress(OSError):
+            lock.unlink(missing_ok=True)
 
 
 def _try_lock(lock: Path) -> int | None:

@@ -28,10 +28,11 @@ from vse_ens.storage.artifact import (
     ArtifactSpec,
     Entry,
     parse_manifest,
+    read_small,
 )
 from vse_ens.storage.atomic import replaced_name
 from vse_ens.storage.tensors import BLOCK_BYTES, NOT_FINITE, map_tensors, not_finite, read_header, shapes
-from vse_ens.system import OpenFolder, open_regular
+from vse_ens.system import OpenFolder
 
 Result = TypeVar("Result")
 
@@ -55,8 +56,7 @@ def read_artifact(
 def manifest_digest(path: Path) -> str:
     """Return the SHA-256 of the manifest of an artifact, which lists that of every file; empty if it is unreadable."""
     try:
-        with os.fdopen(open_regular(path / MANIFEST), "rb") as file:
-            raw = file.read(MAX_MANIFEST_BYTES)
+        raw = read_small(path / MANIFEST, MAX_MANIFEST_BYTES)
     except OSError:
         return ""
     return hashlib.sha256(raw).hexdigest() if raw else ""
