@@ -185,7 +185,7 @@ def _sparse_weights() -> Iterator[Hostile]:
     ):
         yield _one(base, "label_weights_indptr", what, _put(place, value))
     for what, value in (("negative", -1), ("out of range", LABELS), ("huge", 2**31 - 1), ("far below", -(2**31))):
-        yield _one(base, "label_weights_indices", what, _put(0, value))
+        yield _one(base, "label_weights_indices", what, _put(0 if value < 0 else -1, value))
     yield _one(base, "label_weights_indices", "not sorted", lambda array: array[::-1].copy())
 
 

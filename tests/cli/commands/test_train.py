@@ -116,13 +116,13 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("file", FOREIGN)
-def test_a_file_that_no_training_wrote_is_named_and_kept(vse: Vse, pairs: Path, tmp_path: Path, file: str) -> None:
+def test_a_file_that_no_training_wrote_is_named_and_kept(vse: Vse, tmp_path: Path, file: str) -> None:
     (tmp_path / file).parent.mkdir(parents=True)
     (tmp_path / file).write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    answer = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS)
+    answer = vse("train", tmp_path / "no pairs.csv", "--out", tmp_path / "model", *SETTINGS)
     assert answer.status == 1
-    assert FOREIGN[file] in answer.err
+    assert FOREIGN[file] in answer.err, "found before the pairs are read"
     assert (tmp_path / file).read_text() == "mine"
     assert sorted(tmp_path.rglob("*")) == before
 
