@@ -24,9 +24,11 @@ LONG = ("cluster", "docs", "browser", "slow")
 # Files that share a Ray cluster or a browser run in one worker.
 SHARING = {
     "cluster": (
+        "tests/cli/commands/test_train_on_a_cluster.py",
         "tests/curate/test_on_a_cluster.py",
         "tests/label_weights/test_on_a_cluster.py",
         "tests/run/ray/test_pool.py",
+        "tests/train/test_on_a_cluster.py",
     ),
     "browser": ("tests/service/browser/",),
 }
