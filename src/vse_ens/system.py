@@ -19,9 +19,8 @@ _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # Linux
 _RENAME_SWAP = 2  # macOS
 
-# A FIFO opened without O_NONBLOCK waits for a writer. Windows has none of these flags, and needs O_BINARY.
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_WRITE_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+# A FIFO opened without O_NONBLOCK waits for a writer. Windows has no FIFOs in folders, and needs O_BINARY.
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def available_cores() -> int:
@@ -62,7 +61,7 @@ def _try_lock_byte(descriptor: int) -> bool:
 
 def open_lock(path: Path) -> int:
     """Open a file to lock, creating it if it is missing; return the descriptor."""
-    return os.open(path, _WRITE_FLAGS, 0o666)
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
 
 def exchange_directories(one: Path, other: Path) -> bool:
@@ -93,7 +92,7 @@ def sync(path: Path) -> None:
         if not path.is_dir():
             _flush(os.open(path, os.O_RDWR | os.O_BINARY))
         return
-    _flush(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+    _flush(os.open(path, os.O_RDONLY))
 
 
 def _flush(descriptor: int) -> None:
@@ -127,7 +126,7 @@ class OpenFolder:
         self._path = path
         self._descriptor: int | None = None
         if hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd:
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         elif not path.is_dir():
             missing = not path.exists()
             raise FileNotFoundError(path) if missing else NotADirectoryError(path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.fake_ray import FakeRay, Fault, use_fake_ray
+from tests.support.fake_ray import FakeRay, Fault, RayError, use_fake_ray
 from tests.support.toy_actor import FACTORY, MERGE, TASK
 from vse_ens.errors import ClusterError
 from vse_ens.run.pool import LocalPool, Pool
@@ -137,6 +137,20 @@ def test_when_all_workers_are_gone_it_says_so(ray: FakeRay) -> None:
     ray.fault = lambda number, method: "dies"
     with pytest.raises(ClusterError, match=r"all workers of the cluster are lost; restart the cluster"):
         pool.run({"number": 0.0}, {}, MERGE)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("GCS is gone\nat line 3"), ConnectionError("GCS is gone"), RayError("GCS is gone")]
+)
+def test_a_cluster_that_does_not_answer_says_so(
+    ray: FakeRay, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail() -> list[Any]:
+        raise error
+
+    monkeypatch.setattr(ray, "nodes", fail)
+    with pytest.raises(ClusterError, match=r"^the Ray cluster does not answer: GCS is gone; check `ray status`"):
+        RayPool().open(FACTORY, {"keeps_state": True}, SHARDS)
 
 
 def test_no_worker_at_the_start_says_so(ray: FakeRay) -> None:

@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import sys
+from contextlib import suppress
 from types import ModuleType
 
 from vse_ens.errors import ClusterError, MissingPartError
@@ -41,7 +42,9 @@ def start(address: str | None, workers: int | None) -> tuple[ModuleType, bool]:
         else:
             # "local": never connect to a cluster that happens to run here.
             ray.init("local", num_cpus=workers or available_cores(), include_dashboard=False, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    except Exception as error:  # a dead agent, a slow start and others are plain Exceptions of Ray
+        with suppress(Exception):  # processes that were started before the failure
+            ray.shutdown()
         raise _connection_error(address, error) from error
     return ray, True
 
