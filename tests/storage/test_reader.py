@@ -83,12 +83,11 @@ def test_a_huge_manifest_is_refused_before_it_is_parsed(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.json", "README.md"])
-def test_huge_text_is_refused_before_it_is_read(saved: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_module, "MAX_TEXT_BYTES", 10_000)
+def test_huge_text_is_refused_before_it_is_parsed(saved: Path, name: str) -> None:
     with (saved / name).open("a") as file:
-        file.write(" " * 10_000)
+        file.write(" " * MODEL.max_text_bytes)
     reseal(saved)
-    with pytest.raises(ModelError, match=rf"{name} is damaged: it has more than 10,000 bytes"):
+    with pytest.raises(ModelError, match=rf"{name} is damaged: it has more than 16,777,216 bytes"):
         load_model(saved)
 
 

@@ -23,8 +23,6 @@ MANIFEST = "manifest.json"
 
 MAX_MANIFEST_BYTES = 1 << 16
 """A manifest has about 150 bytes per file."""
-MAX_TEXT_BYTES = 1 << 26
-"""The limit of the JSON document and of other text; the history of a million epochs would not fit."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -41,6 +39,8 @@ class ArtifactSpec:
     """The files beside the document and the manifest."""
     remedy: str
     """The advice at the end of messages about damage."""
+    max_text_bytes: int = 1 << 24
+    """The largest document or other text that is read."""
 
     @property
     def format(self) -> str:
@@ -77,7 +77,7 @@ class ArtifactSpec:
     def _wrote(self, folder: Path) -> bool:
         """Whether the document states this format, of any version, or else the manifest is one and lists it."""
         try:
-            raw = read_small(folder / self.document, MAX_TEXT_BYTES)
+            raw = read_small(folder / self.document, self.max_text_bytes)
             return bool(json.loads(raw)["format"] == self.format)
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             pass

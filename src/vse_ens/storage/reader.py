@@ -24,7 +24,6 @@ from vse_ens.errors import ModelError
 from vse_ens.storage.artifact import (
     MANIFEST,
     MAX_MANIFEST_BYTES,
-    MAX_TEXT_BYTES,
     ArtifactSpec,
     Entry,
     parse_manifest,
@@ -109,7 +108,7 @@ class ArtifactReader:
     def text(self, name: str) -> str:
         """Return the contents of a small text file, always checked."""
         with self._open(name) as file:
-            raw = self._read_up_to(name, file, MAX_TEXT_BYTES)
+            raw = self._read_up_to(name, file, self.spec.max_text_bytes)
         self._check_digest(name, hashlib.sha256(raw).hexdigest())
         try:
             return raw.decode()
