@@ -135,6 +135,22 @@ def test_a_path_is_reserved_by_one_process_at_a_time(tmp_path: Path) -> None:
     assert beside(place) == []
 
 
+def test_a_path_is_reserved_although_its_last_holder_ends_at_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_lock, opened = atomic.open_lock, []
+
+    def open_late(lock: Path) -> int:
+        opened.append(open_lock(lock))
+        if len(opened) == 1:
+            lock.unlink()
+        return opened[-1]
+
+    monkeypatch.setattr(atomic, "open_lock", open_late)
+    with reserve(tmp_path / "model"):
+        assert len(opened) == 2
+
+
 def test_a_path_that_cannot_be_written_cannot_be_reserved(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
