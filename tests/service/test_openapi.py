@@ -63,5 +63,13 @@ def test_the_key_is_told_where_there_is_one(document: Any, serve: Callable[..., 
     assert free == {"GET /health", "GET /ready"}
 
 
+def test_the_document_is_encoded_once(serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve(feedback=None)
+    first = client.get("/openapi.json")
+    assert first.headers["content-type"] == "application/json"
+    monkeypatch.setattr(client.app, "openapi", lambda: pytest.fail("made again"))
+    assert client.get("/openapi.json").content == first.content
+
+
 def test_the_document_needs_no_outside_address(document: Any) -> None:
     assert "http://" not in json.dumps(document).replace("http://HOST", "")

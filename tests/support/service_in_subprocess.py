@@ -20,8 +20,9 @@ from pathlib import Path
 from vse_ens.service.server import run
 from vse_ens.service.settings import Limits, Settings
 
-limits = Limits(receive_seconds=0.5, idle_seconds=1, body_bytes=10_000, head_bytes=5_000, connections=20)
-settings = Settings(Path(sys.argv[1]), port=0, limits=limits)
+tight = {"receive_seconds": 0.5, "send_seconds": 0.5, "idle_seconds": 1, "body_bytes": 10_000, "head_bytes": 5_000}
+limits = Limits(**tight, connections=20)
+settings = Settings(Path(sys.argv[1]), port=0, limits=limits, api_key=sys.argv[2] or None)
 run(settings, lambda served: print(json.dumps({"address": served.address}), flush=True))
 """
 
@@ -67,9 +68,9 @@ def serving(model: Path, *options: str) -> Iterator[Process]:
 
 
 @contextmanager
-def serving_with_tight_limits(model: Path) -> Iterator[Process]:
+def serving_with_tight_limits(model: Path, api_key: str = "") -> Iterator[Process]:
     """The same with tight limits."""
-    yield from _running([sys.executable, "-c", _TIGHT_LIMITS, str(model)])
+    yield from _running([sys.executable, "-c", _TIGHT_LIMITS, str(model), api_key])
 
 
 def _running(command: list[str]) -> Iterator[Process]:

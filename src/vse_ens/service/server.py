@@ -1,13 +1,8 @@
-"""The server process: socket, event loop, signals, and time limits for connections.
-
-uvicorn waits without limit for a request and for the end of its headers. `timeout_protocol` adds these limits by
-subclassing a protocol class of uvicorn that is not a public API, so pyproject.toml caps the version of uvicorn.
-"""
+"""The server process: socket, event loop and signals."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import signal
 import socket
@@ -15,15 +10,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from http import HTTPStatus
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vse_ens.errors import ConfigError, VseError
 from vse_ens.service.app import create_app
+from vse_ens.service.connection import limited_protocol
 from vse_ens.service.models import check_model
-from vse_ens.service.settings import Limits, Settings
+from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
 # How long a worker thread may hold the interpreter lock, which the event loop needs several times per response:
@@ -58,7 +52,7 @@ def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
         app.openapi()  # FastAPI prepares its routes on first use: do it now, not in the first request
         config = uvicorn.Config(
             app,
-            http=timeout_protocol(settings.limits),
+            http=limited_protocol(settings.limits),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -128,75 +122,3 @@ def _listen(settings: Settings) -> socket.socket:
             f"cannot listen on --host {settings.host} --port {settings.port}: {error.strerror or error}; "
             "choose another --port"
         ) from error
-
-
-def timeout_protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP protocol with limits on connections and on the time and size of request heads."""
-
-    class TimeoutProtocol(HttpToolsProtocol):
-        _timer: asyncio.TimerHandle | None = None
-        _in_head = True
-        _head_bytes = 0
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if len(self.connections) > limits.connections:
-                self._reject(503, "too many connections; try again soon")
-            else:
-                self._start_timer()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._cancel_timer()
-            super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            self._head_bytes += len(data) if self._in_head else 0
-            super().data_received(data)
-            if self._in_head and self._head_bytes > limits.head_bytes and not self.transport.is_closing():
-                self._reject(431, f"the request line and headers are larger than {limits.head_bytes:,} bytes")
-
-        def on_message_begin(self) -> None:
-            self._start_timer()
-            super().on_message_begin()
-
-        def on_headers_complete(self) -> None:
-            self._in_head = False
-            self._cancel_timer()
-            super().on_headers_complete()
-
-        def on_message_complete(self) -> None:
-            self._in_head, self._head_bytes = True, 0
-            super().on_message_complete()
-
-        def send_400_response(self, msg: str) -> None:
-            self._reject(400, f"invalid HTTP request: {msg}")
-
-        def _start_timer(self) -> None:
-            self._cancel_timer()
-            self._timer = self.loop.call_later(limits.receive_seconds, self._on_timeout)
-
-        def _cancel_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _on_timeout(self) -> None:
-            if self._head_bytes:
-                self._reject(408, f"the headers did not arrive within {limits.receive_seconds:g} s")
-            else:
-                self.transport.close()
-
-        def _reject(self, status: int, message: str) -> None:
-            """Send an error and close: the application has no request to respond to yet."""
-            self._cancel_timer()
-            body = json.dumps({"error": message})
-            head = (
-                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-                "content-type: application/json",
-                f"content-length: {len(body)}",
-                "connection: close",
-            )
-            self.transport.write("\r\n".join((*head, "", body)).encode())
-            self.transport.close()
-
-    return TimeoutProtocol

@@ -1,0 +1,190 @@
+"""Connections of clients that have no key, send slowly, or do not read."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from tests.support.service_in_subprocess import Process, serving_with_tight_limits
+
+pytestmark = pytest.mark.slow
+
+KEY = "a-key-of-thirty-two-characters-x"
+PATIENCE = 300  # for hangs only
+CHUNKED = b"POST /api/annotate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+TYPED = CHUNKED + b"Content-Type: application/json\r\n"
+ALLOWED = TYPED + b"Authorization: Bearer " + KEY.encode() + b"\r\n"
+
+
+@pytest.fixture(scope="module")
+def service(model: Path) -> Iterator[Process]:
+    with serving_with_tight_limits(model, KEY) as started:
+        yield started
+
+
+def connect(service: Process, receive_buffer: int | None = None) -> socket.socket:
+    connection = socket.socket()
+    if receive_buffer is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.settimeout(PATIENCE)
+    connection.connect(("127.0.0.1", service.port))
+    return connection
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Return everything that the service sends before it closes."""
+    received = b""
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65_536):
+            received += piece
+    return received
+
+
+def answer(received: bytes) -> tuple[int, str]:
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert b"\r\nconnection: close" in head.lower()
+    return int(head.split()[1]), json.loads(body)["error"]
+
+
+def sent(connection: socket.socket, piece: bytes, times: int, pause: float = 0.0) -> int:
+    """Send a piece again and again; return how often until the service closed the connection."""
+    for count in range(times):
+        try:
+            connection.sendall(piece)
+        except OSError:
+            return count
+        time.sleep(pause)
+    return times
+
+
+def sockets(service: Process) -> int:
+    """Return the number of open sockets of the service."""
+    folder = Path(f"/proc/{service.process.pid}/fd")
+    count = 0
+    for name in os.listdir(folder):
+        with suppress(FileNotFoundError):
+            count += os.readlink(folder / name).startswith("socket:")
+    return count
+
+
+def wait_until_closed(service: Process, open_before: int) -> None:
+    for _ in repeat(None):
+        if sockets(service) <= open_before:
+            return
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (CHUNKED + b"\r\n", 401),
+        (TYPED.replace(b"/api/annotate", b"/health") + b"\r\n", 405),
+        (ALLOWED + b"\r\n", 422),
+    ],
+    ids=["no key", "open address", "key"],
+)
+@pytest.mark.parametrize(
+    "trailer",
+    [b"X: " + b"a" * 1_000 + b"\r\n", b"a" * 1_000],
+    ids=["many trailers", "one endless trailer"],
+)
+def test_trailers_count_against_the_limit_of_the_head(
+    service: Process, head: bytes, status: int, trailer: bytes
+) -> None:
+    with connect(service) as connection:
+        connection.sendall(head + b"2\r\n{}\r\n0\r\n")
+        assert sent(connection, trailer, 100_000) < 100_000
+        assert answer(read_all(connection))[0] in (431, status)
+
+
+def test_no_trailer_becomes_a_header(service: Process) -> None:
+    """A body may not name its sender, or say of what kind it is, after the check."""
+    body = b'{"image": "img_0000001", "label": "sea", "verdict": "accept"}'
+    with connect(service) as connection:
+        connection.sendall(
+            ALLOWED.replace(b"/api/annotate", b"/api/reload").replace(b"Authorization", b"X-Ignored")
+            + b"\r\n%x\r\n%b\r\n0\r\nAuthorization: Bearer %b\r\n\r\n" % (len(body), body, KEY.encode())
+        )
+        assert b"HTTP/1.1 401" in read_all(connection)
+
+
+def test_a_refused_request_that_trickles_is_closed(service: Process) -> None:
+    for head in (CHUNKED + b"\r\n", CHUNKED.replace(b"Transfer-Encoding: chunked", b"Content-Length: 9999") + b"\r\n"):
+        with connect(service) as connection:
+            connection.sendall(head)
+            assert sent(connection, b"1\r\na\r\n", 6_000, pause=0.05) < 6_000
+            assert answer(read_all(connection))[0] == 401
+
+
+def test_a_refusal_reaches_a_client_that_sends_everything_first(service: Process) -> None:
+    refused = service.http.post("/api/annotate", content=b" " * 150_000)
+    assert refused.status_code == 401
+    waiting = service.http.post("/api/annotate", content=b" " * 150_000, headers={"Expect": "100-continue"})
+    assert waiting.status_code == 401
+
+
+def test_blank_lines_do_not_keep_a_connection(service: Process) -> None:
+    with connect(service) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        assert sent(connection, b"\r\n", 6_000, pause=0.05) < 6_000
+
+
+def test_a_head_in_one_piece_is_refused_like_one_in_many(service: Process) -> None:
+    head = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+    for field in (b"X: " + b"a" * 5_000 + b"\r\n", b"X: a\r\n" * 1_000):
+        with connect(service) as connection:
+            connection.sendall(head + field + b"\r\n")
+            status, sentence = answer(read_all(connection))
+        assert (status, "5,000 bytes" in sentence) == (431, True)
+    with connect(service) as connection:
+        connection.sendall(b"GET /health?" + b"a" * 5_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert answer(read_all(connection))[0] == 431
+    with connect(service) as connection:
+        connection.sendall(head + b"X: " + b"a" * 4_000 + b"\r\n\r\n")
+        assert read_all(connection).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("path", [b"/static/app.js", b"/openapi.json", b"/health"])
+def test_a_client_that_never_reads_is_closed(service: Process, path: bytes) -> None:
+    before = sockets(service)
+    with ExitStack() as stack:
+        for _ in range(10):
+            connection = stack.enter_context(connect(service, receive_buffer=4_096))
+            connection.setblocking(False)
+            with suppress(BlockingIOError):
+                for _ in range(2_000):
+                    connection.send(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert sockets(service) > before
+        wait_until_closed(service, before)
+    assert service.http.get("/health").status_code == 200
+
+
+def test_an_upgrade_is_no_way_around_the_limits(service: Process) -> None:
+    for upgrade in (b"websocket", b"h2c"):
+        with connect(service) as connection:
+            connection.sendall(
+                b"POST /api/annotate HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
+                + upgrade
+                + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
+            assert sent(connection, b"1\r\na\r\n", 6_000, pause=0.05) < 6_000
+            assert b"HTTP/1.1 401" in read_all(connection)
+
+
+def test_half_a_request_behind_a_whole_one_breaks_no_answer(service: Process) -> None:
+    with connect(service) as connection:
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he")
+        received = read_all(connection)
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    json.loads(body[:length])
+    assert answer(body[length:])[0] == 408
