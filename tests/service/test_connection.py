@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import time
 from collections.abc import Iterator
@@ -69,9 +68,9 @@ def sockets(service: Process) -> int:
     """Return the number of open sockets of the service."""
     folder = Path(f"/proc/{service.process.pid}/fd")
     count = 0
-    for name in os.listdir(folder):
+    for file in folder.iterdir():
         with suppress(FileNotFoundError):
-            count += os.readlink(folder / name).startswith("socket:")
+            count += str(file.readlink()).startswith("socket:")
     return count
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from types import FrameType
 
 import uvicorn
 
@@ -28,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `_serve`, so that a service stopped by a signal exits with status 0."""
+    """Leaves signals to `_stop_on_signals`, so that a service stopped by a signal exits with status 0."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -36,7 +40,7 @@ class _Server(uvicorn.Server):
 
 
 def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C, then finish requests in progress.
+    """Serve until SIGTERM or Ctrl-C, then finish requests in progress; the process ends in any case.
 
     ``announce`` is called with the actual port once the model is loaded.
     """
@@ -63,14 +67,12 @@ def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
             timeout_graceful_shutdown=settings.limits.drain_seconds,
         )
         server = _Server(config)
+        _stop_on_signals(server, settings.limits.stop_seconds)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             runner.run(_serve(server, app.state.service, listener, lambda: announce(settings)))
 
 
 async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, server.handle_exit, number, None)
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def reload() -> None:
@@ -78,7 +80,7 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
 
     first_load = service.start()
     serving = asyncio.create_task(server.serve([listener]))
@@ -95,6 +97,30 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
 async def _reload(service: Service) -> None:
     with suppress(VseError):  # the old model stays; ModelManager has logged the reason
         await service.models.load()
+
+
+def _stop_on_signals(server: uvicorn.Server, seconds: float) -> None:
+    """Stop at SIGTERM and SIGINT; after ``seconds``, end the process whatever its threads do.
+
+    A thread cannot be stopped, and Python waits for it at exit. Nothing is lost: feedback is written in transactions.
+    """
+    deadline = threading.Event()
+
+    def exit_at_deadline() -> None:
+        deadline.wait()
+        time.sleep(seconds)
+        _log.warning("stopped with work unfinished after %g s", seconds)
+        os._exit(0)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        deadline.set()
+        server.handle_exit(number, frame)
+
+    # Started now: while it stops, a process may be unable to start threads.
+    threading.Thread(target=exit_at_deadline, name="deadline", daemon=True).start()
+    # Unlike a handler of the event loop, this one also runs while a callback blocks the loop.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
 
 
 def _log_to_stderr() -> None:

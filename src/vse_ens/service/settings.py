@@ -45,8 +45,10 @@ class Limits:
     """Time limit for work on a worker thread."""
     ready_seconds: float = 30.0
     """How long a request waits for the first model to load."""
-    drain_seconds: int = 30
+    drain_seconds: int = 25
     """How long a stopping service waits for requests in progress."""
+    stop_seconds: float = 30.0
+    """How long a stopping service may take in total, whatever it is doing."""
 
 
 @dataclass(frozen=True)
