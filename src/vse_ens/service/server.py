@@ -49,8 +49,6 @@ def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
         _log_to_stderr()
         _limit_blas_threads()
         sys.setswitchinterval(_SWITCH_SECONDS)
-        if settings.has_short_key:
-            _log.warning("the API key is short enough to be guessed; create a longer one with: openssl rand -hex 32")
         settings = replace(settings, port=listener.getsockname()[1])
         app = create_app(settings)
         app.openapi()  # FastAPI prepares its routes on first use: do it now, not in the first request
