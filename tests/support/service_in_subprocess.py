@@ -22,7 +22,7 @@ from vse_ens.service.settings import Limits, Settings
 
 tight = {"receive_seconds": 0.5, "send_seconds": 0.5, "idle_seconds": 1, "body_bytes": 10_000, "head_bytes": 5_000}
 limits = Limits(**tight, connections=20, stop_seconds=1.0)
-settings = Settings(Path(sys.argv[1]), port=0, limits=limits, api_key=sys.argv[2] or None)
+settings = Settings(Path(sys.argv[1]), port=0, limits=limits)
 run(settings, lambda served: print(json.dumps({"address": served.address}), flush=True))
 """
 
@@ -87,13 +87,13 @@ def serving(model: Path, *options: str) -> Iterator[Process]:
 @contextmanager
 def serving_with_endless_work(model: Path) -> Iterator[Process]:
     """The same with tight limits and requests without an end: a search blocks a thread, suggestions the event loop."""
-    yield from _running([sys.executable, "-c", _ENDLESS_WORK + _TIGHT_LIMITS, str(model), ""])
+    yield from _running([sys.executable, "-c", _ENDLESS_WORK + _TIGHT_LIMITS, str(model)])
 
 
 @contextmanager
-def serving_with_tight_limits(model: Path, api_key: str = "") -> Iterator[Process]:
+def serving_with_tight_limits(model: Path) -> Iterator[Process]:
     """The same with tight limits."""
-    yield from _running([sys.executable, "-c", _TIGHT_LIMITS, str(model), api_key])
+    yield from _running([sys.executable, "-c", _TIGHT_LIMITS, str(model)])
 
 
 def _running(command: list[str]) -> Iterator[Process]:

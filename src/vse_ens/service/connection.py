@@ -11,7 +11,7 @@ import json
 from http import HTTPStatus
 
 from httptools import HttpParserError
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from vse_ens.service.settings import Limits
 
@@ -24,6 +24,8 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
         _head_timer: asyncio.TimerHandle | None = None
         # Runs while the client does not accept a response.
         _send_timer: asyncio.TimerHandle | None = None
+        # The request that is being answered; later ones wait in `pipeline`.
+        _responding: RequestResponseCycle | None = None
         _in_head = True
         _head_begun = False
         # Bytes since the last byte of a body: of a head, of trailers, or around chunks.
@@ -39,6 +41,10 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             self._cancel_head_timer()
             self._cancel_send_timer()
+            # uvicorn tells the latest request only, and an earlier one would write to a closed connection.
+            if self._responding is not None:
+                self._responding.disconnected = True
+                self._responding.message_event.set()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
@@ -79,6 +85,8 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
             if not self.transport.get_write_buffer_size():
                 self._cancel_send_timer()
             super().on_headers_complete()
+            if not self.pipeline:
+                self._responding = self.cycle
 
         def on_body(self, body: bytes) -> None:
             self._overhead = 0
@@ -96,6 +104,7 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
         def on_response_complete(self) -> None:
             # If responses wait in the pipeline, this one is of an earlier request, which was received completely.
             answered_early = not self.pipeline and self.cycle.more_body
+            self._responding = self.pipeline[-1][0] if self.pipeline else None
             super().on_response_complete()
             if answered_early:
                 self.transport.close()
