@@ -64,7 +64,11 @@ def _restart_in_copy() -> None:
         else:
             shutil.copy(ROOT / name, COPY / name)
     commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "HEAD"],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     environment = os.environ | {
         "PYTHONPATH": f"{COPY / 'src'}:{COPY}",

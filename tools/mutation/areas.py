@@ -33,6 +33,7 @@ AREAS = {
         (
             "tests/service/middleware",
             "tests/service/test_connection.py",
+            "tests/service/test_limited_protocol.py",
             "tests/service/test_settings.py",
             "tests/service/label_studio/test_routes.py",
         ),
