@@ -154,10 +154,7 @@ def test_a_client_that_never_reads_is_closed(
     with ExitStack() as stack:
         for _ in range(4):
             connection = stack.enter_context(connect(service, receive_buffer=4_096))
-            connection.setblocking(False)
-            with suppress(BlockingIOError):
-                for _ in range(200):
-                    connection.send(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.sendall((b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n") * 16)
         wait_until_closed(service)
     assert service.http.get("/health").status_code == 200
     assert "Traceback" not in caplog.text

@@ -362,6 +362,19 @@ def test_a_lost_connection_stops_its_timers_and_is_told_to_the_request_that_is_a
     run(work)
 
 
+def test_a_connection_does_not_collect_requests_without_end() -> None:
+    async def work() -> None:
+        most, more = Connection(), Connection()
+        await most.send(GET * 17)
+        await more.send(GET * 18)
+        assert (most.state, more.state) == ("open", "closed")
+        flood = Connection()
+        await flood.send(GET * 10_000)
+        assert (flood.state, len(flood.protocol.pipeline)) == ("closed", 16)
+
+    run(work)
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_requests_in_one_piece_are_answered_one_after_the_other(count: int) -> None:
     async def work() -> None:

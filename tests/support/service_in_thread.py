@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,6 @@ class ThreadedService:
         app = create_app(settings)
         config = uvicorn.Config(
             app,
-            port=0,
             http=limited_protocol(settings.limits),
             ws="none",
             lifespan="on",
@@ -33,11 +33,15 @@ class ThreadedService:
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
+        self._listener = socket.socket()
+        # Connections inherit it: what a client does not read stays in the process, as it does with large responses.
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        self._listener.bind(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
         self._started.wait()
-        self.port: int = self._server.servers[0].sockets[0].getsockname()[1]
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=300)
 
     def _run(self) -> None:
@@ -45,7 +49,7 @@ class ThreadedService:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        serving = asyncio.create_task(self._server._serve())
+        serving = asyncio.create_task(self._server._serve([self._listener]))
         while not self._server.started and not serving.done():
             await asyncio.sleep(0.01)
         self._started.set()

@@ -2,7 +2,7 @@
 
 python -m tools.mutation                      all areas
 python -m tools.mutation feedback security    some
-python -m tools.mutation feedback --sample 40 some mutants of each area, drawn by a seed; nothing is stored
+python -m tools.mutation feedback --sample 40 some mutants of each area, drawn by a seed
 
 Scores are stored in benchmarks/results/mutants.json; areas that were not run keep theirs.
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 from tools.mutation.areas import AREAS, EQUIVALENT, Area
 from tools.mutation.generate import Mutant, mutants
-from tools.mutation.runner import import_libraries, record_lines, run_mutant
+from tools.mutation.runner import Outcome, import_libraries, record_lines, run_mutant
 
 _ROOT_VARIABLE, _COMMIT_VARIABLE = "VSE_ENS_MUTATION_ROOT", "VSE_ENS_MUTATION_COMMIT"
 # In the copy, it is the folder of the original.
@@ -43,6 +43,9 @@ def main() -> None:
     )
     parser.add_argument("areas", nargs="*", metavar="AREA", help=", ".join(AREAS))
     parser.add_argument("--sample", type=int, metavar="N", help="run N mutants of each area")
+    parser.add_argument(
+        "--budget", type=float, default=60.0, metavar="SECONDS", help="time of the tests per mutant, the fastest first"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
     given = parser.parse_args()
     unknown = [name for name in given.areas if name not in AREAS]
@@ -50,7 +53,7 @@ def main() -> None:
         parser.error(f"no area {unknown[0]!r}; choose from {', '.join(AREAS)}")
     if _ROOT_VARIABLE not in os.environ:
         _restart_in_copy()
-    scores = [run_area(name, AREAS[name], given.sample, given.seed) for name in given.areas or AREAS]
+    scores = [run_area(name, AREAS[name], given.sample, given.seed, given.budget) for name in given.areas or AREAS]
     sys.exit(min(scores) < WANTED)
 
 
@@ -84,7 +87,7 @@ def _restart_in_copy() -> None:
     os.execve(sys.executable, [sys.executable, "-m", "tools.mutation", *sys.argv[1:]], environment)  # noqa: S606
 
 
-def run_area(name: str, area: Area, sample: int | None, seed: int) -> float:
+def run_area(name: str, area: Area, sample: int | None, seed: int, budget: float) -> float:
     """Run the mutants of an area, store the result and return the score."""
     files = {module: COPY / "src" / "vse_ens" / f"{module}.py" for module in area.modules}
     print(f"== {name}: tests without a mutant", flush=True)
@@ -106,14 +109,14 @@ def run_area(name: str, area: Area, sample: int | None, seed: int) -> float:
     print(f"== {name}: {len(chosen)} of {count} mutants", flush=True)
     survivors: list[dict[str, Any]] = []
     outcomes = {"killed": 0, "timeout": 0, "survived": 0}
-    for module, mutant in chosen:
-        tests = recorder.tests_of(str(files[module]), mutant.line)
-        outcome = "survived"
+    for number, (module, mutant) in enumerate(chosen, start=1):
+        tests, seconds = recorder.tests_of(str(files[module]), mutant.line, budget)
+        outcome: Outcome = "survived"
         if tests:
-            # Tests run one after the other and end with the first that fails.
-            limit = 30.0 + 4.0 * sum(recorder.seconds.get(test, 0.0) for test in tests)
-            outcome = run_mutant(files[module], mutant.source, tests, limit)
+            outcome = run_mutant(files[module], mutant.source, tests, 30.0 + 4.0 * seconds)
         outcomes[outcome] += 1
+        if number % 20 == 0:
+            print(f"   {number} of {len(chosen)}: {outcomes}", flush=True)
         if outcome == "survived":
             survivors.append(_document(module, mutant, len(tests)))
             print(f"   {module}.py:{mutant.line} ({len(tests)} tests)\n   - {mutant.before}\n   + {mutant.after}")
@@ -125,17 +128,17 @@ def run_area(name: str, area: Area, sample: int | None, seed: int) -> float:
         "mutants": len(chosen),
         "of": count,
         **outcomes,
+        "budget": budget,
         "equivalent": sum(module in area.modules for module, _, _ in EQUIVALENT),
         "seconds": round(time.monotonic() - started, 1),
         "commit": os.environ[_COMMIT_VARIABLE],
         "date": datetime.now(UTC).date().isoformat(),
         "survivors": survivors,
     }
-    if sample is None:
-        stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-        stored[name] = result
-        ordered = {key: stored[key] for key in AREAS if key in stored}
-        RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    stored[name] = result
+    ordered = {key: stored[key] for key in AREAS if key in stored}
+    RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
     return score
 
 

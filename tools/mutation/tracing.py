@@ -56,8 +56,11 @@ class LineRecorder:
         """Record the duration of a test."""
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
 
-    def tests_of(self, file: str, line: int) -> list[str]:
-        """Return the tests that execute a line, the fastest first; all tests for a line that runs at import."""
+    def tests_of(self, file: str, line: int, budget: float) -> tuple[list[str], float]:
+        """Return the tests that execute a line, the fastest first, and their time in seconds.
+
+        A line that runs at import is executed by all tests. Tests beyond the budget are left out, except the first.
+        """
         found = [
             test
             for test, lines in self.by_test.items()
@@ -65,4 +68,12 @@ class LineRecorder:
             or (file, line) in self.by_file[test.partition("::")[0]]
             or (file, line) in self.imported
         ]
-        return sorted(found, key=lambda test: self.seconds.get(test, 0.0))
+        chosen: list[str] = []
+        total = 0.0
+        for test in sorted(found, key=lambda test: self.seconds.get(test, 0.0)):
+            seconds = self.seconds.get(test, 0.0)
+            if chosen and total + seconds > budget:
+                break
+            chosen.append(test)
+            total += seconds
+        return chosen, total

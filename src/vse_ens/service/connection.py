@@ -79,6 +79,10 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
             if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > limits.head_bytes:
                 self._reject_head()
                 raise HttpParserError("the head is too large")
+            if len(self.pipeline) == limits.pipelined:
+                # One read may bring thousands of requests, each of which takes kilobytes while it waits.
+                self.transport.close()
+                raise HttpParserError("too many requests wait")
             self._in_head = self._head_begun = False
             self._overhead = 0
             self._cancel_head_timer()

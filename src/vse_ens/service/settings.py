@@ -30,6 +30,8 @@ class Limits:
     head_bytes: int = 32_768
     """Maximum size of the request line and the headers."""
     connections: int = 500
+    pipelined: int = 16
+    """Maximum number of requests that wait on one connection for the response to an earlier one."""
     requests: int = 256
     """Maximum number of concurrent requests, including those still being received."""
     waiting: int = 32
@@ -45,10 +47,10 @@ class Limits:
     """Time limit for work on a worker thread."""
     ready_seconds: float = 30.0
     """How long a request waits for the first model to load."""
-    drain_seconds: int = 25
+    drain_seconds: int = 20
     """How long a stopping service waits for requests in progress."""
-    stop_seconds: float = 30.0
-    """How long a stopping service may take in total, whatever it is doing."""
+    stop_seconds: float = 25.0
+    """After this time a stopping service ends, whatever it is doing; on a busy machine that takes a few seconds."""
 
 
 @dataclass(frozen=True)
