@@ -67,7 +67,7 @@ def _restart_in_copy() -> None:
         else:
             shutil.copy(ROOT / name, COPY / name)
     commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"],  # noqa: S607
+        ["git", "rev-parse", "HEAD"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -84,7 +84,7 @@ def _restart_in_copy() -> None:
         _COMMIT_VARIABLE: commit,
     }
     os.chdir(COPY)
-    os.execve(sys.executable, [sys.executable, "-m", "tools.mutation", *sys.argv[1:]], environment)  # noqa: S606
+    os.execve(sys.executable, [sys.executable, "-m", "tools.mutation", *sys.argv[1:]], environment)
 
 
 def run_area(name: str, area: Area, sample: int | None, seed: int, budget: float) -> float:

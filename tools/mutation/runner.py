@@ -54,7 +54,7 @@ def forked(work: Callable[[], Any], timeout: float) -> Any:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return pickle.loads(received) if received else None  # noqa: S301  # of our own process
+    return pickle.loads(received) if received else None
 
 
 def run_tests(arguments: Sequence[str], plugins: Sequence[object] = ()) -> int:

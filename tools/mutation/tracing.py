@@ -31,7 +31,7 @@ class LineRecorder:
     def stop(self) -> None:
         """Trace no longer."""
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def _trace(self, frame: FrameType, _event: str, _argument: Any) -> Any:
         if frame.f_code.co_filename not in self._files:

@@ -155,6 +155,32 @@ def test_a_damaged_file_is_told(path: Path) -> None:
         file.execute("SELECT * FROM in_force").fetchall()
 
 
+def test_a_damaged_file_is_not_opened_for_writing_and_not_held(path: Path) -> None:
+    whole = path.read_bytes()
+    page = int.from_bytes(whole[16:18], "big")
+    path.write_bytes(whole[:page] + b"\xff" * page + whole[2 * page :])
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(DataError, match=r"f\.sqlite is damaged"):
+        open_writer(path)
+    with pytest.raises(DataError, match="has version 9"):
+        open_reader(_of_version_9(path.with_name("other.sqlite")))
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def _of_version_9(path: Path) -> Path:
+    connection = open_writer(path)
+    connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    return path
+
+
+def test_the_name_of_a_new_file_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("vse_ens.data.feedback.store.sync_dir", synced.append)
+    open_writer(tmp_path / "f.sqlite").close()
+    assert synced == [tmp_path]
+
+
 def test_one_changed_letter_is_found_before_training(path: Path) -> None:
     whole = path.read_bytes()
     place = whole.index(b"image 321sea")  # in the table; the index has the same words
