@@ -331,6 +331,7 @@ class Annotator:
         form: str | None = None,
         *,
         prefix: str = "",
+        defuse_formulas: bool = False,
         progress: Callable[[int], None] | None = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
@@ -339,7 +340,8 @@ class Annotator:
         """Write suggestions for all images to a file, atomically and block by block.
 
         ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
-        ``progress`` is called with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make
+        ``prefix`` and ``defuse_formulas`` are those of `vse_ens.export.suggestions.write_suggestions`. ``progress`` is
+        called with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make
         the suggestions, from the saved model; the file is the same. The other arguments are those of `annotate`.
         """
         from vse_ens.export.suggestions import format_of, write_suggestions
@@ -350,7 +352,16 @@ class Annotator:
         form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
         with self._suggester_on(cluster, address, **how) as suggester:
-            return write_suggestions(path, images, labels, suggester.images(), form, prefix=prefix, progress=progress)
+            return write_suggestions(
+                path,
+                images,
+                labels,
+                suggester.images(),
+                form,
+                prefix=prefix,
+                defuse_formulas=defuse_formulas,
+                progress=progress,
+            )
 
     def known_labels(self, image: str) -> list[str]:
         """Return the labels that an image had in training."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypedDict
@@ -280,7 +281,9 @@ def _check_names(values: Mapping[str, Any]) -> None:
     known = sorted(field.name for field in fields(Config))
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise ConfigError(f"unknown setting {unknown[0]!r}; the settings are {', '.join(known)}")
+        near = difflib.get_close_matches(unknown[0], known, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"the settings are {', '.join(known)}"
+        raise ConfigError(f"unknown setting {unknown[0]!r}; {hint}")
 
 
 def _is_number(value: object) -> bool:

@@ -57,7 +57,7 @@ def test_the_key_comes_from_a_file_or_the_environment(
     [
         (("--host", "0.0.0.0"), "is reachable from other machines without a key"),
         (("--image-url", "https://a.example/"), "does not contain {image}"),
-        (("--port", "70000"), "'--port'"),
+        (("--port", "70000"), "--port must be"),
     ],
 )
 def test_what_cannot_work_is_refused(vse: Vse, started: list[Settings], options: Any, sentence: str) -> None:

@@ -12,6 +12,7 @@ from vse_ens.cli.console import Console, columns, facts
 from vse_ens.cli.formatting import confidence_text, reasons_json, reasons_text
 from vse_ens.cli.options import (
     ClusterOptions,
+    DefuseFormulas,
     LabelsOption,
     ModelDir,
     load_model,
@@ -59,6 +60,7 @@ def annotate(
             help="Prefix that turns an image ID into a path or URL (exiftool, label-studio).",
         ),
     ] = "",
+    defuse_formulas: DefuseFormulas = False,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of suggestions per image.")] = 5,
     allow: Annotated[
         str | None,
@@ -90,6 +92,8 @@ def annotate(
         raise typer.BadParameter("--all and --out FILE must be given together", param_hint="'--all'")
     if (file_format or prefix) and not all_images:
         raise typer.BadParameter("--format and --prefix need --all", param_hint="'--format'")
+    if defuse_formulas and (out is None or (file_format or out.suffix) not in ("csv", ".csv")):
+        raise typer.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
     if (cluster.cluster or cluster.address) and not all_images:
         raise typer.BadParameter("--cluster and --address need --all", param_hint="'--cluster'")
     if all_images and explain:
@@ -102,7 +106,7 @@ def annotate(
         "explain": explain,
     }
     if out is not None:
-        _annotate_all(model, out, file_format, prefix, options, cluster, console)
+        _annotate_all(model, out, file_format, prefix, defuse_formulas, options, cluster, console)
     elif labels is not None:
         _annotate_labels(model, parse_labels(labels), options, console)
     else:
@@ -130,6 +134,7 @@ def _annotate_all(
     out: Path,
     file_format: str | None,
     prefix: str,
+    defuse_formulas: bool,
     options: SuggestOptions,
     cluster: ClusterOptions,
     console: Console,
@@ -143,6 +148,7 @@ def _annotate_all(
             out,
             file_format,
             prefix=prefix,
+            defuse_formulas=defuse_formulas,
             progress=progress,
             cluster=cluster.cluster,
             address=cluster.address,
