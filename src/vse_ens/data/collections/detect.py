@@ -1,0 +1,160 @@
+"""Recognise a collection by looking at it: the table of formats, and `open_collection`.
+
+A format is one module. It has two functions:
+
+    def detect(glance: Glance) -> bool: ...
+    def open(path: Path, options: OpenOptions) -> Collection: ...
+
+``detect`` is cheap: it uses the names and the first bytes that the `Glance` has, and opens a few files at most. ``open``
+checks that the path can be this format and raises a `DataError` with one sentence if not; labels are read by `items`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol, cast
+
+from vse_ens.data.collections.base import Collection, OpenOptions
+from vse_ens.errors import ConfigError, DataError
+
+IMAGE_SUFFIXES = frozenset(
+    ".jpg .jpeg .jpe .png .tif .tiff .webp .avif .heic .heif .gif .bmp .jxl .dng .cr2 .cr3 .nef .arw .orf .rw2 .raf "
+    ".pef .srw".split()
+)
+"""Suffixes of image files, in lower case; raw photographs have their keywords in sidecars."""
+
+_HEAD_BYTES = 1 << 16
+_NAMES = 4_000
+
+
+class Format(NamedTuple):
+    """A format of collections."""
+
+    name: str
+    """The name for ``--format``."""
+    module: str
+    """The module below `vse_ens.data.collections`, imported when it is needed."""
+    description: str
+    """A few words for messages and the documentation."""
+
+
+# The first format that recognises a source reads it, so a more specific format stands above a more general one.
+FORMATS = (
+    Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),
+    Format("photos", "photos", "a folder of images with XMP or IPTC keywords, in the files or in .xmp sidecars"),
+)
+
+
+class FormatModule(Protocol):
+    """The functions of a format's module."""
+
+    def detect(self, glance: Glance) -> bool:
+        """Return whether a source has this format."""
+
+    def open(self, path: Path, options: OpenOptions) -> Collection:
+        """Return the collection at a path."""
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A first look at a file or folder, shared by all detectors."""
+
+    path: Path
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether the source is a folder."""
+        return self.path.is_dir()
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB of a file; empty for a folder and for a file that cannot be read."""
+        try:
+            if not self.path.is_file():
+                return b""
+            with self.path.open("rb") as file:
+                return file.read(_HEAD_BYTES)
+        except OSError:
+            return b""
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Paths of files below a folder, relative to it with ``/``: the first 4,000, upper folders first."""
+        return frozenset(self._walk()) if self.is_folder else frozenset()
+
+    @cached_property
+    def images(self) -> tuple[str, ...]:
+        """Those of `names` that are image files by their suffix, sorted."""
+        return tuple(sorted(name for name in self.names if os.path.splitext(name)[1].lower() in IMAGE_SUFFIXES))
+
+    def _walk(self) -> Iterator[str]:
+        folders, seen = deque([""]), 0
+        while folders and seen < _NAMES:
+            folder = folders.popleft()
+            try:
+                entries = sorted(os.scandir(self.path / folder), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(f"{folder}{entry.name}/")
+                elif entry.is_file():
+                    seen += 1
+                    yield folder + entry.name
+                    if seen == _NAMES:
+                        return
+
+
+def format_names() -> tuple[str, ...]:
+    """Return the names for ``--format`` of all collections."""
+    return tuple(entry.name for entry in FORMATS)
+
+
+def find_collection(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002  # the usual word
+    options: OpenOptions | None = None,
+) -> Collection | None:
+    """Return the collection at a path, or None if no format recognises it; ``format`` forces one."""
+    path, options = Path(path), options or OpenOptions()
+    if format is not None:
+        return _module(_entry(format)).open(path, options)
+    glance = Glance(path)
+    for entry in FORMATS:
+        module = _module(entry)
+        if module.detect(glance):
+            return module.open(path, options)
+    return None
+
+
+def open_collection(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002  # the usual word
+    options: OpenOptions | None = None,
+) -> Collection:
+    """Return the collection at a path, recognised by looking; ``format`` forces one of `format_names`."""
+    if not Path(path).exists():
+        raise DataError(f"{path} does not exist; name a file or folder")
+    found = find_collection(path, format, options)
+    if found is None:
+        raise DataError(f"{path} is no collection that vse knows; name its format: {', '.join(format_names())}")
+    return found
+
+
+def _entry(name: str) -> Format:
+    for entry in FORMATS:
+        if entry.name == name:
+            return entry
+    raise ConfigError(f"format must be one of {', '.join(format_names())}, got {name!r}")
+
+
+def _module(entry: Format) -> FormatModule:
+    return cast("FormatModule", import_module(f"vse_ens.data.collections.{entry.module}"))
