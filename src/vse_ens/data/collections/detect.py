@@ -47,6 +47,8 @@ class Format(NamedTuple):
 # The first format that recognises a source reads it, so a more specific format stands above a more general one.
 FORMATS = (
     Format("coco", "coco", "a COCO JSON file"),
+    Format("cvat", "cvat", "an XML file of CVAT for images 1.1"),
+    Format("voc", "voc", "a folder of Pascal VOC annotations"),
     Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),
     Format("photos", "photos", "a folder of images with XMP or IPTC keywords, in the files or in .xmp sidecars"),
 )
