@@ -49,6 +49,8 @@ FORMATS = (
     Format("coco", "coco", "a COCO JSON file"),
     Format("cvat", "cvat", "an XML file of CVAT for images 1.1"),
     Format("voc", "voc", "a folder of Pascal VOC annotations"),
+    Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml"),
+    Format("folders", "class_folders", "a folder with one folder of images per class"),
     Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),
     Format("photos", "photos", "a folder of images with XMP or IPTC keywords, in the files or in .xmp sidecars"),
 )

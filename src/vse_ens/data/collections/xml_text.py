@@ -185,7 +185,7 @@ class XmlEditor:
         return b"".join(lead + self._element(one, lead) for one in new)
 
     def _element(self, new: New, lead: bytes) -> bytes:
-        attributes = "".join(f' {name}="{self._escape(value)}"' for name, value in new.attributes.items())
+        attributes = "".join(f' {name}="{_keep_lines(self._escape(value))}"' for name, value in new.attributes.items())
         inside = self._escape(new.text).encode(self._encoding, "xmlcharrefreplace")
         if new.children:
             inside = self._dump(new.children, lead + self._unit if lead else b"") + lead
@@ -195,13 +195,18 @@ class XmlEditor:
     def _escape(self, text: str) -> str:
         if _NOT_XML.search(text):
             raise DataError(f"{self.path} cannot have the label {text!r}: XML has no such character")
-        return html.escape(text)
+        return html.escape(text).replace("\r", "&#13;")
 
     def _space_before(self, position: int) -> bytes:
         start = position
         while start and self._content[start - 1] in b" \t\r\n":
             start -= 1
         return self._content[start:position]
+
+
+def _keep_lines(text: str) -> str:
+    """Return an attribute whose line breaks and tabs are not read as spaces."""
+    return text.replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _encoding(path: Path, content: bytes) -> str:
