@@ -125,9 +125,7 @@ def _read(path: Path, raw: bytes) -> _Content:
     return content
 
 
-def _take(
-    content: _Content, key: str, element: Value, pending: list[tuple[Any, Any]], skipped: Counter[str]
-) -> None:
+def _take(content: _Content, key: str, element: Value, pending: list[tuple[Any, Any]], skipped: Counter[str]) -> None:
     """Take the labels' part of an image, a category or an annotation."""
     entry = element.content
     if not isinstance(entry, dict):

@@ -48,7 +48,9 @@ class Format(NamedTuple):
 FORMATS = (
     Format("coco", "coco", "a COCO JSON file"),
     Format("cvat", "cvat", "an XML file of CVAT for images 1.1"),
+    Format("label-studio", "label_studio", "a JSON or JSON-MIN export of Label Studio"),
     Format("voc", "voc", "a folder of Pascal VOC annotations"),
+    Format("imagefolder", "imagefolder", "a Hugging Face imagefolder with metadata.jsonl or metadata.csv"),
     Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml"),
     Format("folders", "class_folders", "a folder with one folder of images per class"),
     Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),

@@ -50,7 +50,7 @@ class JsonText:
 
     def start(self) -> int:
         """Return the position of the first value."""
-        return self._skip(0)
+        return self.skip_space(0)
 
     def opens(self, position: int) -> str:
         """Return the character at a position, or an empty text at the end."""
@@ -72,7 +72,7 @@ class JsonText:
         """Yield the key and the position of the value of every member of the object at a position."""
         if self.opens(start) != "{":
             raise self.error(start, "an object is expected here")
-        position = self._skip(start + 1)
+        position = self.skip_space(start + 1)
         if self.opens(position) == "}":
             self._ends[start] = position + 1
             return
@@ -80,10 +80,10 @@ class JsonText:
             if self.opens(position) != '"':
                 raise self.error(position, "a key in double quotes is missing")
             key = self.value(position)
-            colon = self._skip(key.end)
+            colon = self.skip_space(key.end)
             if self.opens(colon) != ":":
                 raise self.error(colon, "a colon is missing")
-            value = self._skip(colon + 1)
+            value = self.skip_space(colon + 1)
             yield str(key.content), value
             position = self._next(start, self.end_of(value), "}")
 
@@ -91,7 +91,7 @@ class JsonText:
         """Yield the elements of the array at a position."""
         if self.opens(start) != "[":
             raise self.error(start, "an array is expected here")
-        position = self._skip(start + 1)
+        position = self.skip_space(start + 1)
         if self.opens(position) == "]":
             self._ends[start] = position + 1
             return
@@ -106,7 +106,7 @@ class JsonText:
 
     def check_end(self, end: int) -> None:
         """Raise if anything but space follows a position."""
-        position = self._skip(end)
+        position = self.skip_space(end)
         if position != len(self.text):
             raise self.error(position, "there is more after its end")
 
@@ -148,11 +148,11 @@ class JsonText:
 
     def add_member(self, start: int, key: str, value: Any) -> list[Splice]:
         """Return the replacements that add a member at the end of the object at a position."""
-        spans, position = [], self._skip(start + 1)
+        spans, position = [], self.skip_space(start + 1)
         for _, value_start in self.members(start):
             end = self.end_of(value_start)
             spans.append((position, end))
-            position = self._skip(self._skip(end) + 1)
+            position = self.skip_space(self.skip_space(end) + 1)
         text = f"{json.dumps(key)}{self._colon}{self._dump(value, spans[-1] if spans else None, start)}"
         return [self._insertion(start, spans, [text], bool(spans))]
 
@@ -163,7 +163,7 @@ class JsonText:
             outer = self._indent_at(start)
             lead = f"{self._newline}{outer}{unit}" if unit is not None else ""
             tail = f"{self._newline}{outer}" if unit is not None else ""
-            return Splice(start + 1, self._skip(start + 1), lead + f"{self._comma(lead)}{lead}".join(texts) + tail)
+            return Splice(start + 1, self.skip_space(start + 1), lead + f"{self._comma(lead)}{lead}".join(texts) + tail)
         lead = self.text[start + 1 : spans[0][0]]
         between = self.text[spans[-2][1] : spans[-1][0]] if len(spans) > 1 else self._comma(lead) + lead
         end = spans[-1][1]
@@ -205,17 +205,18 @@ class JsonText:
     def _colon(self) -> str:
         return ":" if re.search(r'":[^ ]', self.text[: 1 << 16]) and '": ' not in self.text[: 1 << 16] else ": "
 
-    def _skip(self, position: int) -> int:
+    def skip_space(self, position: int) -> int:
+        """Return the first position from one on that is no white space."""
         match = _SPACE.match(self.text, position)
         return match.end() if match else position
 
     def _next(self, start: int, end: int, close: str) -> int:
         """Return the start of the next part of an array or object, or -1 after the last one."""
-        position = self._skip(end)
+        position = self.skip_space(end)
         character = self.opens(position)
         if character == close:
             self._ends[start] = position + 1
             return -1
         if character != ",":
             raise self.error(position, f"a comma or {close} is missing")
-        return self._skip(position + 1)
+        return self.skip_space(position + 1)
