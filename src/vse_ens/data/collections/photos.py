@@ -8,7 +8,7 @@ image, because some programs then ignore those inside the image.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,19 +115,22 @@ class PhotoFolder:
         """Yield the changes of sidecars; labels inside an image file are not removed, which `notes` tells."""
         self._kept = []
         left, inside, style = set(edits), 0, self._sidecar_style()
+        # The sidecars of one folder, because two images such as IMG.jpg and IMG.cr2 can share one.
+        files: dict[Path, FileChange] = {}
+        folder = ""
         for image in self._images():
             name = image.prefix + image.name
             if name not in edits:
                 continue
             left.discard(name)
+            if image.prefix != folder:
+                yield from _changed(files)
+                files, folder = {}, image.prefix
             try:
-                change, stayed = _change(self.root, image, edits[name], style)
+                inside += _edit(image, edits[name], self.root / image.prefix, style, files)
             except DamagedFileError as error:
                 self.faults.add(f"{image.prefix}{_sidecar(image, style)}", f"{error}; not changed")
-                continue
-            inside += stayed
-            if change is not None:
-                yield change
+        yield from _changed(files)
         if left:
             raise DataError(f"{self.path} has no image {min(left)!r}")
         if inside:
@@ -190,28 +193,46 @@ def _sidecar(image: _Image, style: str) -> str:
     return f"{os.path.splitext(image.name)[0] if style == 'stem' else image.name}.xmp"
 
 
-def _change(root: Path, image: _Image, edit: LabelEdit, style: str) -> tuple[FileChange | None, int]:
-    """Return the change of the sidecar of an image, and how many labels stay because the image file has them."""
+def _changed(files: Mapping[Path, FileChange]) -> Iterator[FileChange]:
+    return (change for change in files.values() if change.after != change.before)
+
+
+def _edit(image: _Image, edit: LabelEdit, folder: Path, style: str, files: dict[Path, FileChange]) -> int:
+    """Add the changes of an image's sidecars to ``files``; return how many labels stay because the image has them."""
     old = keywords.merge(image.files.values())
     removed = [label for label in edit.remove if label in old]
-    new = [label for label in old if label not in removed]
-    added = [label for label in dict.fromkeys(edit.add) if label not in new]
+    labels = [label for label in old if label not in removed]
+    added = [label for label in dict.fromkeys(edit.add) if label not in labels]
     for label in added:
         if not xmp.can_write(label):
             raise DataError(f"label {label!r} has a character that XMP cannot hold; rename it")
+    labels += added
     inside = image.files.get(image.name, FileKeywords())
-    stay = [label for label in removed if label in inside.paths or label in inside.flat]
-    if not added and len(stay) == len(removed):
-        return None, len(stay)
-    new += added
-    path = root / image.prefix / _sidecar(image, style)
-    before = path.read_bytes() if path.name in image.files or path.exists() else None
-    present: xmp.Keywords = {}
-    if before is not None:
-        xmp.read_keywords(before, present)
-    add, remove = _lists(present, new, added, removed, is_new=before is None)
-    after = xmp.change_keywords(before or xmp.NEW_SIDECAR, add, remove)
-    return (FileChange(path, before, after) if after != before else None), len(stay)
+    stay = sum(label in inside.paths or label in inside.flat for label in removed)
+    target = _sidecar(image, style)
+    sidecars = [name for name in image.files if xmp.is_sidecar(name)]
+    for name in [target, *(name for name in sidecars if name != target)] if added else sidecars:
+        path = folder / name
+        known = files.get(path)
+        before = known.before if known else _content(path)
+        content = known.after if known else before
+        present: xmp.Keywords = {}
+        if content is not None:
+            xmp.read_keywords(content, present)
+        more, less = _lists(present, labels, added if name == target else [], removed, is_new=content is None)
+        if more or less:
+            after = xmp.change_keywords(xmp.NEW_SIDECAR if content is None else content, more, less)
+            files[path] = FileChange(path, before, after)
+    return stay
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DamagedFileError((error.strerror or str(error)).lower()) from None
 
 
 def _lists(
@@ -226,20 +247,22 @@ def _lists(
         if new:
             add[into] = new
 
+    def cut(from_list: xmp.Property, values: Container[str]) -> None:
+        old = [value for value in present.get(from_list, ()) if value in values]
+        if old:
+            remove[from_list] = old
+
     parts = {part for label in labels for part in label.split("|")}
-    gone = {part for label in removed for part in label.split("|")} - parts
+    cut(xmp.SUBJECT, {part for label in removed for part in (label, *label.split("|"))} - parts)
+    cut(xmp.HIERARCHICAL, removed)
+    for one in (xmp.TAGS_LIST, xmp.LAST_KEYWORD):
+        cut(one, {form for label in removed for form in (label, label.replace("|", "/"))})
+        if one in present:
+            put(one, [label.replace("|", "/") for label in added])
     put(xmp.SUBJECT, [keywords.leaf(label) for label in (labels if is_new else added)])
-    remove[xmp.SUBJECT] = [keyword for keyword in present.get(xmp.SUBJECT, ()) if keyword in gone or keyword in removed]
     # Programs that find lr:hierarchicalSubject may ignore dc:subject, so a new list has every label.
     if xmp.HIERARCHICAL in present:
         put(xmp.HIERARCHICAL, added)
-    elif any("|" in label for label in added):
+    elif any("|" in label for label in (labels if is_new else added)):
         put(xmp.HIERARCHICAL, labels)
-    for one in (xmp.TAGS_LIST, xmp.LAST_KEYWORD):
-        if one in present:
-            put(one, [label.replace("|", "/") for label in added])
-    remove[xmp.HIERARCHICAL] = [*removed]
-    remove[xmp.TAGS_LIST] = remove[xmp.LAST_KEYWORD] = [
-        form for label in removed for form in (label, label.replace("|", "/"))
-    ]
     return add, remove
