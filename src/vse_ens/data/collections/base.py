@@ -33,10 +33,10 @@ class OpenOptions:
     """The columns of labels in a table; empty for those that the format knows."""
     label_separator: str | None = None
     """The text between the labels of one field."""
-    cache: Path | None = None
-    """A file that keeps the labels of image files for the next read; None for no cache."""
+    cache: bool = True
+    """Whether formats that open every file of a folder keep their labels in the user's cache for the next read."""
     workers: int | None = None
-    """The number of processes or threads that read files; None for all cores."""
+    """The number of threads that read files; None chooses."""
 
 
 class Collection(Protocol):
