@@ -68,6 +68,15 @@ class CatalogueCollection(ABC):
         self.notes = notes
 
 
+def located(root: str, path: str, label: str | None) -> Item:
+    """Return an image at a path, with an id relative to the root; without a root the path is the id."""
+    path = path.replace("\\", "/")
+    labels = () if label is None else (label,)
+    if not root:
+        return Item(path, labels, path)
+    return Item(path.removeprefix(root).lstrip("/"), labels)
+
+
 def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | None = None) -> dict[Any, str]:
     """Return each tag's path such as ``place|beach`` from rows of (id, id of the parent, name).
 

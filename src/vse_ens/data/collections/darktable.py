@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection
+from vse_ens.data.collections.catalogue import CatalogueCollection, located
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label
-from vse_ens.data.collections.sqlite_file import below, common_root, is_database, open_catalogue
+from vse_ens.data.collections.sqlite_file import common_root, is_database, open_catalogue
 from vse_ens.errors import DataError
 
 _TABLES = ("film_rolls", "images", "tagged_images")
@@ -65,8 +65,7 @@ class DarktableCatalogue(CatalogueCollection):
                 """
             )
             for folder, name, tag in images:
-                path = f"{folder}/{name}"
-                yield Item(below(root, path), (tags[tag],) if tag in tags else (), path)
+                yield located(root, f"{folder}/{name}", tags.get(tag))
 
     def _tags(self) -> dict[object, str]:
         """Return the tags; versions before 2.6 have them in the library."""

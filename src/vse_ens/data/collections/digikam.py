@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection, tag_paths
+from vse_ens.data.collections.catalogue import CatalogueCollection, located, tag_paths
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.sqlite_file import Catalogue, below, common_root, is_database, open_catalogue
+from vse_ens.data.collections.sqlite_file import Catalogue, common_root, is_database, open_catalogue
 
 _TABLES = ("AlbumRoots", "Albums", "Images", "Tags", "ImageTags")
 _INTERNAL = "_Digikam_"
@@ -71,8 +71,7 @@ class DigikamCatalogue(CatalogueCollection):
             for number, album, name, tag in images:
                 inside = f"{album}/{name}".lstrip("/")
                 path = f"{roots.get(number, '').rstrip('/')}/{inside}"
-                labelled = tag in tags and tag not in nameless
-                yield Item(below(root, path), (tags[tag],) if labelled else (), path)
+                yield located(root, path, None if tag in nameless else tags.get(tag))
 
 
 def _roots(catalogue: Catalogue) -> dict[Any, str]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection, tag_paths
+from vse_ens.data.collections.catalogue import CatalogueCollection, located, tag_paths
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.sqlite_file import below, common_root, is_database, open_catalogue
+from vse_ens.data.collections.sqlite_file import common_root, is_database, open_catalogue
 
 _TABLES = ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFolder")
 _KEYWORDS = ("AgLibraryKeyword", "AgLibraryKeywordImage")
@@ -56,5 +56,4 @@ class LightroomCatalogue(CatalogueCollection):
                 """
             )
             for _, folder, inside, name, tag in images:
-                path = f"{folder}{inside}{name}".replace("\\", "/")
-                yield Item(below(root, path), (keywords[tag],) if tag in keywords else (), path)
+                yield located(root, f"{folder}{inside}{name}", keywords.get(tag))

@@ -90,12 +90,6 @@ def common_root(folders: Sequence[str]) -> str:
         return ""
 
 
-def below(root: str, path: str) -> str:
-    """Return a path relative to the common root, as an image id."""
-    path = path.replace("\\", "/")
-    return path.removeprefix(root).lstrip("/") if root else path
-
-
 def _address(path: Path, folder: Path) -> str:
     """Return the URI to open: that of the file, or of a copy in a temporary folder."""
     _check(path)
