@@ -62,7 +62,7 @@ class CatalogueCollection(ABC):
             raise DataError(f"{self.path} has no image")
         notes = [f"image ids are paths below {self._root}"] if self._root else []
         if repeated:
-            notes.append(f"skipped {count_of(repeated, 'entry')} of an image that occurred before".replace("entrys", "entries"))
+            notes.append(f"skipped {count_of(repeated, 'row')} of an image that occurred before")
         if _changed(self.path) != before:
             notes.append(f"{self.path} changed while it was read; read it again for the newest labels")
         self.notes = notes
@@ -102,7 +102,8 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
 
 def _merged(items: Iterator[Item]) -> Iterator[Item]:
     """Merge items of the same image that follow each other."""
-    image, picture, labels = None, None, {}
+    image, picture = None, None
+    labels: dict[str, None] = {}
     for item in items:
         if item.image != image:
             if image is not None:

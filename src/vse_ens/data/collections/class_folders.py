@@ -10,22 +10,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from vse_ens.data.collections import photos
 from vse_ens.data.collections.base import Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, list_files
+from vse_ens.data.collections.files import as_label, count_of, list_files, unread_note
 from vse_ens.errors import DataError
 
-_SPLITS = frozenset("train val valid validation test dev eval training testing".split())
+_SPLITS = frozenset(("train", "val", "valid", "validation", "test", "dev", "eval", "training", "testing"))
 _WORDNET = re.compile(r"n\d{8}")
-_EXAMINED = 12  # images in which keywords are looked for
-_KEYWORDS = (b"http://ns.adobe.com/xap/1.0/", b"Photoshop 3.0\0", b"<x:xmpmeta", b"\x1c\x02\x19")
 
 
 def detect(glance: Glance) -> bool:
     """Return whether all images are in folders of classes.
 
     Without splits and WordNet ids such folders may as well be those of a photographer, so then no image may have
-    keywords, and none may have a sidecar.
+    keywords.
     """
     found = [(image, _label(image)) for image in glance.images]
     if not found or any(label is None for _, label in found):
@@ -36,10 +35,7 @@ def detect(glance: Glance) -> bool:
         return False
     if all(image.split("/")[0].lower() in _SPLITS for image, _ in found) or all(map(_WORDNET.fullmatch, labels)):
         return True
-    if any(name.lower().endswith((".xmp", ".txt", ".json", ".jsonl", ".xml")) for name in glance.names):
-        return False
-    step = max(1, len(found) // _EXAMINED)
-    return not any(_has_keywords(glance.path / image) for image, _ in found[::step])
+    return not photos.detect(glance)
 
 
 def open(path: Path, options: OpenOptions) -> ClassFolders:  # noqa: A001, ARG001  # the interface of formats
@@ -76,9 +72,7 @@ class ClassFolders:
         notes = []
         if unlabelled:
             notes.append(f"{count_of(len(unlabelled), 'image')} in no folder of a class, such as {unlabelled[0]}")
-        if unread:
-            notes.append(f"skipped {count_of(len(unread), 'folder')} that cannot be read, such as {unread[0]}")
-        self.notes = notes
+        self.notes = [*notes, *unread_note(unread)]
 
 
 def _label(image: str) -> str | None:
@@ -87,12 +81,3 @@ def _label(image: str) -> str | None:
     if folders and folders[0].lower() in _SPLITS:
         folders = folders[1:]
     return "|".join(folders) or None
-
-
-def _has_keywords(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            head = file.read(1 << 18)
-    except OSError:
-        return False
-    return any(mark in head for mark in _KEYWORDS)

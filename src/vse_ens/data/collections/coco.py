@@ -4,8 +4,8 @@ The id of an image is its ``file_name``. The root is the folder in which the fir
 ``images`` in it or above it, or a folder above it that is named like the split.
 
 A label is written as an annotation of the whole image. In a file of instances this is a crowd region
-(``"iscrowd": 1``) over the image: detection code and `pycocotools` count it neither as an object nor as a miss. In a file
-without boxes it has only ``id``, ``image_id`` and ``category_id``. Removing a label removes its annotations.
+(``"iscrowd": 1``) over the image: detection code and `pycocotools` count it neither as an object nor as a miss. In a
+file without boxes it has only ``id``, ``image_id`` and ``category_id``. Removing a label removes its annotations.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _splices(content: _Content, edits: Mapping[str, LabelEdit]) -> list[Splice]:
 def _scan_annotations(
     content: _Content, edits: Mapping[str, LabelEdit]
 ) -> tuple[tuple[list[Value], set[int]], int, bool]:
-    """Return the positions of annotations and the numbers of those to remove, the highest id, and whether any has a box."""
+    """Return the positions of annotations and the numbers of those to remove; the highest id; whether any has a box."""
     remove = {(name, label) for name, edit in edits.items() for label in edit.remove if label not in edit.add}
     spans: list[Value] = []
     numbers: set[int] = set()
@@ -212,7 +212,7 @@ def _first_images(content: _Content, edits: Mapping[str, LabelEdit]) -> dict[str
     images: dict[str, dict[str, Any]] = {}
     for element in content.text.elements(content.starts["images"]):
         name = content.files.get(element.content.get("id"))
-        if name in edits:
+        if name is not None and name in edits:
             images.setdefault(name, element.content)
     return images
 

@@ -1,8 +1,8 @@
 """darktable: the tags of ``library.db`` and ``data.db``, read only.
 
 Name ``library.db`` or the folder of both files, such as ``~/.config/darktable``. Tags that darktable makes itself
-(``darktable|...``) are left out. The root is the folder that contains all film rolls; ids are paths below it. Duplicates
-count as their original.
+(``darktable|...``) are left out. The root is the folder that contains all film rolls; ids are paths below it.
+Duplicates count as their original.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class DarktableCatalogue(CatalogueCollection):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._library = path / "library.db" if path.is_dir() else path.with_name("library.db") if path.name == "data.db" else path
+        self._library = (
+            path / "library.db" if path.is_dir() else path.with_name("library.db") if path.name == "data.db" else path
+        )
 
     def find_root(self) -> str:
         """Return the folder that contains all film rolls."""

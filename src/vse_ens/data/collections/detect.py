@@ -56,8 +56,8 @@ FORMATS = (
     Format("hydrus", "hydrus", "a Hydrus client or an answer of its API, read only"),
     Format("imagefolder", "imagefolder", "a Hugging Face imagefolder with metadata.jsonl or metadata.csv"),
     Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml"),
-    Format("folders", "class_folders", "a folder with one folder of images per class"),
     Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),
+    Format("folders", "class_folders", "a folder with one folder of images per class"),
     Format("photos", "photos", "a folder of images with XMP or IPTC keywords, in the files or in .xmp sidecars"),
 )
 

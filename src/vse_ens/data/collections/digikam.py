@@ -1,8 +1,8 @@
 """digiKam: the tags of ``digikam4.db``, read only.
 
-A tag inside another is read as a hierarchy, ``place|beach``. digiKam's own tags (colour labels, pick labels, faces without
-a name) and images in its trash are left out. The root is the folder that contains all collections of digiKam; ids are
-paths below it.
+A tag inside another is read as a hierarchy, ``place|beach``. digiKam's own tags (colour labels, pick labels, faces
+without a name) and images in its trash are left out. The root is the folder that contains all collections of digiKam;
+ids are paths below it.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ class DigikamCatalogue(CatalogueCollection):
             roots = _roots(catalogue)
             nameless: set[Any] = set()
             if "TagProperties" in catalogue.tables():
-                rows = catalogue.rows(
-                    "SELECT tagid FROM TagProperties WHERE property IN (?, ?, ?)", _NAMELESS
-                )
+                rows = catalogue.rows("SELECT tagid FROM TagProperties WHERE property IN (?, ?, ?)", _NAMELESS)
                 nameless = {tag for (tag,) in rows}
             tags = tag_paths(
                 catalogue.rows("SELECT id, pid, name FROM Tags"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.detect import IMAGE_SUFFIXES
+from vse_ens.data.collections.walk import walk
 from vse_ens.errors import DataError
 
 MAX_BYTES = 2 << 30
@@ -20,7 +21,8 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file; raise a `DataError` for any other, and for one above the limit."""
     try:
         # Without O_NONBLOCK, opening a named pipe waits for its writer.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # Path.open takes no flags
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise DataError(f"{path} is not a regular file; name a file")
@@ -54,30 +56,14 @@ def decode_text(path: Path, content: bytes) -> str:
 
 
 def list_files(root: Path, unread: list[str], suffixes: frozenset[str] = IMAGE_SUFFIXES) -> Iterator[str]:
-    """Yield the files below a folder with one of the suffixes, relative to it with ``/``, in sorted order.
+    """Yield the files below a folder with one of the suffixes, relative to it with ``/``, in a stable order.
 
-    Links to folders are not followed, so a loop cannot occur. Folders that cannot be read are added to ``unread``.
+    Folders and links that cannot be read are added to ``unread``.
     """
-    folders = [""]
-    while folders:
-        folder = folders.pop()
-        try:
-            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
-        except OSError:
-            unread.append(folder or ".")
-            continue
-        below = []
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(f"{folder}{entry.name}/")
-                elif os.path.splitext(entry.name)[1].lower() in suffixes and entry.is_file():
-                    yield folder + entry.name
-            except OSError:
-                unread.append(folder + entry.name)
-        folders.extend(reversed(below))
+    for folder in walk(root, lambda path, reason: unread.append(f"{path} ({reason})")):
+        for name in folder.files:
+            if Path(name).suffix.lower() in suffixes:
+                yield folder.prefix + name
 
 
 def relative_id(name: str) -> str:
@@ -105,6 +91,6 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def counted(number: int, noun: str, reason: str, first: str) -> str:
-    """Return a note on things that were left out, with the first of them."""
-    return f"skipped {count_of(number, noun)} {reason}, such as {first!r}"
+def unread_note(unread: list[str]) -> list[str]:
+    """Return a note on paths that could not be read, if there are any."""
+    return [f"skipped {count_of(len(unread), 'path')} that cannot be read, such as {unread[0]}"] if unread else []

@@ -1,9 +1,9 @@
 """Hydrus: the tags of a client's databases, or of metadata exported through its API, read only.
 
-Name the folder of the client (``db``), its ``client.db``, or a JSON file with an answer of ``/get_files/file_metadata``. The
-id of an image is its SHA-256. Labels are the stored tags of all tag services, with their namespaces
-(``character:alice``). Files that are not in one of the client's own file domains, such as those in the trash, are left
-out.
+Name the folder of the client (``db``), its ``client.db``, or a JSON file with an answer of
+``/get_files/file_metadata``. The id of an image is its SHA-256. Labels are the stored tags of all tag services, with
+their namespaces (``character:alice``). Files that are not in one of the client's own file domains, such as those in the
+trash, are left out.
 """
 
 from __future__ import annotations
@@ -158,7 +158,9 @@ class HydrusExport:
         text.check_end(text.end_of(start))
         if not seen:
             raise DataError(f"{self.path} has no metadata of files with hashes")
-        self.notes = [f"skipped {count_of(without, 'file')} without a hash or with one that occurred before"] if without else []
+        self.notes = (
+            [f"skipped {count_of(without, 'file')} without a hash or with one that occurred before"] if without else []
+        )
 
 
 def _exported_tags(services: Any) -> Iterator[str]:
@@ -195,7 +197,8 @@ def _places(catalogue: Catalogue) -> dict[str, str]:
         return {}
     try:
         rows = catalogue.rows(
-            "SELECT prefix, location FROM client_files_subfolders JOIN current_client_files_locations USING (location_id)"
+            "SELECT prefix, location FROM client_files_subfolders "
+            "JOIN current_client_files_locations USING (location_id)"
         )
         return {str(prefix)[1:]: str(location) for prefix, location in rows if str(prefix).startswith("f")}
     except DataError:  # another version

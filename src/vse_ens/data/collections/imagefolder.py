@@ -1,8 +1,8 @@
 """Hugging Face imagefolder: images with ``metadata.jsonl`` or ``metadata.csv``, in the folder or in folders of splits.
 
 The id of an image is its ``file_name`` below the folder of its metadata file. Labels are in the columns ``label``,
-``labels``, ``tags`` and others of that kind, and in the categories of ``objects``; lists in JSON, and in CSV text with a
-separator (``|``, ``;``, a comma in columns such as ``tags``) or a JSON list.
+``labels``, ``tags`` and others of that kind, and in the categories of ``objects``: lists in JSON, and in CSV text with
+a separator (``|``, ``;``, a comma in columns such as ``tags``) or a JSON list.
 
 A label is written to the first column that holds lists of text. Without one, a column ``labels`` is added, and a single
 label in another column stays as it is. Removing a label takes it out of its list, or empties its field.
@@ -11,9 +11,8 @@ label in another column stays as it is. Removing a label takes it out of its lis
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptio
 from vse_ens.data.collections.csv_text import CsvText
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.edits import check_known, edited
-from vse_ens.data.collections.files import BOM, as_label, count_of, list_files, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, count_of, list_files, read_bytes, relative_id
 from vse_ens.data.collections.json_text import JsonText, Splice
 from vse_ens.errors import DataError
 

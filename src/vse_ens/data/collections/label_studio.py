@@ -4,10 +4,10 @@ The id of an image is its address in the task: a URL as it is, ``/data/local-fil
 ``/data/upload/1/c.jpg`` as ``upload/1/c.jpg``. Labels are all choices, taxonomy paths (``place|beach``) and labels of
 regions in the annotations that were not cancelled.
 
-A label is written as a choice (or as a path, if the project has a taxonomy and no choices) into the annotation of a task.
-A task that nobody has annotated yet gets a prediction of the model version ``vse-ens`` instead, which Label Studio shows
-for review; such predictions are read as labels until the task has an annotation. In JSON-MIN the choice is written beside
-the image. Removing a label removes its choice and its regions.
+A label is written as a choice (or as a path, if the project has a taxonomy and no choices) into the annotation of a
+task. A task that nobody has annotated yet gets a prediction of the model version ``vse-ens`` instead, which Label
+Studio shows for review; such predictions are read as labels until the task has an annotation. In JSON-MIN the choice is
+written beside the image. Removing a label removes its choice and its regions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from vse_ens.errors import DataError
 MODEL_VERSION = "vse-ens"
 _IMAGE_KEYS = ("image", "img", "image_url", "photo", "picture", "url", "file", "file_name", "path")
 _IMAGE = re.compile(r"(?i)(\.(jpe?g|png|webp|gif|bmp|tiff?|avif|heic|svg)([?#].*)?$|^data:image/|local-files/\?d=)")
-_LABEL_KEYS = frozenset("choice choices label labels class classes category categories tag tags taxonomy".split())
+_LABEL_KEYS = frozenset(
+    ("choice", "choices", "label", "labels", "class", "classes", "category", "categories", "tag", "tags", "taxonomy")
+)
 
 
 def detect(glance: Glance) -> bool:
@@ -219,9 +221,8 @@ def _small_labels(content: _Content, task: Mapping[str, Any]) -> Iterator[str]:
 
 def _note_choice_keys(content: _Content, task: Mapping[str, Any]) -> None:
     for key, value in task.items():
-        if isinstance(value, dict) and isinstance(value.get("choices"), list):
-            content.choice_keys[key] += 1
-        elif isinstance(value, str) and key in _LABEL_KEYS:
+        many = isinstance(value, dict) and isinstance(value.get("choices"), list)
+        if many or (isinstance(value, str) and key in _LABEL_KEYS):
             content.choice_keys[key] += 1
 
 

@@ -1,7 +1,7 @@
 """Lightroom Classic: the keywords of a catalogue (``.lrcat``), read only.
 
-A keyword inside another is read as a hierarchy, ``place|beach``. The root is the folder that contains all folders of the
-catalogue; ids are paths below it. Virtual copies count as their original.
+A keyword inside another is read as a hierarchy, ``place|beach``. The root is the folder that contains all folders of
+the catalogue; ids are paths below it. Virtual copies count as their original.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class LightroomCatalogue(CatalogueCollection):
         """Return the folder that contains all folders of the catalogue."""
         with open_catalogue(self.path) as catalogue:
             catalogue.need((*_TABLES, *_KEYWORDS), "Lightroom")
-            return common_root([str(path) for (path,) in catalogue.rows("SELECT absolutePath FROM AgLibraryRootFolder")])
+            return common_root(
+                [str(path) for (path,) in catalogue.rows("SELECT absolutePath FROM AgLibraryRootFolder")]
+            )
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of the catalogue."""

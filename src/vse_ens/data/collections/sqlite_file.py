@@ -1,8 +1,8 @@
 """Open databases of other programs for reading, without leaving a trace, also while the program is running.
 
-A database that no transaction is open on is read where it is, as immutable: SQLite then takes no lock and creates no file
-beside it. With a write-ahead log or a journal, the last changes are not in the database itself, so a copy of both is read
-from a temporary folder.
+A database that no transaction is open on is read where it is, as immutable: SQLite then takes no lock and creates no
+file beside it. With a write-ahead log or a journal, the last changes are not in the database itself, so a copy of both
+is read from a temporary folder.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def _address(path: Path, folder: Path) -> str:
         before = _state(path)
         try:
             if sum(size for size, _ in before) > shutil.disk_usage(folder).free:
-                raise DataError(f"{path} is in use, and there is no room in {folder.parent} for a copy; close its program")
+                raise DataError(
+                    f"{path} is in use, and there is no room in {folder.parent} for a copy; close its program"
+                )
             shutil.copyfile(path, copy)
             for log in _LOGS:
                 with suppress(FileNotFoundError):
@@ -132,7 +134,7 @@ def _state(path: Path) -> list[tuple[int, int]]:
     result = []
     for suffix in ("", *_LOGS):
         try:
-            status = os.stat(f"{path}{suffix}")
+            status = path.with_name(path.name + suffix).stat()
             result.append((status.st_size, status.st_mtime_ns))
         except OSError:
             result.append((0, 0))

@@ -17,7 +17,7 @@ from pathlib import Path
 from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.edits import check_known
-from vse_ens.data.collections.files import as_label, counted, list_files, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id, unread_note
 from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
 from vse_ens.errors import DataError
 
@@ -74,7 +74,7 @@ class VocCollection:
         """Yield the image of every XML file, in the order of the paths."""
         skipped: list[str] = []
         names = list(list_files(self._annotations, skipped, _XML))
-        seen: dict[str, tuple[str, ...]] = {}
+        seen: set[str] = set()
         reasons: list[str] = []
         for done, name in enumerate(names, 1):
             try:
@@ -85,11 +85,11 @@ class VocCollection:
                 if read.image in seen:
                     reasons.append(f"{name} is a second annotation of {read.image}")
                 else:
-                    seen[read.image] = ()
+                    seen.add(read.image)
                     yield Item(read.image, read.labels)
             if on_progress is not None:
                 on_progress(done, len(names))
-        notes = [counted(len(skipped), "folder", "that cannot be read", skipped[0])] if skipped else []
+        notes = unread_note(skipped)
         if reasons:
             notes.append(f"skipped {len(reasons):,} of {len(names):,} files: {reasons[0]}")
         self.notes = notes

@@ -1,4 +1,4 @@
-"""XML with positions: read the children of the root one at a time, and add or remove elements without touching the rest.
+"""XML with positions: read the children of the root one at a time, and change elements without touching the rest.
 
 The parser is defusedxml's, which refuses entities. Positions are those of bytes in the file.
 """

@@ -274,9 +274,7 @@ def change_keywords(
 
 
 def _removals(document: bytes, array: _Array, removed: set[str]) -> list[tuple[int, int, bytes]]:
-    return [
-        (_indent_start(document, item.start), item.end, b"") for item in array.items if item.text in removed
-    ]
+    return [(_indent_start(document, item.start), item.end, b"") for item in array.items if item.text in removed]
 
 
 def _additions(

@@ -17,7 +17,7 @@ import yaml
 
 from vse_ens.data.collections.base import Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, decode_text, list_files, read_bytes
+from vse_ens.data.collections.files import as_label, count_of, decode_text, list_files, read_bytes, unread_note
 from vse_ens.errors import DataError
 
 _MAX_NAMES = 16 << 20
@@ -84,9 +84,7 @@ class YoloCollection:
             notes.append(f"{count_of(len(alone), 'file')} of boxes without an image, such as {alone[0]}")
         if problems:
             notes.append(f"skipped {count_of(len(problems), 'line')} or files of boxes: {problems[0]}")
-        if unread:
-            notes.append(f"skipped {count_of(len(unread), 'folder')} that cannot be read, such as {unread[0]}")
-        self.notes = notes
+        self.notes = [*notes, *unread_note(unread)]
 
     def _labels(self, name: str, names: dict[int, str], problems: list[str]) -> tuple[str, ...]:
         path = self.root / name
