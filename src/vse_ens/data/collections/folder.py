@@ -173,7 +173,9 @@ def read_bytes(path: str, limit: int) -> bytes | None:
 def check_folder(path: Path) -> None:
     """Raise a `DataError` if a path is not a folder."""
     if not path.is_dir():
-        raise DataError(f"{path} is not a folder; name a folder of images" if path.exists() else f"{path} does not exist")
+        raise DataError(
+            f"{path} is not a folder; name a folder of images" if path.exists() else f"{path} does not exist"
+        )
 
 
 __all__ = ["Faults", "FolderReader", "Progress", "Stamp", "check_folder", "read_bytes"]

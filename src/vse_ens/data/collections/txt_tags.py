@@ -172,7 +172,9 @@ def _edited(content: bytes, edit: LabelEdit) -> bytes:
     added = [tag for tag in dict.fromkeys(edit.add) if tag not in known]
     for tag in added:
         if _SEPARATOR.search(tag):
-            raise DataError(f"tag {tag!r} has a comma or a line break, which a .txt file of tags cannot hold; rename it")
+            raise DataError(
+                f"tag {tag!r} has a comma or a line break, which a .txt file of tags cannot hold; rename it"
+            )
     if added:
         body = text.rstrip()
         separator = _separator(body)
