@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.pictures import Pictures
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
@@ -54,8 +55,12 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     known = stored.known
     counts = {"images": len(known.images), "labels": len(known.labels), "pairs": known.pairs}
     with write_artifact(Path(path), MODEL) as writer:
-        writer.document({"settings": stored.settings, "counts": counts}, stored.arrays)
-        writer.arrays(stored.arrays, finite=True)
+        settings, arrays = dict(stored.settings), dict(stored.arrays)
+        if known.pictures is not None:
+            settings["pictures"] = {"root": known.pictures.root, "format": known.pictures.format}
+            arrays |= known.pictures.arrays(known.images)
+        writer.document({"settings": settings, "counts": counts}, arrays)
+        writer.arrays(arrays, finite=True)
         with writer.file(PAIRS) as file:
             write_tensors(file, {"indptr": known.indptr, "indices": known.indices}, finite=False)
         with writer.file(IMAGES) as file:
@@ -83,15 +88,19 @@ def load_model(path: str | Path, *, verify: bool = True) -> StoredModel:
 
 def _read(reader: ArtifactReader, verify: bool) -> StoredModel:
     document = reader.document("settings", "counts")
+    arrays = reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True)
     return StoredModel(
         settings=document["settings"],
-        arrays=reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True),
-        known=_read_known(reader, document["counts"], verify),
+        arrays=arrays,
+        known=_read_known(reader, document, arrays, verify),
         card=reader.text(CARD),
     )
 
 
-def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) -> Annotations:
+def _read_known(
+    reader: ArtifactReader, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]], verify: bool
+) -> Annotations:
+    counts = document["counts"]
     images = _read_ids(reader, IMAGES, "image", counts.get("images"), verify)
     labels = _read_ids(reader, LABELS, "label", counts.get("labels"), verify)
     expected = {
@@ -100,8 +109,10 @@ def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) ->
     }
     pairs = reader.arrays(PAIRS, expected, verify=verify, finite=False)
     make = Annotations if verify else Annotations.trusted
+    pictures = document["settings"].get("pictures")
     try:
-        return make(images, labels, pairs["indptr"], pairs["indices"])
+        where = None if pictures is None else Pictures.stored(pictures, images, arrays)
+        return make(images, labels, pairs["indptr"], pairs["indices"], pictures=where)
     except DataError as error:
         raise reader.damaged(PAIRS, str(error)) from error
 

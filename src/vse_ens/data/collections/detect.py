@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast, get_args
 
 from vse_ens.data.collections.base import Collection, OpenOptions
+from vse_ens.data.io.formats import FormatName
 from vse_ens.errors import ConfigError, DataError
 
 IMAGE_SUFFIXES = frozenset(
-    ".jpg .jpeg .jpe .png .tif .tiff .webp .avif .heic .heif .gif .bmp .jxl .dng .cr2 .cr3 .nef .arw .orf .rw2 .raf "
-    ".pef .srw".split()
+    [".jpg", ".jpeg", ".jpe", ".png", ".tif", ".tiff", ".webp", ".avif", ".heic", ".heif", ".gif", ".bmp", ".jxl", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf", ".pef", ".srw"]
 )
 """Suffixes of image files, in lower case; raw photographs have their keywords in sidecars."""
 
@@ -143,6 +143,11 @@ def find_collection(
         module = _module(entry)
         if module.detect(glance):
             return module.open(path, options)
+    if glance.images and not any(name.endswith(".parquet") for name in glance.names):
+        raise DataError(
+            f"{path} has images, but a sample of them has no keywords and no files of tags; "
+            f"set --format photos or txt-tags if others have"
+        )
     return None
 
 
@@ -164,7 +169,8 @@ def _entry(name: str) -> Format:
     for entry in FORMATS:
         if entry.name == name:
             return entry
-    raise ConfigError(f"format must be one of {', '.join(format_names())}, got {name!r}")
+    names = ", ".join((*get_args(FormatName), *format_names()))
+    raise ConfigError(f"format must be one of {names}, got {name!r}")
 
 
 def _module(entry: Format) -> FormatModule:

@@ -143,14 +143,12 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
 def diff(change: FileChange) -> str:
     """Return a change as a unified diff."""
     name = str(change.path)
-    texts = [(content or b"").decode("utf-8", "replace").splitlines(keepends=True) for content in change_pair(change)]
-    lines = difflib.unified_diff(*texts, "/dev/null" if change.before is None else name, name)
+    old, new = (
+        (content or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        for content in (change.before, change.after)
+    )
+    lines = difflib.unified_diff(old, new, "/dev/null" if change.before is None else name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def change_pair(change: FileChange) -> tuple[bytes | None, bytes]:
-    """Return the contents before and after a change."""
-    return change.before, change.after
 
 
 def _entry(change: FileChange) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class _Parser:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._property is not None:
-            if name == _ITEM or name == _VALUE:
+            if name in (_ITEM, _VALUE):
                 self._text, self._listed = [], True
             elif name not in _CONTAINERS:
                 self._text = None  # a qualifier
@@ -122,7 +122,7 @@ class _Parser:
         self._depth -= 1
         if self._property is None:
             return
-        if name == _ITEM or name == _VALUE:
+        if name in (_ITEM, _VALUE):
             if self._text is not None:
                 self._add(self._property, "".join(self._text))
             self._text = None

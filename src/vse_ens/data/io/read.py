@@ -1,10 +1,19 @@
-"""Read a file of pairs."""
+"""Read a file of pairs, or a collection."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import cast, get_args
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.base import OpenOptions
+from vse_ens.data.collections.detect import find_collection
+from vse_ens.data.collections.read import CollectionSource
+from vse_ens.data.filters import keep_frequent
+from vse_ens.data.hierarchy import merge_spelling as merged_spelling
+from vse_ens.data.hierarchy import spelling_note, with_ancestors
 from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
 from vse_ens.data.io.dialect import sniff
@@ -25,32 +34,57 @@ def read(
     header: bool | None = None,
     separator: str | None = None,
     quote: str | None = '"',
-    format: FormatName | None = None,  # noqa: A002  # the usual word
+    format: str | None = None,  # noqa: A002  # the usual word
     layout: Layout | None = None,
     label_separator: str | None = None,
     min_images_per_label: int = 1,
     min_labels_per_image: int = 1,
+    ancestors: bool = False,
+    merge_spelling: bool = False,
+    cache: bool = True,
+    on_progress: Callable[[int, int | None], None] | None = None,
 ) -> Annotations:
-    """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not.
+    """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not, or of a collection.
 
     Args:
-        path: The file. Its first bytes must agree with its suffix.
+        path: A file of pairs, whose first bytes must agree with its suffix, or a collection, which is recognised by
+            its content: a folder of photos with keywords, an annotation file, a catalogue.
         image: The column of image ids, by name or by number from 0. Default: a known name, else the first column.
         label: The column of labels. Default: a known name, else the second column.
         header: Whether line 1 of delimited text names the columns. Default: guessed.
         separator: The field separator of delimited text. Default: detected.
         quote: The quote character for fields that contain a separator; None if there is none.
-        format: The format of a file without a known suffix.
+        format: The format, if it is not to be recognised: csv, tsv, txt, jsonl or parquet for a file of pairs, or one
+            of `vse_ens.data.collections.detect.format_names`.
         layout: "long" for one pair per row, "wide" for one image with all its labels per row. Default: detected.
         label_separator: The separator between the labels of a wide text field.
         min_images_per_label: Drop labels with fewer images, repeatedly together with the next option.
         min_labels_per_image: Drop images with fewer labels.
+        ancestors: Also give an image with the label ``place|beach`` the label ``place``.
+        merge_spelling: Merge labels that differ only in case or accents into the most used of them.
+        cache: Keep the labels of a folder's files for the next read.
+        on_progress: Called with the number of files read and the number of all files of a collection.
 
-    The ``notes`` of the result list what was guessed, merged, skipped and dropped.
+    The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
+    of a collection are.
     """
-    file = detect_format(path, format)
-    source = WideRows(_source(file, image, label, header, separator, quote), layout, label_separator)
-    return ingest(source, min_images_per_label, min_labels_per_image)
+    options = OpenOptions(image, () if label is None else (label,), label_separator, cache)
+    collection = None if format in get_args(FormatName) else find_collection(path, format, options)
+    if collection is None:
+        file = detect_format(path, cast("FormatName | None", format))
+        source = WideRows(_source(file, image, label, header, separator, quote), layout, label_separator)
+        data = ingest(source)
+    else:
+        items = CollectionSource(collection, on_progress)
+        data = ingest(items)
+        data = replace(data, pictures=items.pictures(), notes=(*data.notes, *spelling_note(data, merge_spelling)))
+    if merge_spelling:
+        data = merged_spelling(data)
+    if ancestors:
+        data = with_ancestors(data)
+    if min_images_per_label == min_labels_per_image == 1:
+        return data  # without a filter, images without labels are kept
+    return keep_frequent(data, min_images_per_label, min_labels_per_image)
 
 
 def _source(
