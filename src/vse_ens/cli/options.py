@@ -26,6 +26,7 @@ from rich.text import Text
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
+from vse_ens.errors import ConfigError
 from vse_ens.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ class ReadOptions:
     image_column: Annotated[
         str | None, _read_option("NAME", "Column of image IDs: its name, or its number from 0.")
     ] = None
-    label_column: Annotated[str | None, _read_option("NAME", "Column of labels: its name, or its number from 0.")] = (
-        None
-    )
+    label_column: Annotated[
+        list[str] | None,
+        _read_option("NAME", "Column of labels: its name, or its number from 0. Several: repeat it, or use commas."),
+    ] = None
     header: Annotated[
         bool | None,
         _read_option(None, "Whether line 1 has column names; detected by default.", "--header/--no-header"),
@@ -129,6 +131,10 @@ class ReadOptions:
         _read_option("NAME", "long: one pair per row. wide: one image with its labels per row."),
     ] = None
     label_separator: Annotated[str | None, _read_option("TEXT", "Separator between the labels of a row.")] = None
+    label_namespaces: Annotated[
+        bool,
+        _read_option(None, "Put the column's name in front of a label, as in artist:monet.", "--label-namespaces"),
+    ] = False
     format: Annotated[
         str | None,
         _read_option(
@@ -160,13 +166,14 @@ class ReadOptions:
             return read(
                 path,
                 image=_column(self.image_column),
-                label=_column(self.label_column),
+                label=_columns(self.label_column),
                 header=self.header,
                 separator=self.separator,
                 quote=self.quote or None,
                 format=self.format,
                 layout=self.layout,
                 label_separator=self.label_separator,
+                label_namespaces=self.label_namespaces,
                 min_images_per_label=self.min_images_per_label,
                 min_labels_per_image=self.min_labels_per_image,
                 ancestors=self.ancestors,
@@ -189,7 +196,10 @@ class ReadOptions:
         """Return the Parquet files of a folder."""
         from vse_ens.data.partition.parts import PartFiles
 
-        return PartFiles.find(_address(path), _column(self.image_column), _column(self.label_column))
+        labels = _columns(self.label_column) or []
+        if len(labels) > 1:
+            raise ConfigError(f"{path} is a folder of Parquet files, which takes one --label-column")
+        return PartFiles.find(_address(path), _column(self.image_column), labels[0] if labels else None)
 
 
 def _address(path: Path) -> str:
@@ -200,6 +210,12 @@ def _address(path: Path) -> str:
 def _column(text: str | None) -> str | int | None:
     """Return a column number if the text is one, since files without a header have no column names."""
     return int(text) if text is not None and text.isdecimal() else text
+
+
+def _columns(texts: list[str] | None) -> list[str | int] | None:
+    """Return columns that were named one by one or with commas between them."""
+    names = [name for text in texts or () for name in text.split(",")]
+    return [column for name in names if (column := _column(name)) is not None] or None
 
 
 _PANEL = "Training"

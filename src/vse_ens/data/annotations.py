@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -136,13 +136,14 @@ class Annotations:
         path: str | Path,
         *,
         image: str | int | None = None,
-        label: str | int | None = None,
+        label: str | int | Sequence[str | int] | None = None,
         header: bool | None = None,
         separator: str | None = None,
         quote: str | None = '"',
         format: str | None = None,  # noqa: A002  # the usual word
         layout: Layout | None = None,
         label_separator: str | None = None,
+        label_namespaces: bool = False,
         min_images_per_label: int = 1,
         min_labels_per_image: int = 1,
         ancestors: bool = False,
@@ -163,6 +164,7 @@ class Annotations:
             format=format,
             layout=layout,
             label_separator=label_separator,
+            label_namespaces=label_namespaces,
             min_images_per_label=min_images_per_label,
             min_labels_per_image=min_labels_per_image,
             ancestors=ancestors,

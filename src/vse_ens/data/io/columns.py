@@ -16,7 +16,7 @@ _IMAGE_NAMES = (
     "file", "filename", "filepath", "path", "item", "itemid", "id",
 )  # fmt: skip
 _LABEL_NAMES = (
-    "label", "labels", "labelname", "labelid", "tag", "tags", "tagname", "keyword", "keywords", "concept", "concepts",
+    "label", "labels", "labelname", "labelid", "tag", "tags", "tagname", "tagstring", "keyword", "keywords", "concept", "concepts",
     "category", "categories", "class", "classes", "classname", "annotation", "annotations",
 )  # fmt: skip
 
@@ -30,6 +30,18 @@ class ColumnChoice:
     image: int
     label: int
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """The names of all columns."""
+
+    @property
+    def image_name(self) -> str:
+        """The name of the image column."""
+        return self.names[self.image]
+
+    @property
+    def label_name(self) -> str:
+        """The name of the label column."""
+        return self.names[self.label]
 
 
 def choose_columns(source: str, names: Sequence[str], image: Column = None, label: Column = None) -> ColumnChoice:
@@ -51,7 +63,8 @@ def choose_columns(source: str, names: Sequence[str], image: Column = None, labe
     if label_index is None:
         label_index = next(index for index in range(len(names)) if index != image_index)
     note = f"used column {names[image_index]!r} for images and {names[label_index]!r} for labels"
-    return ColumnChoice(image_index, label_index, (note,) if guessed else ())
+    notes = (note,) if guessed else ()
+    return ColumnChoice(image_index, label_index, notes, tuple(names))
 
 
 def has_known_names(names: Sequence[str]) -> bool:

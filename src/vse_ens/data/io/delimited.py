@@ -36,6 +36,7 @@ class DelimitedSource:
         self.name = str(file.path)
         self._file = file
         self._dialect = dialect
+        self.columns = dialect.columns
         self._blank_lines = 0
 
     @property

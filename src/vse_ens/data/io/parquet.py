@@ -30,9 +30,9 @@ class ParquetSource:
             self.expected_rows = parquet.metadata.num_rows
         if not self.expected_rows:
             raise DataError(f"{self.name} is empty: it has columns but no rows")
-        columns = choose_columns(self.name, names, image, label)
-        self._columns = [names[columns.image], names[columns.label]]
-        self.notes: Sequence[str] = columns.notes
+        self.columns = choose_columns(self.name, names, image, label)
+        self._columns = [self.columns.image_name, self.columns.label_name]
+        self.notes: Sequence[str] = self.columns.notes
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in order."""
