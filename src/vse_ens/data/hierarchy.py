@@ -36,7 +36,7 @@ def ancestors(label: str) -> list[str]:
 
 
 def matching(patterns: Sequence[str], labels: Vocabulary) -> list[str]:
-    """Return the labels that match one of the patterns, in which ``*`` stands for any text and ``?`` for a character."""
+    """Return the labels that match one of the patterns; ``*`` is any text and ``?`` any character."""
     form = "|".join(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns)
     expression = re.compile(form, re.DOTALL)
     found = [label for label in labels if expression.fullmatch(label)]

@@ -21,7 +21,7 @@ _LOCK_SECONDS = 1.0
 
 def cache_folder() -> Path:
     """Return the folder of caches: ``vse-ens/collections`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "vse-ens" / "collections"
 
 

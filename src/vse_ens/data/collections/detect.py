@@ -5,8 +5,8 @@ A format is one module. It has two functions:
     def detect(glance: Glance) -> bool: ...
     def open(path: Path, options: OpenOptions) -> Collection: ...
 
-``detect`` is cheap: it uses the names and the first bytes that the `Glance` has, and opens a few files at most. ``open``
-checks that the path can be this format and raises a `DataError` with one sentence if not; labels are read by `items`.
+``detect`` is cheap: it uses the names and the first bytes that the `Glance` has, and opens a few files at most.
+``open`` checks that the path can be this format and raises a `DataError` if not; labels are read by `items`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast, get_args
+from typing import NamedTuple, Protocol, cast
 
 from vse_ens.data.collections.base import Collection, OpenOptions
-from vse_ens.data.io.formats import FormatName
+from vse_ens.data.collections.walk import is_image
 from vse_ens.errors import ConfigError, DataError
-
-IMAGE_SUFFIXES = frozenset(
-    [".jpg", ".jpeg", ".jpe", ".png", ".tif", ".tiff", ".webp", ".avif", ".heic", ".heif", ".gif", ".bmp", ".jxl", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf", ".pef", ".srw"]
-)
-"""Suffixes of image files, in lower case; raw photographs have their keywords in sidecars."""
 
 _HEAD_BYTES = 1 << 16
 _NAMES = 4_000
@@ -102,7 +97,7 @@ class Glance:
     @cached_property
     def images(self) -> tuple[str, ...]:
         """Those of `names` that are image files by their suffix, sorted."""
-        return tuple(sorted(name for name in self.names if os.path.splitext(name)[1].lower() in IMAGE_SUFFIXES))
+        return tuple(sorted(name for name in self.names if is_image(name)))
 
     def _walk(self) -> Iterator[str]:
         folders, seen = deque([""]), 0
@@ -169,8 +164,7 @@ def _entry(name: str) -> Format:
     for entry in FORMATS:
         if entry.name == name:
             return entry
-    names = ", ".join((*get_args(FormatName), *format_names()))
-    raise ConfigError(f"format must be one of {names}, got {name!r}")
+    raise ConfigError(f"format must be one of {', '.join(format_names())}, got {name!r}")
 
 
 def _module(entry: Format) -> FormatModule:

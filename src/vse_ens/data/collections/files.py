@@ -7,8 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from vse_ens.data.collections.detect import IMAGE_SUFFIXES
-from vse_ens.data.collections.walk import walk
+from vse_ens.data.collections.walk import IMAGE_SUFFIXES, suffix, walk
 from vse_ens.errors import DataError
 
 MAX_BYTES = 2 << 30
@@ -62,7 +61,7 @@ def list_files(root: Path, unread: list[str], suffixes: frozenset[str] = IMAGE_S
     """
     for folder in walk(root, lambda path, reason: unread.append(f"{path} ({reason})")):
         for name in folder.files:
-            if Path(name).suffix.lower() in suffixes:
+            if suffix(name) in suffixes:
                 yield folder.prefix + name
 
 

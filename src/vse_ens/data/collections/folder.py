@@ -12,7 +12,7 @@ from typing import Any
 
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.cache import FileCache, default_cache
-from vse_ens.data.collections.walk import Folder, Stamp, walk
+from vse_ens.data.collections.walk import Folder, walk
 from vse_ens.errors import DataError
 
 _CHUNK = 64  # files per task
@@ -165,7 +165,7 @@ def _report(done: int, total: int | None, on_progress: Progress | None) -> int:
 def read_bytes(path: str, limit: int) -> bytes | None:
     """Return the content of a regular file, or None if it is larger than ``limit``; it never blocks on a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         content = file.read(limit + 1)
     return content if len(content) <= limit else None
 
@@ -176,6 +176,3 @@ def check_folder(path: Path) -> None:
         raise DataError(
             f"{path} is not a folder; name a folder of images" if path.exists() else f"{path} does not exist"
         )
-
-
-__all__ = ["Faults", "FolderReader", "Progress", "Stamp", "check_folder", "read_bytes"]

@@ -46,7 +46,7 @@ class Written:
 
 def default_journal() -> Path:
     """Return the path of a new journal in ``XDG_STATE_HOME`` or ``~/.local/state``, named by the time."""
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
     return Path(base) / "vse-ens" / "undo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
 
 

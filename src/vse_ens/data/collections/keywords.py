@@ -1,8 +1,8 @@
 """The keywords of one image from all the places that programs write them to, merged into labels.
 
 Programs write the same keyword several times: ``place|beach`` in ``lr:hierarchicalSubject``, ``place/beach`` in
-``digiKam:TagsList``, and ``beach``, often with ``place``, in ``dc:subject`` and IPTC. The merged labels have it once, with
-its hierarchy: a flat keyword that is part of a hierarchical keyword of the same image is not a label of its own.
+``digiKam:TagsList``, and ``beach``, often with ``place``, in ``dc:subject`` and IPTC. The merged labels have it once,
+with its hierarchy: a flat keyword that is part of a hierarchical keyword of the same image is not a label of its own.
 """
 
 from __future__ import annotations

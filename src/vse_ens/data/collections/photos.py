@@ -7,7 +7,6 @@ image, because some programs then ignore those inside the image.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 from vse_ens.data.collections import keywords, xmp
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
-from vse_ens.data.collections.detect import IMAGE_SUFFIXES, Glance
+from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.folder import Faults, FolderReader, Progress, check_folder, read_bytes
 from vse_ens.data.collections.keywords import FileKeywords
-from vse_ens.data.collections.walk import Folder
+from vse_ens.data.collections.walk import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
 from vse_ens.errors import DataError
 
 _SAMPLE = 100  # images that are opened to see whether they have keywords
@@ -140,38 +139,33 @@ class PhotoFolder:
             )
 
     def _sidecar_style(self) -> str:
-        """Return ``stem`` if the sidecars of the folder are named ``IMG.xmp``, otherwise ``name`` for ``IMG.jpg.xmp``."""
+        """Return ``stem`` if most sidecars of the folder are named ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""
         counts = {"stem": 0, "name": 0}
         for name in Glance(self.root).names:
             if xmp.is_sidecar(name):
-                counts["name" if os.path.splitext(name[:-4])[1].lower() in IMAGE_SUFFIXES else "stem"] += 1
+                counts["name" if is_image(name[:-4]) else "stem"] += 1
         return "stem" if counts["stem"] > counts["name"] else "name"
 
 
 def _wanted(folder: Folder) -> list[str]:
     """Return the images and sidecars of a folder."""
-    return [name for name in folder.files if (end := _suffix(name)) in IMAGE_SUFFIXES or end == ".xmp"]
-
-
-def _suffix(name: str) -> str:
-    dot = name.rfind(".")
-    return name[dot:].lower() if dot > 0 else ""
+    return [name for name in folder.files if (end := suffix(name)) in IMAGE_SUFFIXES or end == ".xmp"]
 
 
 def _match(folder: Folder) -> tuple[list[str], dict[str, list[str]], int]:
     """Return the images of a folder, the sidecars of each, and the number of sidecars without an image."""
     images, found = [], []
     for name in folder.files:
-        suffix = _suffix(name)
-        if suffix in IMAGE_SUFFIXES:
+        end = suffix(name)
+        if end in IMAGE_SUFFIXES:
             images.append(name)
-        elif suffix == ".xmp":
+        elif end == ".xmp":
             found.append(name)
     if not found:
         return images, {}, 0
     stems: dict[str, list[str]] = {}
     for name in images:
-        stems.setdefault(os.path.splitext(name)[0], []).append(name)
+        stems.setdefault(stem(name), []).append(name)
     names, sidecars, orphans = set(images), dict[str, list[str]](), 0
     for name in found:
         base = name[:-4]
@@ -190,7 +184,7 @@ def _sidecar(image: _Image, style: str) -> str:
     sidecars = [name for name in image.files if xmp.is_sidecar(name)]
     if sidecars:
         return max(sidecars, key=lambda name: (name[:-4] == image.name, name))
-    return f"{os.path.splitext(image.name)[0] if style == 'stem' else image.name}.xmp"
+    return f"{stem(image.name) if style == 'stem' else image.name}.xmp"
 
 
 def _changed(files: Mapping[Path, FileChange]) -> Iterator[FileChange]:

@@ -1,20 +1,19 @@
 """A folder of images with ``.txt`` files of tags, as LoRA trainers and booru tools keep them.
 
-The tags of ``IMG.png`` are in ``IMG.txt`` or ``IMG.png.txt``, separated by commas or one per line. A tag is kept as it is
-written: underscores, escaped brackets and namespaces such as ``character:alice`` are part of it.
+The tags of ``IMG.png`` are in ``IMG.txt`` or ``IMG.png.txt``, separated by commas or one per line. A tag is kept as it
+is written: underscores, escaped brackets and namespaces such as ``character:alice`` are part of it.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
-from vse_ens.data.collections.detect import IMAGE_SUFFIXES, Glance
+from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.folder import Faults, FolderReader, Progress, check_folder, read_bytes
-from vse_ens.data.collections.walk import Folder
+from vse_ens.data.collections.walk import Folder, is_image, stem
 from vse_ens.errors import DataError
 
 _MAX_BYTES = 1 << 20  # of a file of tags
@@ -44,7 +43,7 @@ def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001  # the i
 
 def _tags_file(image: str, names: Mapping[str, object] | frozenset[str]) -> str | None:
     """Return the file of tags of an image among ``names``."""
-    for name in (f"{os.path.splitext(image)[0]}.txt", f"{image}.txt"):
+    for name in (f"{stem(image)}.txt", f"{image}.txt"):
         if name in names:
             return name
     return None
@@ -136,7 +135,7 @@ class TxtTagsFolder:
             if prefix != folder:
                 yield from _changed(files)
                 files, folder = {}, prefix
-            path = self.root / prefix / (text or f"{os.path.splitext(image)[0]}.txt")
+            path = self.root / prefix / (text or f"{stem(image)}.txt")
             if text is not None and prefix + text in self.faults.reasons:
                 continue
             known = files.get(path)  # of an image with the same name and another suffix
@@ -156,7 +155,7 @@ def _wanted(folder: Folder) -> list[str]:
 
 
 def _image_names(folder: Folder) -> list[str]:
-    return [name for name in folder.files if os.path.splitext(name)[1].lower() in IMAGE_SUFFIXES]
+    return [name for name in folder.files if is_image(name)]
 
 
 def _changed(files: Mapping[Path, FileChange]) -> Iterator[FileChange]:

@@ -7,7 +7,33 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+IMAGE_SUFFIXES = frozenset(
+    f".{end}"
+    for end in (
+        *("jpg", "jpeg", "jpe", "png", "tif", "tiff", "webp", "avif", "heic", "heif", "gif", "bmp", "jxl"),
+        *("dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf", "pef", "srw"),  # raw photographs
+    )
+)
+"""Suffixes of image files, in lower case."""
+
 _SKIPPED_FOLDERS = frozenset({"@eaDir", "__MACOSX", "lost+found"})
+
+
+def suffix(name: str) -> str:
+    """Return the suffix of a file name with its dot, in lower case; empty if there is none."""
+    dot = name.rfind(".")
+    return name[dot:].lower() if dot > name.rfind("/") + 1 else ""
+
+
+def stem(name: str) -> str:
+    """Return a file name, or a relative path, without its suffix."""
+    end = suffix(name)
+    return name[: len(name) - len(end)] if end else name
+
+
+def is_image(name: str) -> bool:
+    """Return whether a file name has the suffix of an image."""
+    return suffix(name) in IMAGE_SUFFIXES
 
 
 class Stamp(NamedTuple):
@@ -40,7 +66,7 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
     while stack:
         prefix, path = stack.pop()
         try:
-            state = os.stat(path)
+            state = Path(path).stat()
             if (state.st_dev, state.st_ino) in visited:
                 continue
             visited.add((state.st_dev, state.st_ino))
@@ -64,7 +90,7 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
                     files[name] = Stamp(state.st_size, state.st_mtime_ns, state.st_ctime_ns)
                 elif entry.is_dir() and name not in _SKIPPED_FOLDERS and not _leads_back(entry, top):
                     folders.append((f"{prefix}{name}/", entry.path))
-                elif entry.is_symlink() and not os.path.exists(entry.path):
+                elif entry.is_symlink() and not Path(entry.path).exists():
                     on_fault(prefix + name, "the link leads nowhere")
             except OSError as error:
                 on_fault(prefix + name, _reason(error))

@@ -1,4 +1,4 @@
-"""Write labels to a collection: suggestions, audit decisions and feedback as edits, with a dry run and an undo journal."""
+"""Write labels to a collection: suggestions, audit decisions and feedback, with a dry run and an undo journal."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ from typing import cast, get_args
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import OpenOptions
-from vse_ens.data.collections.detect import find_collection
-from vse_ens.data.collections.read import CollectionSource
+from vse_ens.data.collections.detect import find_collection, format_names
 from vse_ens.data.filters import keep_frequent
 from vse_ens.data.hierarchy import merge_spelling as merged_spelling
 from vse_ens.data.hierarchy import spelling_note, with_ancestors
+from vse_ens.data.io.collection import CollectionSource
 from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
 from vse_ens.data.io.dialect import sniff
@@ -74,6 +74,9 @@ def read(
     The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
     of a collection are.
     """
+    known = (*get_args(FormatName), *format_names())
+    if format is not None and format not in known:
+        raise ConfigError(f"format must be one of {', '.join(known)}, got {format!r}")
     labels: tuple[str | int, ...] = () if label is None else (label,) if isinstance(label, str | int) else tuple(label)
     options = OpenOptions(image, labels, label_separator, cache)
     collection = None if format in get_args(FormatName) else find_collection(path, format, options)

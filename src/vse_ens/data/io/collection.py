@@ -1,4 +1,4 @@
-"""A collection as a source of pairs for `vse_ens.data.io.ingest`."""
+"""A collection as a source of pairs."""
 
 from __future__ import annotations
 
