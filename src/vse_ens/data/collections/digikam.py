@@ -7,10 +7,10 @@ ids are paths below it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from vse_ens.data.collections.base import Item, OpenOptions
 from vse_ens.data.collections.catalogue import CatalogueCollection, located, tag_paths
@@ -79,8 +79,9 @@ def _roots(catalogue: Catalogue) -> dict[Any, str]:
     """
     roots = {}
     for number, identifier, path in catalogue.rows("SELECT id, identifier, specificPath FROM AlbumRoots"):
-        query = parse_qs(urlsplit(str(identifier)).query)
-        mounted = (query.get("path") or query.get("mountpath") or [""])[0]
+        # The path is not escaped: digiKam writes volumeid:?path=/home/me/My Pictures.
+        match = re.search(r"[?&](?:mount)?path=([^&]*)", str(identifier))
+        mounted = match[1] if match else ""
         inside = str(path or "")
         roots[number] = f"{mounted.rstrip('/')}/{inside.lstrip('/')}".rstrip("/") if mounted else inside
     return roots
