@@ -62,6 +62,7 @@ def open_catalogue(path: Path, attached: Mapping[str, Path] | None = None) -> It
             with _readable(path):
                 for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                     connection.execute(f"PRAGMA {pragma}")
+                connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
             for name, other in (attached or {}).items():
                 with _readable(other):
                     connection.execute(f"ATTACH ? AS {name}", [_address(other, Path(folder))])
@@ -146,4 +147,5 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OverflowError) as error:
-        raise DataError(f"{path} cannot be read as a database: {error}; close its program and try again") from None
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None
