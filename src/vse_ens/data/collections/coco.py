@@ -20,11 +20,16 @@ from typing import Any
 from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.edits import check_known
-from vse_ens.data.collections.files import as_label, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
 from vse_ens.data.collections.json_text import JsonText, Splice, Value
 from vse_ens.errors import DataError
 
 _PARTS = ("images", "annotations", "categories")
+_SKIPPED = {
+    "annotation": "of an unknown image or category",
+    "image": "without a file_name or id",
+    "category": "without a name or id",
+}
 _EXAMINED = 20  # images that are looked for to find the root
 
 
@@ -118,10 +123,10 @@ def _read(path: Path, raw: bytes) -> _Content:
     for image, category in pending:
         name, label = content.files.get(image), content.names.get(category)
         if name is None or label is None:
-            skipped["annotation of an unknown image or category"] += 1
+            skipped["annotation"] += 1
         else:
             content.labels[name][label] = None
-    content.notes += [f"skipped {count:,} x {reason}" for reason, count in skipped.items()]
+    content.notes += [f"skipped {count_of(count, noun)} {_SKIPPED[noun]}" for noun, count in skipped.items()]
     return content
 
 
@@ -138,7 +143,7 @@ def _take(content: _Content, key: str, element: Value, pending: list[tuple[Any, 
             return
         name = as_label(entry.get("file_name" if key == "images" else "name"))
         if name is None or "id" not in entry:
-            skipped[f"{'image without a file_name' if key == 'images' else 'category without a name'} or id"] += 1
+            skipped["image" if key == "images" else "category"] += 1
         elif key == "categories":
             content.names[entry["id"]] = name
         else:

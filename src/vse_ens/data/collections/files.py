@@ -87,7 +87,8 @@ def as_label(value: object) -> str | None:
 
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``2 files``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def unread_note(unread: list[str]) -> list[str]:
