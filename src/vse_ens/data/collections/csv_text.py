@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from vse_ens.data.collections.files import BOM, decode_text
+from vse_ens.data.collections.files import BOM, count_of, decode_text
 from vse_ens.errors import DataError
 
 
@@ -81,7 +81,7 @@ class CsvText:
                     raise self._error(position, "has a quote inside a field")
                 position += 1
             if rows and len(row) != len(rows[0]):
-                raise self._error(spans[0][0], f"has {len(row)} fields where the header has {len(rows[0])}")
+                raise self._error(spans[0][0], f"has {count_of(len(row), 'field')} where the header has {len(rows[0])}")
             rows.append(row)
             self._spans.append(spans)
         return rows
