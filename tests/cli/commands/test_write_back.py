@@ -33,7 +33,9 @@ def folder_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the folders of `photo_folder` and `tags_folder`, which have the same images and labels."""
 
     def train(path: Path) -> None:
-        data = Annotations.from_pairs((image, label) for image, labels in tagged_images(120).items() for label in labels)
+        data = Annotations.from_pairs(
+            (image, label) for image, labels in tagged_images(120).items() for label in labels
+        )
         Annotator(epochs=2, dimensions=8, negatives=4).fit(data).save(path)
 
     return build_once(tmp_path_factory, "folder-model", train)
@@ -66,7 +68,10 @@ def test_suggestions_are_written_and_undone(
     answer = vse("annotate", folder_model, "--all", "--write", source, "--min-confidence", 0.1, "--json")
     assert answer.status == 0, answer.err
     report = answer.document
-    assert (report["format"], report["images"]) == ({"photos": "photos", "tags": "txt-tags"}[kind], len(report["files"]))
+    assert (report["format"], report["images"]) == (
+        {"photos": "photos", "tags": "txt-tags"}[kind],
+        len(report["files"]),
+    )
     new = labels(source)
     added = {image: new[image] - old[image] for image in old}
     assert sum(map(len, added.values())) == report["labels_added"] > 50
@@ -120,7 +125,9 @@ def test_only_and_per_namespace_limit_what_is_written(vse: Vse, folder_model: Pa
     vse("undo", tags.parent / "one.jsonl")
     vse(*arguments, "--per-namespace", 1, "--top", 10)
     for image, new in labels(tags).items():
-        facets = sorted(label.partition("|")[0] if "|" in label else label.partition(":")[0] for label in new - old[image])
+        facets = sorted(
+            label.partition("|")[0] if "|" in label else label.partition(":")[0] for label in new - old[image]
+        )
         assert facets.count("place") == facets.count("person") == 1
         assert len(facets) == 3  # and one label without a namespace
 
@@ -177,7 +184,9 @@ def audit_file(path: Path, *rows: tuple[str, ...], delimiter: str = ",") -> Path
     with path.open("w", newline="") as file:
         lines = csv.writer(file, delimiter=delimiter)
         lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
-        lines.writerows((kind, image, label, other, "0.9", "a reason", told) for kind, image, label, other, told in rows)
+        lines.writerows(
+            (kind, image, label, other, "0.9", "a reason", told) for kind, image, label, other, told in rows
+        )
     return path
 
 

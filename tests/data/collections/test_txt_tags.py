@@ -104,7 +104,9 @@ tags = st.lists(
 
 
 @given(old=tags, new=tags, separator=st.sampled_from([", ", ",", "\n"]), tail=st.sampled_from(["", "\n"]))
-def test_added_tags_are_read_back_and_the_others_stay(old: list[str], new: list[str], separator: str, tail: str) -> None:
+def test_added_tags_are_read_back_and_the_others_stay(
+    old: list[str], new: list[str], separator: str, tail: str
+) -> None:
     old = [tag for tag in old if tag.strip("\ufeff") == tag]
     before = (separator.join(old) + tail).encode()
     after = txt_tags._edited(before, LabelEdit(add=tuple(new)))
