@@ -84,7 +84,7 @@ feedback = typer.Typer(
     epilog="\b\nExample:\n  $ vse feedback model.feedback.sqlite --out accepted.csv",
     no_args_is_help=True,
 )
-add_command(feedback, show, example="vse feedback model.feedback.sqlite --out accepted.csv")
+add_command(feedback, show, example="vse feedback show model.feedback.sqlite --out accepted.csv")
 add_command(feedback, apply_feedback, example="vse feedback apply model.feedback.sqlite --to Pictures")
 app.add_typer(feedback, name="feedback")
 add_command(app, apply, example="vse apply audit.csv --to Pictures")

@@ -65,7 +65,7 @@ class Suggester:
         if min_confidence and loaded.calibration is None:
             raise ConfigError(
                 "this model has no confidences, since it was trained without held-out labels; "
-                "train it with validate, or omit min_confidence"
+                "train it with validate, or set min_confidence to 0"
             )
         self._loaded = loaded
         self._min_confidence = min_confidence

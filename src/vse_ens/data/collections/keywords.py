@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from vse_ens.data.collections import iptc, xmp
 from vse_ens.data.collections.containers import DamagedFileError, Metadata
 
+_CONTROLS = {0: None, 31: " "}  # which IPTC may have, and no label should
 # Tags that programs keep for themselves.
-_INTERNAL = ("darktable", "_Digikam_Internal_Tags_")
+_INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
 
 
 @dataclass
@@ -66,7 +67,7 @@ def _is_cut(keyword: str, complete: Iterable[str]) -> bool:
 
 
 def _distinct(keywords: Iterable[str]) -> list[str]:
-    stripped = (keyword.replace("\0", "").strip() for keyword in keywords)
+    stripped = (keyword.translate(_CONTROLS).strip() for keyword in keywords)
     return list(dict.fromkeys(keyword for keyword in stripped if keyword))
 
 
@@ -79,9 +80,10 @@ def merge(files: Iterable[FileKeywords]) -> tuple[str, ...]:
         paths.update(dict.fromkeys(one.paths))
     if not paths:
         return tuple(flat)
-    parts = {part for path in paths if "|" in path for part in path.split("|")}
-    labels = [path for path in paths if path.split("|", 1)[0] not in _INTERNAL]
-    return tuple(dict.fromkeys([*labels, *(keyword for keyword in flat if keyword not in parts)]))
+    # Parts of a hierarchy, and keywords without one that a program lists as a path.
+    covered = {*paths, *"|".join(path for path in paths if "|" in path).split("|")}
+    labels = [path for path in paths if not path.startswith(_INTERNAL)]
+    return (*labels, *(keyword for keyword in flat if keyword not in covered))
 
 
 def leaf(label: str) -> str:

@@ -21,6 +21,7 @@ from vse_ens.data.collections.keywords import FileKeywords
 from vse_ens.data.collections.walk import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
 from vse_ens.errors import DataError
 
+_JOIN = "\x1f"  # between keywords; XML cannot hold it
 _SAMPLE = 100  # images that are opened to see whether they have keywords
 
 
@@ -36,7 +37,7 @@ def detect(glance: Glance) -> bool:
             found = _read_file(str(glance.path / name))
         except OSError:
             continue
-        if found[0] or found[1]:
+        if found[0]:
             return True
     return False
 
@@ -47,15 +48,31 @@ def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001  # the i
     return PhotoFolder(path, options)
 
 
-def _read_file(path: str) -> list[Any]:
-    """Return the flat keywords, the paths and the fault of an image or a sidecar."""
+def _read_file(path: str) -> list[str | None]:
+    """Return the labels of an image or a sidecar and its fault, and the keywords if they are not the labels.
+
+    Lists are joined to one text, so that the cache has few objects.
+    """
     if not xmp.is_sidecar(path):
         found = keywords.from_metadata(read_metadata(path))
     elif (document := read_bytes(path, MAX_BYTES)) is None:
         found = FileKeywords(fault=f"is larger than {MAX_BYTES >> 20} MiB")
     else:
         found = keywords.from_xmp(document)
-    return [found.flat, found.paths, found.fault]
+    labels = keywords.merge([found])
+    value = [_JOIN.join(labels), found.fault]
+    return [*value, _JOIN.join(found.flat), _JOIN.join(found.paths)] if found.paths else value
+
+
+def _keywords(value: list[str | None]) -> FileKeywords:
+    """Return the keywords from the value of a file."""
+    labels, fault = value[:2]
+    flat, paths = value[2:] or (labels, "")
+    return FileKeywords(_split(flat), _split(paths), fault)
+
+
+def _split(text: str | None) -> list[str]:
+    return text.split(_JOIN) if text else []
 
 
 @dataclass(frozen=True)
@@ -92,21 +109,31 @@ class PhotoFolder:
 
     def items(self, on_progress: Progress | None = None) -> Iterator[Item]:
         """Yield every image with its merged keywords, folder by folder."""
-        for image in self._images(on_progress):
-            yield Item(image.prefix + image.name, keywords.merge(image.files.values()))
+        for folder, values, images, sidecars in self._folders(on_progress):
+            for name in images:
+                if name in sidecars or name not in values:
+                    labels = keywords.merge(_files(name, sidecars, values).values())
+                else:  # most images
+                    labels = tuple(_split(values[name][0]))
+                yield Item(folder.prefix + name, labels)
 
-    def _images(self, on_progress: Progress | None = None) -> Iterator[_Image]:
+    def _images(self) -> Iterator[_Image]:
+        for folder, values, images, sidecars in self._folders():
+            for name in images:
+                yield _Image(folder.prefix, name, _files(name, sidecars, values))
+
+    def _folders(
+        self, on_progress: Progress | None = None
+    ) -> Iterator[tuple[Folder, dict[str, Any], list[str], dict[str, list[str]]]]:
+        """Yield every folder with the keywords of its files, its images, and the sidecars of each."""
         self.faults, self._orphans = Faults(), 0
         for folder, values in self._reader.folders(self.faults, on_progress):
             images, sidecars, orphans = _match(folder)
             self._orphans += orphans
-            for name, (_flat, _paths, fault) in values.items():
-                if fault is not None:
-                    self.faults.add(folder.prefix + name, fault)
-            for name in images:
-                files = [name, *sidecars.get(name, ())]
-                found = {one: FileKeywords(*values[one]) for one in files if one in values}
-                yield _Image(folder.prefix, name, found)
+            for name, value in values.items():
+                if value[1] is not None:
+                    self.faults.add(folder.prefix + name, value[1])
+            yield folder, values, images, sidecars
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -145,6 +172,11 @@ class PhotoFolder:
             if xmp.is_sidecar(name):
                 counts["name" if is_image(name[:-4]) else "stem"] += 1
         return "stem" if counts["stem"] > counts["name"] else "name"
+
+
+def _files(name: str, sidecars: Mapping[str, list[str]], values: Mapping[str, Any]) -> dict[str, FileKeywords]:
+    """Return the keywords of an image and of its sidecars."""
+    return {one: _keywords(values[one]) for one in (name, *sidecars.get(name, ())) if one in values}
 
 
 def _wanted(folder: Folder) -> list[str]:

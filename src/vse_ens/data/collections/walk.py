@@ -21,8 +21,8 @@ _SKIPPED_FOLDERS = frozenset({"@eaDir", "__MACOSX", "lost+found"})
 
 def suffix(name: str) -> str:
     """Return the suffix of a file name with its dot, in lower case; empty if there is none."""
-    dot = name.rfind(".")
-    return name[dot:].lower() if dot > name.rfind("/") + 1 else ""
+    before, _, end = name.rpartition(".")
+    return f".{end.lower()}" if before and "/" not in end and not before.endswith("/") else ""
 
 
 def stem(name: str) -> str:
