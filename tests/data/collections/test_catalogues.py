@@ -267,7 +267,7 @@ def test_a_database_that_digikam_made_is_read_while_it_runs(tmp_path: Path) -> N
     (tmp_path / "config" / "digikamrc").write_text(
         f"[General Settings]\nVersion=7.9.0\nScan At Start=true\nShow Splash=false\n\n[Database Settings]\n"
         f"Database Type=QSQLITE\nDatabase Name={database}/\nDatabase Name Thumbnails={database}/\n"
-        f"Database Name Face={database}/\nDatabase Name Similarity={database}/\nInternal Database Server=false\n"
+        f"Database Name Face={database}/\nDatabase Name Similarity={database}/\nInternal Database Server=false\n\n[Album Settings]\nAlbum Path={pictures}\n"
     )
     path = database / "digikam4.db"
 
