@@ -382,9 +382,10 @@ class WriteOptions:
             ("labels", f"{report.added:,} added, {report.removed:,} removed"),
             ("files", f"{len(files):,}" + (" would change" if self.dry_run else " written")),
         ]
-        if journal is not None:
-            rows += [("journal", str(journal)), ("undo", f"vse undo {shlex.quote(str(journal))}")]
         console.result(document, facts(rows))
+        if journal is not None and not console.json:
+            # A long path must not be broken: people copy this line.
+            console.out.print(Text(f"to undo: vse undo {shlex.quote(str(journal))}"), soft_wrap=True)
 
 
 def load_model(path: Path, console: Console) -> Annotator:
