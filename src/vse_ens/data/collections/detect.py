@@ -37,20 +37,27 @@ class Format(NamedTuple):
     """The module below `vse_ens.data.collections`, imported when it is needed."""
     description: str
     """A few words for messages and the documentation."""
+    kinds: tuple[str, ...] = ("folder",)
+    """The values of `Glance.kind` for which the module is imported to look closer."""
 
 
 # The first format that recognises a source reads it, so a more specific format stands above a more general one.
 FORMATS = (
-    Format("coco", "coco", "a COCO JSON file"),
-    Format("cvat", "cvat", "an XML file of CVAT for images 1.1"),
-    Format("label-studio", "label_studio", "a JSON or JSON-MIN export of Label Studio"),
+    Format("coco", "coco", "a COCO JSON file", ("json",)),
+    Format("cvat", "cvat", "an XML file of CVAT for images 1.1", ("xml",)),
+    Format("label-studio", "label_studio", "a JSON or JSON-MIN export of Label Studio", ("json",)),
     Format("voc", "voc", "a folder of Pascal VOC annotations"),
-    Format("lightroom", "lightroom", "a catalogue of Lightroom Classic, read only"),
-    Format("digikam", "digikam", "digiKam's digikam4.db, read only"),
-    Format("darktable", "darktable", "darktable's library.db with its data.db, read only"),
-    Format("hydrus", "hydrus", "a Hydrus client or an answer of its API, read only"),
-    Format("imagefolder", "imagefolder", "a Hugging Face imagefolder with metadata.jsonl or metadata.csv"),
-    Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml"),
+    Format("lightroom", "lightroom", "a catalogue of Lightroom Classic, read only", ("database",)),
+    Format("digikam", "digikam", "digiKam's digikam4.db, read only", ("database",)),
+    Format("darktable", "darktable", "darktable's library.db with its data.db, read only", ("folder", "database")),
+    Format("hydrus", "hydrus", "a Hydrus client or an answer of its API, read only", ("folder", "database", "json")),
+    Format(
+        "imagefolder",
+        "imagefolder",
+        "a Hugging Face imagefolder with metadata.jsonl or metadata.csv",
+        ("folder", "json"),
+    ),
+    Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml", ("folder", "yaml")),
     Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),
     Format("folders", "class_folders", "a folder with one folder of images per class"),
     Format("photos", "photos", "a folder of images with XMP or IPTC keywords, in the files or in .xmp sidecars"),
@@ -88,6 +95,17 @@ class Glance:
                 return file.read(_HEAD_BYTES)
         except OSError:
             return b""
+
+    @cached_property
+    def kind(self) -> str:
+        """A rough kind: folder, database, json, xml, yaml or text."""
+        if self.is_folder:
+            return "folder"
+        if self.head.startswith(b"SQLite format 3\0"):
+            return "database"
+        start = self.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        by_start = {b"{": "json", b"[": "json", b"<": "xml"}
+        return by_start.get(start) or ("yaml" if self.path.suffix.lower() in (".yaml", ".yml") else "text")
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -135,8 +153,7 @@ def find_collection(
         return _module(_entry(format)).open(path, options)
     glance = Glance(path)
     for entry in FORMATS:
-        module = _module(entry)
-        if module.detect(glance):
+        if glance.kind in entry.kinds and (module := _module(entry)).detect(glance):
             return module.open(path, options)
     if glance.images and not any(name.endswith(".parquet") for name in glance.names):
         raise DataError(
