@@ -118,7 +118,7 @@ def test_several_root_folders_have_a_common_one(tmp_path: Path) -> None:
     path = made.lightroom(tmp_path, TREE)
     with sqlite3.connect(path) as db:
         db.execute("INSERT INTO AgLibraryRootFolder VALUES (2, 'C:/Users/me/Scans/')")
-    assert list(labels(path))[0] == "Pictures/a.jpg"
+    assert next(iter(labels(path))) == "Pictures/a.jpg"
     with sqlite3.connect(path) as db:
         db.execute("INSERT INTO AgLibraryRootFolder VALUES (3, '//server/share/')")
     (first, *_) = open_collection(path).items()
@@ -149,10 +149,10 @@ def test_an_answer_of_hydrus_api_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_no_catalogue_is_one_sentence(name: str, tmp_path: Path) -> None:
     path = tmp_path / FILES[name][1]
-    with pytest.raises(DataError, match="cannot be read|does not exist"):
+    with pytest.raises(DataError, match=r"cannot be read|does not exist"):
         list(open_collection(path, name).items())
     path.write_bytes(b"SQLite format 3\0 and no more")
-    with pytest.raises(DataError, match="cannot be read as a database|no catalogue"):
+    with pytest.raises(DataError, match=r"cannot be read as a database|no catalogue"):
         list(open_collection(path, name).items())
     path.write_bytes(b"text")
     with pytest.raises(DataError, match="is no SQLite database"):
@@ -163,7 +163,7 @@ def test_what_is_no_catalogue_is_one_sentence(name: str, tmp_path: Path) -> None
         # A view that never ends must not be taken for a table.
         db.execute("CREATE VIEW Images AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT * FROM n")
         db.commit()
-    with pytest.raises(DataError, match="it has no table|cannot be read"):
+    with pytest.raises(DataError, match=r"it has no table|cannot be read"):
         list(open_collection(path, name).items())
 
 
@@ -267,7 +267,8 @@ def test_a_database_that_digikam_made_is_read_while_it_runs(tmp_path: Path) -> N
     (tmp_path / "config" / "digikamrc").write_text(
         f"[General Settings]\nVersion=7.9.0\nScan At Start=true\nShow Splash=false\n\n[Database Settings]\n"
         f"Database Type=QSQLITE\nDatabase Name={database}/\nDatabase Name Thumbnails={database}/\n"
-        f"Database Name Face={database}/\nDatabase Name Similarity={database}/\nInternal Database Server=false\n\n[Album Settings]\nAlbum Path={pictures}\n"
+        f"Database Name Face={database}/\nDatabase Name Similarity={database}/\nInternal Database Server=false\n\n"
+        f"[Album Settings]\nAlbum Path={pictures}\n"
     )
     path = database / "digikam4.db"
 

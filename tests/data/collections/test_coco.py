@@ -133,3 +133,27 @@ def test_a_damaged_file_is_one_sentence_with_the_place(content: bytes, message: 
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
         list(open_collection(path, "coco").items())
+
+
+def test_a_folder_with_one_coco_file_is_that_file(tmp_path: Path) -> None:
+    coco(tmp_path, {"a.jpg": ["sea"]})
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    assert [tuple(item) for item in open_collection(tmp_path).items()] == [("a.jpg", ("sea",), None)]
+    write(tmp_path / "annotations" / "val.json", images=[], categories=[])
+    with pytest.raises(DataError, match=r"these COCO files: annotations/val\.json, instances\.json; name one of them"):
+        open_collection(tmp_path)
+
+
+def test_segments_of_panoptic_files_are_read_and_not_written(tmp_path: Path) -> None:
+    notes = [{"image_id": 1, "segments_info": [{"id": 5, "category_id": 2}, {"id": 6, "category_id": 1}]}]
+    names = [{"id": 1, "name": "cat"}, {"id": 2, "name": "sky"}]
+    path = write(tmp_path / "x.json", images=[{"id": 1, "file_name": "a.jpg"}], annotations=notes, categories=names)
+    assert [item.labels for item in open_collection(path).items()] == [("sky", "cat")]
+    with pytest.raises(DataError, match="is panoptic COCO"):
+        list(CocoCollection(path).changes({"a.jpg": LabelEdit(("sea",))}))
+
+
+def test_a_name_that_no_file_can_have_is_an_id_all_the_same(tmp_path: Path) -> None:
+    name = "x" * 5000
+    path = write(tmp_path / "x.json", images=[{"id": 1, "file_name": name}], categories=[])
+    assert [item.image for item in open_collection(path).items()] == [name]

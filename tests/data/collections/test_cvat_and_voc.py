@@ -164,3 +164,20 @@ def test_labels_are_not_written_to_utf_16_or_with_characters_that_xml_lacks(tmp_
     assert [item.image for item in CvatCollection(path).items()] == ["a.jpg"]
     with pytest.raises(DataError, match="is not written in UTF-8"):
         list(CvatCollection(path).changes({"a.jpg": LabelEdit(("sea",))}))
+
+
+def test_several_voc_data_sets_below_a_folder_keep_their_folders(tmp_path: Path) -> None:
+    for year in ("VOC2007", "VOC2012"):
+        (tmp_path / year).mkdir()
+        voc(tmp_path / year, {"a.jpg": ["dog"]})
+    (tmp_path / "VOC2012" / "JPEGImages").mkdir()
+    collection = open_collection(tmp_path)
+    assert (collection.format, collection.root) == ("voc", tmp_path)
+    assert [item.image for item in collection.items()] == ["VOC2007/Annotations/a.jpg", "VOC2012/JPEGImages/a.jpg"]
+
+
+def test_a_folder_with_annotations_of_cvat_is_that_file(tmp_path: Path) -> None:
+    cvat(tmp_path, {"a.jpg": ["sea"]})
+    (tmp_path / "images").mkdir()
+    collection = open_collection(tmp_path)
+    assert (collection.format, collection.root) == ("cvat", tmp_path / "images")

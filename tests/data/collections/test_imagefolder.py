@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,10 +128,11 @@ def test_a_single_label_of_a_csv_stays_and_a_column_is_added(tmp_path: Path) -> 
     assert labels(tmp_path) == {"a.jpg": ("sea", "dog"), "b.jpg": ("sand",)}
 
 
-def test_a_label_that_contains_the_separator_is_refused(tmp_path: Path) -> None:
-    write_csv(tmp_path, "file_name,labels\na.jpg,sea|sand\n")
-    with pytest.raises(DataError, match=r"cannot have the label 'a\|b': it contains '\|'"):
-        edit(tmp_path, "a.jpg", "a|b")
+@pytest.mark.parametrize(("field", "label"), [("sea|sand", "a|b"), ("", "a;b"), ("", "a, b"), ("", "a|b")])
+def test_a_label_that_would_be_read_as_two_is_refused(field: str, label: str, tmp_path: Path) -> None:
+    write_csv(tmp_path, f"file_name,labels\na.jpg,{field}\nb.jpg,x\n")
+    with pytest.raises(DataError, match=rf"cannot have the label '{re.escape(label)}' for 'a\.jpg'"):
+        edit(tmp_path, "a.jpg", label)
 
 
 def test_columns_and_separator_can_be_named(tmp_path: Path) -> None:

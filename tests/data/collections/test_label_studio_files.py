@@ -163,3 +163,9 @@ def test_a_damaged_file_is_one_sentence(content: bytes, message: str, tmp_path: 
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
         list(open_collection(path, "label-studio").items())
+
+
+def test_numbers_of_predictions_make_room_for_one_that_can_be_imported(tmp_path: Path) -> None:
+    path = write(tmp_path, {"data": {"image": "a.jpg"}, "annotations": [], "predictions": [17, 18]})
+    (changed,) = edited(path, "a.jpg", "sea")
+    assert [one["model_version"] for one in changed["predictions"]] == ["vse-ens"]

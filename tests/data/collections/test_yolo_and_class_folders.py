@@ -115,3 +115,13 @@ def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     touch(tmp_path / "cat" / "a.jpg")
     (tmp_path / "cat" / "again").symlink_to(tmp_path)
     assert labels(tmp_path, "folders") == {"cat/a.jpg": ("cat",)}
+
+
+@pytest.mark.parametrize(
+    "names", [("images/a.jpg", "masks/a.png"), ("train/images/a.jpg", "val/images/b.jpg", "val/x/c.jpg")]
+)
+def test_folders_of_other_data_sets_are_no_classes(names: tuple[str, ...], tmp_path: Path) -> None:
+    for name in names:
+        touch(tmp_path / name)
+    with pytest.raises(DataError, match="has images, but"):
+        open_collection(tmp_path)

@@ -17,6 +17,10 @@ from vse_ens.data.collections.files import as_label, count_of, list_files, unrea
 from vse_ens.errors import DataError
 
 _SPLITS = frozenset(("train", "val", "valid", "validation", "test", "dev", "eval", "training", "testing"))
+# Folders of data sets that are no classes.
+_NO_CLASSES = frozenset(
+    ("annotations", "data", "dataset", "image", "images", "img", "imgs", "jpegimages", "labels", "mask", "masks")
+)
 _WORDNET = re.compile(r"n\d{8}")
 
 
@@ -30,8 +34,7 @@ def detect(glance: Glance) -> bool:
     if not found or any(label is None for _, label in found):
         return False
     labels = {label for _, label in found if label}
-    parts = {len(image.split("/")) for image, _ in found}
-    if len(labels) < 2 or len(parts) > 1:
+    if len(labels) < 2 or any("|" in label or label.lower() in _NO_CLASSES for label in labels):
         return False
     if all(image.split("/")[0].lower() in _SPLITS for image, _ in found) or all(map(_WORDNET.fullmatch, labels)):
         return True

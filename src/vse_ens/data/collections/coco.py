@@ -20,7 +20,7 @@ from typing import Any
 from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.edits import check_known
-from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, count_of, is_file, read_bytes, relative_id
 from vse_ens.data.collections.json_text import JsonText, Splice, Value
 from vse_ens.errors import DataError
 
@@ -30,12 +30,25 @@ _SKIPPED = {
     "image": "without a file_name or id",
     "category": "without a name or id",
 }
-_EXAMINED = 20  # images that are looked for to find the root
+_EXAMINED = 20  # images that are looked for to find the root, and files in which COCO is looked for
 
 
 def detect(glance: Glance) -> bool:
-    """Return whether a file starts like COCO: an object with images, and with categories or annotations."""
-    head = glance.head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    """Return whether a file, or a JSON file of a folder, starts like COCO."""
+    if glance.is_folder:
+        return bool(_files(glance))
+    return _is_coco(glance.head)
+
+
+def _files(glance: Glance) -> list[str]:
+    """Return the COCO files in a folder and one level below it."""
+    names = sorted(name for name in glance.names if name.endswith(".json") and name.count("/") <= 1)
+    return [name for name in names[:_EXAMINED] if _is_coco(Glance(glance.path / name).head)]
+
+
+def _is_coco(head: bytes) -> bool:
+    """Return whether a file starts with an object that has images, and categories or annotations."""
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(b"{"):
         return False
     found = {part for part in _PARTS if re.search(rb'"%b"\s*:\s*\[' % part.encode(), head)}
@@ -44,7 +57,13 @@ def detect(glance: Glance) -> bool:
 
 
 def open(path: Path, options: OpenOptions) -> CocoCollection:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a COCO file."""
+    """Return the collection of a COCO file, or of a folder that has only one."""
+    if path.is_dir():
+        names = _files(Glance(path))
+        if len(names) != 1:
+            shown = f"these COCO files: {', '.join(names[:10])}; name one of them" if names else "no COCO file"
+            raise DataError(f"{path} has {shown}")
+        path = path / names[0]
     return CocoCollection(path)
 
 
@@ -62,6 +81,7 @@ class _Content:
     """The labels of each file name, in the order of the file."""
     starts: dict[str, int] = field(default_factory=dict)
     """The positions of the arrays."""
+    is_panoptic: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -87,7 +107,7 @@ class CocoCollection:
         content = _read(self.path, read_bytes(self.path))
         self._root = _find_root(self.path, list(content.labels)[:_EXAMINED])
         first = next(iter(content.labels), None)
-        local = first is not None and (self._root / first).is_file()
+        local = first is not None and is_file(self._root / first)
         for done, (name, labels) in enumerate(content.labels.items(), 1):
             yield Item(name, tuple(labels), None if local else content.urls.get(name))
             if on_progress is not None:
@@ -99,6 +119,8 @@ class CocoCollection:
         before = read_bytes(self.path)
         content = _read(self.path, before)
         check_known(self.path, edits, content.labels)
+        if content.is_panoptic:
+            raise DataError(f"{self.path} is panoptic COCO, whose labels are those of segments; write to another file")
         after = content.text.apply(_splices(content, edits))
         if after != before:
             yield FileChange(self.path, before, after)
@@ -140,6 +162,10 @@ def _take(content: _Content, key: str, element: Value, pending: list[tuple[Any, 
         if key == "annotations":
             if "category_id" in entry:
                 pending.append((entry.get("image_id"), entry["category_id"]))
+            for segment in _segments(entry):
+                content.is_panoptic = True
+                hash(segment.get("category_id"))
+                pending.append((entry.get("image_id"), segment.get("category_id")))
             return
         name = as_label(entry.get("file_name" if key == "images" else "name"))
         if name is None or "id" not in entry:
@@ -151,10 +177,16 @@ def _take(content: _Content, key: str, element: Value, pending: list[tuple[Any, 
             content.files[entry["id"]] = name
             content.labels.setdefault(name, {})
             url = entry.get("coco_url") or entry.get("flickr_url")
-            if isinstance(url, str):
+            if isinstance(url, str) and url:
                 content.urls[name] = url
     except TypeError:  # an id that is a list or an object
         raise content.text.error(element.start, "an id is neither a number nor text") from None
+
+
+def _segments(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the segments of an annotation of panoptic COCO."""
+    given = entry.get("segments_info")
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
 def _find_root(path: Path, names: Sequence[str]) -> Path:
@@ -163,7 +195,7 @@ def _find_root(path: Path, names: Sequence[str]) -> Path:
     splits = [part for part in re.split(r"[_.]", path.stem) if part]
     places = [folder, folder / "images", above, above / "images"]
     places += [place / split for split in splits for place in (folder, above, folder / "images", above / "images")]
-    return max(places, key=lambda place: sum((place / name).is_file() for name in names))
+    return max(places, key=lambda place: sum(is_file(place / name) for name in names))
 
 
 def _splices(content: _Content, edits: Mapping[str, LabelEdit]) -> list[Splice]:

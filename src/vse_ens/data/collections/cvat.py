@@ -19,15 +19,19 @@ from vse_ens.data.collections.files import as_label, count_of, read_bytes, relat
 from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
 from vse_ens.errors import DataError
 
+_FILE = "annotations.xml"
+
 
 def detect(glance: Glance) -> bool:
-    """Return whether an XML file starts like one of CVAT."""
+    """Return whether an XML file starts like one of CVAT, or a folder has such an annotations.xml."""
+    if glance.is_folder:
+        return _FILE in glance.names and detect(Glance(glance.path / _FILE))
     return bool(re.search(rb"<annotations>.*?<(version|meta|image|track)\b", glance.head, re.DOTALL))
 
 
 def open(path: Path, options: OpenOptions) -> CvatCollection:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a CVAT file."""
-    return CvatCollection(path)
+    """Return the collection of a CVAT file, or of a folder with an annotations.xml."""
+    return CvatCollection(path / _FILE if path.is_dir() else path)
 
 
 @dataclass(frozen=True)

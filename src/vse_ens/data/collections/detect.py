@@ -43,8 +43,8 @@ class Format(NamedTuple):
 
 # The first format that recognises a source reads it, so a more specific format stands above a more general one.
 FORMATS = (
-    Format("coco", "coco", "a COCO JSON file", ("json",)),
-    Format("cvat", "cvat", "an XML file of CVAT for images 1.1", ("xml",)),
+    Format("coco", "coco", "a COCO JSON file, or a folder with one", ("folder", "json")),
+    Format("cvat", "cvat", "an XML file of CVAT for images 1.1, or a folder with it", ("folder", "xml")),
     Format("label-studio", "label_studio", "a JSON or JSON-MIN export of Label Studio", ("json",)),
     Format("voc", "voc", "a folder of Pascal VOC annotations"),
     Format("lightroom", "lightroom", "a catalogue of Lightroom Classic, read only", ("database",)),

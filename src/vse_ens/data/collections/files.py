@@ -42,6 +42,14 @@ def unreadable(path: Path, error: Exception) -> DataError:
     return DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file; a name that no file can have, such as a very long one, is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def decode_text(path: Path, content: bytes) -> str:
     """Return UTF-8 text without its byte order mark; other text raises a `DataError` that names the line."""
     body = content.removeprefix(BOM)

@@ -88,8 +88,9 @@ class ImageFolder:
             table = self._table(name)
             rows = list(table.rows())
             chosen = [(row, left.pop(row.image)) for row in rows if row.image in left]
-            after = table.edited(rows, chosen)
+            after = table.edited(chosen)
             if after != table.before:
+                self._check(name, after, rows, {row.image: edit for row, edit in chosen})
                 found.append(FileChange(self.root / name, table.before, after))
         check_known(self.path, left, ())
         yield from found
@@ -103,11 +104,22 @@ class ImageFolder:
             raise DataError(f"{self.path} has neither a metadata.jsonl nor a metadata.csv")
         return found
 
-    def _table(self, name: str) -> _JsonLines | _Csv:
+    def _table(self, name: str, content: bytes | None = None) -> _JsonLines | _Csv:
         path = self.root / name
         folder = name.rpartition("/")[0]
         kind = _JsonLines if name.endswith(".jsonl") else _Csv
-        return kind(path, f"{folder}/" if folder else "", read_bytes(path), self._options)
+        return kind(path, f"{folder}/" if folder else "", content or read_bytes(path), self._options)
+
+    def _check(self, name: str, after: bytes, rows: Sequence[_Row], edits: Mapping[str, LabelEdit]) -> None:
+        """Raise if a label would be read as another one: in CSV, a label with a separator would become two."""
+        for old, new in zip(rows, self._table(name, after).rows(), strict=True):
+            expected = edited(old.labels, edits.get(old.image, LabelEdit()))
+            if set(new.labels) != set(expected):
+                label = next((label for label in expected if label not in new.labels), expected[0] if expected else "")
+                raise DataError(
+                    f"{self.root / name} cannot have the label {label!r} for {old.image!r}, which would be read as "
+                    f"several labels; leave it out, or use a metadata.jsonl"
+                )
 
 
 class _JsonLines:
@@ -131,7 +143,7 @@ class _JsonLines:
             labels = [label for key in self._columns for label in self._values(row.get(key))]
             yield _Row(self._prefix + relative_id(name), start, tuple(dict.fromkeys(labels)))
 
-    def edited(self, rows: Sequence[_Row], chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:  # noqa: ARG002
+    def edited(self, chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:
         target = next((key for key, kind in self._columns.items() if kind == "lists of text"), None)
         target = target or _new_column([*self._columns, *self._all_keys()])
         splices: list[Splice] = []
@@ -210,14 +222,11 @@ class _JsonLines:
         for _, row in self._objects():
             keys |= dict.fromkeys(row)
             for key, value in row.items():
-                if value is None or not (key in self._asked if self._asked else key in _KNOWN or key == "objects"):
+                if not (key in self._asked if self._asked else key in _KNOWN or key == "objects"):
                     continue
-                if isinstance(value, list):
-                    kind = "lists of text" if all(isinstance(one, str) for one in value) else "lists"
-                else:
-                    kind = "objects" if isinstance(value, dict) else "single labels"
-                if columns.setdefault(key, kind) != kind:
-                    columns[key] = "lists" if "lists" in (columns[key], kind) else "mixed"
+                kind = _kind(value)
+                known = columns.get(key) or kind
+                columns[key] = known if kind in ("", known) else "mixed"
         _check_columns(self.path, self._asked, columns, list(keys))
         return columns
 
@@ -261,7 +270,7 @@ class _Csv:
             labels = [label for column in self._columns for label in self._values(fields[column], column)]
             yield _Row(self._prefix + relative_id(name), number, tuple(dict.fromkeys(labels)))
 
-    def edited(self, rows: Sequence[_Row], chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:  # noqa: ARG002
+    def edited(self, chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:
         header = self._text.header
         names = {column: header[column] for column in self._columns}
         target = next((column for column, separator in self._columns.items() if separator), None)
@@ -287,11 +296,6 @@ class _Csv:
         if separator == "[":
             return json.dumps(list(labels), ensure_ascii=False)
         separator = separator or "|"
-        for label in labels:
-            if separator in label and len(labels) > 1:
-                raise DataError(
-                    f"{self.path} cannot have the label {label!r}: it contains {separator!r}, which separates labels"
-                )
         return separator.join(labels)
 
     def _values(self, text: str, column: int) -> Iterator[str]:
@@ -325,8 +329,17 @@ class _Csv:
         return next((one for one in candidates if any(one in text for text in fields)), "")
 
 
+def _kind(value: object) -> str:
+    """Return what a field of JSON holds; empty for null."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "lists of text" if all(isinstance(one, str) for one in value) else "lists"
+    return "objects" if isinstance(value, dict) else "single labels"
+
+
 def _check_columns(path: Path, asked: Sequence[str], found: Mapping[str, str], names: Sequence[str]) -> None:
-    shown = ", ".join(map(repr, names[:12]))
+    shown = ", ".join(repr(name[:40]) for name in names[:12])
     for column in asked:
         if column not in names:
             raise DataError(f"{path} has no column {column!r}; it has {shown}")

@@ -271,7 +271,9 @@ def _change_task(content: _Content, start: int, add: Sequence[str], remove: set[
     prediction = {"model_version": MODEL_VERSION, "result": [_new_result(left, control)]}
     if "predictions" in places and text.opens(places["predictions"]) == "[":
         entries = list(text.elements(places["predictions"]))
-        return splices + text.change_array(places["predictions"], entries, add=[prediction])
+        # Exports have numbers of predictions that stay on the server, with which Label Studio refuses an import.
+        numbers = {at for at, entry in enumerate(entries) if not isinstance(entry.content, dict)}
+        return splices + text.change_array(places["predictions"], entries, numbers, [prediction])
     if "predictions" in places:
         raise text.error(places["predictions"], "predictions must be an array")
     return splices + text.add_member(start, "predictions", [prediction])

@@ -63,6 +63,7 @@ class VocCollection:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.notes: Sequence[str] = ()
+        self._pictures: dict[str, str] = {}
         inside = path / "Annotations"
         self._annotations = inside if inside.is_dir() else path
         beside = path if inside.is_dir() else path.parent
@@ -127,8 +128,21 @@ class VocCollection:
             elif node.tag == "object" and (label := as_label(node.child_text("name"))):
                 objects.append((label, node))
         folder, _, file = name.rpartition("/")
+        folder = self._picture_folder(folder)
         image = image or file.removesuffix(".xml")
         return _Annotated(f"{folder}/{image}" if folder else image, tuple(objects), size, last)
+
+    def _picture_folder(self, folder: str) -> str:
+        """Return the folder of the pictures for one of XML files: of VOC2007/Annotations it is VOC2007/JPEGImages."""
+        if folder not in self._pictures:
+            parts = folder.split("/")
+            found = folder
+            if "Annotations" in parts:
+                at = parts.index("Annotations")
+                others = ["/".join([*parts[:at], name, *parts[at + 1 :]]) for name in _IMAGE_FOLDERS]
+                found = next((other for other in others if (self._annotations / other).is_dir()), folder)
+            self._pictures[folder] = found
+        return self._pictures[folder]
 
     def _edited(self, path: Path, content: bytes, read: _Annotated, edit: LabelEdit) -> bytes:
         editor = XmlEditor(path, content)

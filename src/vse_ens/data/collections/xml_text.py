@@ -122,7 +122,9 @@ def root_children(path: Path, content: bytes, root: str) -> Iterator[Node]:
         parser.close()
     except ParseError as error:
         line, column = error.position
-        raise DataError(f"{path}, line {line}, column {column + 1}: this XML cannot be read ({error.msg})") from None
+        raise DataError(
+            f"{path}, line {line}, column {column + 1}: this XML cannot be read ({str(error).partition(':')[0]})"
+        ) from None
     except DefusedXmlException:
         raise DataError(f"{path} declares XML entities, which are not read; remove its DOCTYPE") from None
     except _WrongXmlError as error:

@@ -16,8 +16,9 @@ _IMAGE_NAMES = (
     "file", "filename", "filepath", "path", "item", "itemid", "id",
 )  # fmt: skip
 _LABEL_NAMES = (
-    "label", "labels", "labelname", "labelid", "tag", "tags", "tagname", "tagstring", "keyword", "keywords", "concept", "concepts",
+    "label", "labels", "labelname", "labelid", "tag", "tags", "tagname", "keyword", "keywords", "concept", "concepts",
     "category", "categories", "class", "classes", "classname", "annotation", "annotations",
+    "tagstring",
 )  # fmt: skip
 
 Column = str | int | None
