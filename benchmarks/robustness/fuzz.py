@@ -104,12 +104,12 @@ def _change_sidecar(content: bytes, _path: Path) -> None:
 
 
 def _change_tags(content: bytes, path: Path) -> None:
-    from vse_ens.data.collections.base import LabelEdit
+    from vse_ens.data.collections.base import LabelEdit, OpenOptions
     from vse_ens.data.collections.txt_tags import TxtTagsFolder
 
     path.with_name("file.jpg").touch()
     path.with_name("file.txt").write_bytes(content)
-    folder = TxtTagsFolder(path.parent)
+    folder = TxtTagsFolder(path.parent, OpenOptions(cache=False))
     [item] = folder.items()
     "".join(item.labels).encode()
     list(folder.changes({"file.jpg": LabelEdit(("sand",), ("solo",))}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -145,6 +145,7 @@ class Annotations:
         label_separator: str | None = None,
         min_images_per_label: int = 1,
         min_labels_per_image: int = 1,
+        ignore: Sequence[str] = (),
         ancestors: bool = False,
         merge_spelling: bool = False,
         cache: bool = True,
@@ -165,6 +166,7 @@ class Annotations:
             label_separator=label_separator,
             min_images_per_label=min_images_per_label,
             min_labels_per_image=min_labels_per_image,
+            ignore=ignore,
             ancestors=ancestors,
             merge_spelling=merge_spelling,
             cache=cache,
