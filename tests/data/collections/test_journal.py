@@ -14,7 +14,10 @@ from vse_ens.data.collections import FileChange, journal
 from vse_ens.data.collections.journal import default_journal, diff, read_journal, undo, write_changes
 from vse_ens.errors import DataError
 
-contents = st.dictionaries(st.sampled_from([f"file {number}" for number in range(6)]), st.binary(max_size=40))
+contents = st.dictionaries(
+    st.sampled_from([f"file {number}" for number in range(6)]),
+    st.binary(max_size=40).filter(lambda content: not content.startswith(journal._PROTECTED)),
+)
 
 
 def state(folder: Path) -> dict[str, bytes]:
