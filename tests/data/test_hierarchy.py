@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.hierarchy import ancestors, facet, matching, merge_spelling, spelling_note, with_ancestors
+from vse_ens.data.hierarchy import (
+    ancestors,
+    facet,
+    matching,
+    merge_spelling,
+    spelling_note,
+    with_ancestors,
+    without_matching,
+)
 from vse_ens.errors import ConfigError
 
 DATA = Annotations.from_pairs(
@@ -44,6 +52,15 @@ def test_labels_that_differ_in_case_or_accents_are_told_and_merged_into_the_most
     assert list(merged.labels) == ["cafe", "sea"]
     assert merged.labels_of("a") == merged.labels_of("d") == ["cafe"]
     assert merged.notes == ("merged 2 labels into others that differ only in case or accents",)
+
+
+def test_labels_can_be_ignored() -> None:
+    data = without_matching(DATA, ["place*", "nothing"])
+    assert list(data.labels) == ["Sea", "sea"]
+    assert data.labels_of("a") == ["sea"]
+    assert data.labels_of("b") == []
+    assert data.notes == ("ignored 3 labels in 3 pairs",)
+    assert without_matching(DATA, ["nothing"]) is DATA
 
 
 def test_patterns_match_whole_labels() -> None:

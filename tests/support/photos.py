@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from xml.sax.saxutils import escape
 
 from PIL import Image, PngImagePlugin, TiffImagePlugin
@@ -125,5 +125,12 @@ def heic(xmp: bytes) -> bytes:
     return ftyp + meta(len(ftyp) + len(meta(0)) + 8) + box(b"mdat", xmp)
 
 
-MAKERS = {"jpg": jpeg, "png": png, "tif": tiff, "webp": webp, "avif": avif, "heic": heic}
+MAKERS: dict[str, Callable[[bytes], bytes]] = {
+    "jpg": jpeg,
+    "png": png,
+    "tif": tiff,
+    "webp": webp,
+    "avif": avif,
+    "heic": heic,
+}
 """Functions that make a file with an XMP packet, by suffix."""

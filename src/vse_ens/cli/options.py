@@ -141,6 +141,10 @@ class ReadOptions:
             "NAME", "Format, such as csv, photos or coco; recognised by default. docs/collections.md lists all."
         ),
     ] = None
+    ignore: Annotated[
+        list[str] | None,
+        _read_option("PATTERN", "Leave out labels that match, such as 'suggested|*'; may be repeated."),
+    ] = None
     ancestors: Annotated[
         bool, _read_option(None, "Give an image with the label place|beach the label place too.", "--ancestors")
     ] = False
@@ -176,6 +180,7 @@ class ReadOptions:
                 label_namespaces=self.label_namespaces,
                 min_images_per_label=self.min_images_per_label,
                 min_labels_per_image=self.min_labels_per_image,
+                ignore=self.ignore or (),
                 ancestors=self.ancestors,
                 merge_spelling=self.merge_spelling,
                 cache=self.cache,
@@ -349,15 +354,21 @@ class WriteOptions:
             else:
                 console.out.print(Text(text.rstrip("\n")), soft_wrap=True)
 
-        with console.progress("writing", max(len(edits), 1), "files") as progress:
-            report = write_labels(
-                collection,
-                edits,
-                self.journal or default_journal(),
-                prefix=prefix,
-                dry_run=show if self.dry_run else None,
-                progress=progress,
-            )
+        planned = self.journal or default_journal()
+        try:
+            with console.progress("writing", max(len(edits), 1), "files") as progress:
+                report = write_labels(
+                    collection,
+                    edits,
+                    planned,
+                    prefix=prefix,
+                    dry_run=show if self.dry_run else None,
+                    progress=progress,
+                )
+        except KeyboardInterrupt:
+            if planned.exists():
+                console.log(f"stopped; vse undo {shlex.quote(str(planned))} restores the files written so far")
+            raise
         for note in report.notes:
             console.note(note)
         files, journal = report.written.files, report.written.journal

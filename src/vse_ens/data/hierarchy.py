@@ -37,12 +37,31 @@ def ancestors(label: str) -> list[str]:
 
 def matching(patterns: Sequence[str], labels: Vocabulary) -> list[str]:
     """Return the labels that match one of the patterns; ``*`` is any text and ``?`` any character."""
-    form = "|".join(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns)
-    expression = re.compile(form, re.DOTALL)
-    found = [label for label in labels if expression.fullmatch(label)]
+    found = _matches(patterns, labels)
     if not found:
         raise ConfigError(f"no label matches {' or '.join(map(repr, patterns))}; see the facets of vse info")
     return found
+
+
+def _matches(patterns: Sequence[str], labels: Vocabulary) -> list[str]:
+    form = "|".join(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns)
+    expression = re.compile(form, re.DOTALL)
+    return [label for label in labels if expression.fullmatch(label)]
+
+
+def without_matching(data: Annotations, patterns: Sequence[str]) -> Annotations:
+    """Return the pairs without the labels that match one of the patterns; a note counts them."""
+    ignored = _matches(patterns, data.labels)
+    if not ignored:
+        return data
+    numbers = data.labels.numbers(ignored)
+    keep = np.ones(len(data.labels), np.bool_)
+    keep[numbers] = False
+    labels = Vocabulary.from_ids(data.labels.ids(np.flatnonzero(keep)), "label")
+    kept = keep[data.indices]
+    note = f"ignored {len(ignored):,} label{'s' * (len(ignored) > 1)} in {int((~kept).sum()):,} pairs"
+    own = labels.translate(data.labels)[data.indices]
+    return _renumbered(data, labels, data.image_numbers()[kept], own[kept], note)
 
 
 def with_ancestors(data: Annotations) -> Annotations:

@@ -1,4 +1,4 @@
-"""From a folder to a model and back: ``vse train``, ``annotate --write``, ``apply``, ``feedback apply`` and ``undo``."""
+"""From a folder to a model and back: ``train``, ``annotate --write``, ``apply``, ``feedback apply`` and ``undo``."""
 
 from __future__ import annotations
 

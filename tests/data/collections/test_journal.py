@@ -14,7 +14,10 @@ from vse_ens.data.collections import FileChange, journal
 from vse_ens.data.collections.journal import default_journal, diff, read_journal, undo, write_changes
 from vse_ens.errors import DataError
 
-contents = st.dictionaries(st.sampled_from([f"file {number}" for number in range(6)]), st.binary(max_size=40))
+contents = st.dictionaries(
+    st.sampled_from([f"file {number}" for number in range(6)]),
+    st.binary(max_size=40).filter(lambda content: not content.startswith(journal._PROTECTED)),
+)
 
 
 def state(folder: Path) -> dict[str, bytes]:
@@ -156,12 +159,28 @@ def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path
     assert target.read_text() == "old 1"
 
 
-@pytest.mark.parametrize("content", [b"\xff\xd8\xff\xe1", b"\x89PNG\r\n", b"II*\0", b"SQLite format 3\0"])
-def test_an_image_or_a_catalogue_is_never_written(folder: Path, log: Path, content: bytes) -> None:
-    (folder / "0").write_bytes(content)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("odd.txt", b"\xff\xd8\xff\xe1"),
+        ("odd.txt", b"\x89PNG\r\n"),
+        ("odd.txt", b"II*\0"),
+        ("odd.xmp", b"SQLite format 3\0"),
+        ("a.JPG", b""),
+        ("a.bmp", b"BM"),
+        ("catalogue.lrcat", b""),
+    ],
+)
+def test_an_image_or_a_catalogue_is_never_written(folder: Path, log: Path, name: str, content: bytes) -> None:
+    (folder / name).write_bytes(content)
     with pytest.raises(DataError, match="which vse never changes"):
-        write_changes(changes(folder, {"0": b"x"}), log)
-    assert (folder / "0").read_bytes() == content
+        write_changes(changes(folder, {name: b"x"}), log)
+    assert (folder / name).read_bytes() == content
+
+
+def test_text_that_begins_like_an_image_is_written(folder: Path, log: Path) -> None:
+    (folder / "a.txt").write_text("BMW, RIFF, GIF8")
+    assert write_changes(changes(folder, {"a.txt": b"x"}), log).files == [folder / "a.txt"]
 
 
 def test_changes_are_taken_a_few_at_a_time(folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

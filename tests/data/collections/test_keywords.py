@@ -62,10 +62,14 @@ def test_keywords_of_an_image_and_its_sidecar_are_joined() -> None:
         f"<rdf:Description {DC}><dc:subject><rdf:Seq><rdf:li>sea</rdf:li></rdf:Seq></dc:subject></rdf:Description>",
         f"<rdf:Description {DC}><dc:subject>sea</dc:subject></rdf:Description>",
         f'<rdf:Description rdf:about="" {DC} dc:subject="sea"/>',
-        f'<rdf:Description {DC}><dc:subject><rdf:Bag><rdf:li rdf:parseType="Resource"><rdf:value>sea</rdf:value>'
-        "<dc:source>not a keyword</dc:source></rdf:li></rdf:Bag></dc:subject></rdf:Description>",
-        f"<rdf:Description {DC}><dc:subject><rdf:Bag><rdf:li>\n sea\n</rdf:li><rdf:li/></rdf:Bag></dc:subject>"
-        "<dc:title>not a keyword</dc:title></rdf:Description>",
+        (
+            f'<rdf:Description {DC}><dc:subject><rdf:Bag><rdf:li rdf:parseType="Resource"><rdf:value>sea</rdf:value>'
+            "<dc:source>not a keyword</dc:source></rdf:li></rdf:Bag></dc:subject></rdf:Description>"
+        ),
+        (
+            f"<rdf:Description {DC}><dc:subject><rdf:Bag><rdf:li>\n sea\n</rdf:li><rdf:li/></rdf:Bag></dc:subject>"
+            "<dc:title>not a keyword</dc:title></rdf:Description>"
+        ),
     ],
     ids=["bag", "sequence", "text", "attribute", "qualified", "white space"],
 )

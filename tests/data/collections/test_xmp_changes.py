@@ -58,16 +58,20 @@ def test_a_missing_list_is_created_and_everything_else_stays() -> None:
         NEW_SIDECAR,
         b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><r:Description r:about=""/></r:RDF>',
         b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"></rdf:RDF>',
-        b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>\r\n'
-        b'<x:xmpmeta xmlns:x="adobe:ns:meta/">\r\n'
-        b"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\r\n"
-        b"<rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/' dc:format='a>b'>\r\n"
-        b"<dc:subject><rdf:Bag/></dc:subject>\r\n</rdf:Description>\r\n</rdf:RDF>\r\n</x:xmpmeta>",
+        (
+            b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>\r\n'
+            b'<x:xmpmeta xmlns:x="adobe:ns:meta/">\r\n'
+            b"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\r\n"
+            b"<rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/' dc:format='a>b'>\r\n"
+            b"<dc:subject><rdf:Bag/></dc:subject>\r\n</rdf:Description>\r\n</rdf:RDF>\r\n</x:xmpmeta>"
+        ),
         # The prefix dc means something else, and the list is in the second description.
-        b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
-        b'<rdf:Description xmlns:dc="urn:other"><dc:subject>no keyword</dc:subject></rdf:Description>'
-        b'<rdf:Description xmlns:d="http://purl.org/dc/elements/1.1/"><d:subject><rdf:Bag> </rdf:Bag></d:subject>'
-        b"</rdf:Description></rdf:RDF>",
+        (
+            b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+            b'<rdf:Description xmlns:dc="urn:other"><dc:subject>no keyword</dc:subject></rdf:Description>'
+            b'<rdf:Description xmlns:d="http://purl.org/dc/elements/1.1/"><d:subject><rdf:Bag> </rdf:Bag></d:subject>'
+            b"</rdf:Description></rdf:RDF>"
+        ),
     ],
     ids=["new", "empty description", "no description", "empty list", "other prefixes"],
 )
@@ -83,7 +87,7 @@ def test_added_keywords_are_read_back_and_removing_them_restores_the_bytes(old: 
     before = packet(["first", *old], ["a|b"], ["a/b"], ["a/b"])
     known = found(before)
     fresh = [word for word in new if word not in known[SUBJECT]]
-    add = {one: fresh for one in (SUBJECT, HIERARCHICAL, TAGS_LIST, LAST_KEYWORD)}
+    add = dict.fromkeys((SUBJECT, HIERARCHICAL, TAGS_LIST, LAST_KEYWORD), fresh)
     after = change_keywords(before, add, {})
     assert found(after) == {one: [*keywords, *fresh] for one, keywords in known.items()}
     assert change_keywords(after, {}, add) == before
@@ -101,8 +105,10 @@ def test_a_change_of_nothing_changes_no_byte() -> None:
         (b"<a/>", "has no rdf:RDF element"),
         (b"<a", "has XMP that is not well-formed XML"),
         (
-            b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description '
-            b'xmlns:dc="http://purl.org/dc/elements/1.1/" dc:subject="sea"/></rdf:RDF>',
+            (
+                b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description '
+                b'xmlns:dc="http://purl.org/dc/elements/1.1/" dc:subject="sea"/></rdf:RDF>'
+            ),
             "has dc:subject without a list",
         ),
     ],

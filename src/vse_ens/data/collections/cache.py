@@ -13,9 +13,8 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-_VERSION = 1
+_VERSION = 2  # of the texts that readers make: raise it when a reader finds more or other labels
 _LOCK_SECONDS = 1.0
 
 
@@ -32,7 +31,7 @@ def default_cache(root: Path, kind: str) -> Path:
 
 
 class FileCache:
-    """The cached values of the files of each folder, as JSON: ``{name: value}``.
+    """The cached texts of the files of each folder, as JSON: ``{name: text}``.
 
     A cache that cannot be read or written is not used; reading works without it.
     """
@@ -40,17 +39,16 @@ class FileCache:
     def __init__(self, path: Path | None) -> None:
         self._connection = None if path is None else _open(path)
 
-    def read(self, folder: str) -> dict[str, Any]:
-        """Return the values of the files of a folder."""
+    def read(self, folder: str) -> dict[str, str]:
+        """Return the texts of the files of a folder."""
         if self._connection is not None:
             with suppress(sqlite3.Error, ValueError):
                 row = self._connection.execute("SELECT files FROM folders WHERE folder = ?", (folder,)).fetchone()
-                found = json.loads(row[0]) if row else {}
-                return found if isinstance(found, dict) else {}
+                return dict(json.loads(row[0])) if row else {}
         return {}
 
-    def write(self, folder: str, files: Mapping[str, Any]) -> None:
-        """Replace the values of a folder; they are kept even if reading stops afterwards."""
+    def write(self, folder: str, files: Mapping[str, str]) -> None:
+        """Replace the texts of a folder; they are kept even if reading stops afterwards."""
         if self._connection is not None:
             text = json.dumps(files, ensure_ascii=False, separators=(",", ":"))
             with suppress(sqlite3.Error, UnicodeEncodeError), self._connection:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.cache import FileCache, default_cache
@@ -22,8 +21,12 @@ _FAULTS_NAMED = 5
 _THREADS = 4
 
 Progress = Callable[[int, int | None], None]
-Read = Callable[[str], Any]
-"""Returns the labels of a file as a JSON value; raises an `OSError` for a file that cannot be read."""
+Read = Callable[[str], str]
+"""Returns what a file holds as one text, which is quick to store; raises an `OSError` for a file it cannot read."""
+
+FIELD, ITEM = "\x1e", "\x1f"
+"""Separators for such a text, which no label has."""
+_STAMP = "\x1d"  # between size and times of a file and its text, in the cache
 
 
 @dataclass
@@ -60,8 +63,10 @@ class FolderReader:
         self._wanted = wanted
         self._read = read
 
-    def folders(self, faults: Faults, on_progress: Progress | None) -> Iterator[tuple[Folder, dict[str, Any]]]:
-        """Yield every folder with the values of its wanted files, without those that could not be read."""
+    def folders(
+        self, faults: Faults, on_progress: Progress | None
+    ) -> Iterator[tuple[Folder, Sequence[str], dict[str, str]]]:
+        """Yield every folder with its wanted files and their texts, without those that could not be read."""
         total = None if on_progress is None else self._count()
         cache = FileCache(default_cache(self._root, self._kind) if self._options.cache else None)
         workers = self._options.workers or _THREADS
@@ -75,10 +80,10 @@ class FolderReader:
                     while ahead > _AHEAD or len(pending) > _AHEAD:
                         one = pending.popleft()
                         ahead -= one.unread
-                        yield one.folder, one.finish(faults)
+                        yield one.folder, one.names, one.finish(faults)
                         done = _report(done + len(one.names), total, on_progress)
                 for one in pending:
-                    yield one.folder, one.finish(faults)
+                    yield one.folder, one.names, one.finish(faults)
                     done = _report(done + len(one.names), total, on_progress)
             finally:
                 executor.shutdown(wait=True, cancel_futures=True)
@@ -104,13 +109,13 @@ class _Pending:
 
     folder: Folder
     names: Sequence[str]
-    known: dict[str, Any]
+    known: dict[str, str]
     unread: int
-    tasks: list[tuple[list[str], Future[list[Any]]]]
+    tasks: list[tuple[list[str], Future[list[str | OSError]]]]
     cache: FileCache
 
-    def finish(self, faults: Faults) -> dict[str, Any]:
-        """Wait for the files, update the cache, and return the values."""
+    def finish(self, faults: Faults) -> dict[str, str]:
+        """Wait for the files, update the cache, and return the texts."""
         values, unsaved = self.known, 0
         for names, task in self.tasks:
             for name, value in zip(names, task.result(), strict=True):
@@ -126,28 +131,25 @@ class _Pending:
             self._save(values)
         return values
 
-    def _save(self, values: Mapping[str, Any]) -> None:
+    def _save(self, values: Mapping[str, str]) -> None:
         stamps = self.folder.files
-        self.cache.write(self.folder.prefix, {name: [*stamps[name], value] for name, value in values.items()})
+        self.cache.write(self.folder.prefix, {name: stamps[name] + _STAMP + text for name, text in values.items()})
 
 
-def _unchanged(folder: Folder, names: Sequence[str], cached: dict[str, Any]) -> dict[str, Any]:
+def _unchanged(folder: Folder, names: Sequence[str], cached: Mapping[str, str]) -> dict[str, str]:
     if not cached:
         return {}
     known = {}
     files = folder.files
     for name in names:
-        entry = cached.get(name)
-        # A damaged cache may hold anything.
-        if type(entry) is list and len(entry) == 4:
-            size, mtime, ctime, value = entry
-            if files[name] == (size, mtime, ctime):
-                known[name] = value
+        stamp, _, text = cached.get(name, "").partition(_STAMP)
+        if stamp == files[name]:
+            known[name] = text
     return known
 
 
-def _read_files(read: Read, folder: str, names: list[str]) -> list[Any]:
-    found: list[Any] = []
+def _read_files(read: Read, folder: str, names: list[str]) -> list[str | OSError]:
+    found: list[str | OSError] = []
     for name in names:
         try:
             found.append(read(f"{folder}{os.sep}{name}"))

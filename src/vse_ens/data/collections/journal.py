@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vse_ens.data.collections.base import FileChange
+from vse_ens.data.collections.walk import is_image, suffix
 from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
 
 _FORMAT, _VERSION = "vse-ens journal", 1
 _BATCH = 256  # changes that share one flush of the journal
-# The first bytes of files that are never written: images and SQLite catalogues.
-_PROTECTED = (
-    b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"II*\0", b"MM\0*", b"RIFF", b"BM", b"SQLite format 3", b"\0\0\0\x0cJXL ",
-)  # fmt: skip
+# The first bytes of files that are never written, whatever their names: JPEG, PNG, TIFF and SQLite. No text starts so.
+_PROTECTED = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"II*\0", b"MM\0*", b"SQLite format 3\0")
+_CATALOGUES = frozenset((".db", ".lrcat", ".sqlite", ".sqlite3"))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,12 @@ def write_changes(
                 if _current(change.path) != change.before:
                     skipped.append(change.path)
                     continue
-                _replace(change.path, change.after)
+                try:
+                    _replace(change.path, change.after)
+                except DataError as error:
+                    raise DataError(
+                        f"{error}; vse undo {journal} restores the {len(files):,} files written before"
+                    ) from error
                 files.append(change.path)
                 if progress is not None:
                     progress(len(files))
@@ -183,7 +188,8 @@ def _append(log: BinaryIO, entries: Iterable[dict[str, Any]]) -> None:
 
 def _check_target(change: FileChange) -> None:
     """Refuse to write an image or a catalogue, whatever a format asks for."""
-    if (change.before or b"").startswith(_PROTECTED):
+    name = change.path.name
+    if is_image(name) or suffix(name) in _CATALOGUES or (change.before or b"").startswith(_PROTECTED):
         raise DataError(f"{change.path} is an image or a catalogue, which vse never changes; please report this")
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from vse_ens.data.collections import iptc, xmp
 from vse_ens.data.collections.containers import DamagedFileError, Metadata
 
-_CONTROLS = {0: None, 31: " "}  # which IPTC may have, and no label should
+_CONTROLS = {0: None, 0x1D: " ", 0x1E: " ", 0x1F: " "}  # which IPTC may have, and no label should
 # Tags that programs keep for themselves.
 _INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vse_ens.data.collections import keywords, xmp
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.folder import Faults, FolderReader, Progress, check_folder, read_bytes
+from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
 from vse_ens.data.collections.keywords import FileKeywords
 from vse_ens.data.collections.walk import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
 from vse_ens.errors import DataError
 
-_JOIN = "\x1f"  # between keywords; XML cannot hold it
 _SAMPLE = 100  # images that are opened to see whether they have keywords
 
 
@@ -37,7 +35,7 @@ def detect(glance: Glance) -> bool:
             found = _read_file(str(glance.path / name))
         except OSError:
             continue
-        if found[0]:
+        if found.partition(FIELD)[0]:
             return True
     return False
 
@@ -48,31 +46,28 @@ def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001  # the i
     return PhotoFolder(path, options)
 
 
-def _read_file(path: str) -> list[str | None]:
-    """Return the labels of an image or a sidecar and its fault, and the keywords if they are not the labels.
-
-    Lists are joined to one text, so that the cache has few objects.
-    """
+def _read_file(path: str) -> str:
+    """Return the labels of an image or a sidecar, its fault, and its keywords if they are not the labels."""
     if not xmp.is_sidecar(path):
         found = keywords.from_metadata(read_metadata(path))
     elif (document := read_bytes(path, MAX_BYTES)) is None:
         found = FileKeywords(fault=f"is larger than {MAX_BYTES >> 20} MiB")
     else:
         found = keywords.from_xmp(document)
-    labels = keywords.merge([found])
-    value = [_JOIN.join(labels), found.fault]
-    return [*value, _JOIN.join(found.flat), _JOIN.join(found.paths)] if found.paths else value
+    labels = ITEM.join(keywords.merge([found]))
+    if found.paths:
+        return FIELD.join((labels, found.fault or "", ITEM.join(found.flat), ITEM.join(found.paths)))
+    return f"{labels}{FIELD}{found.fault}" if found.fault else labels
 
 
-def _keywords(value: list[str | None]) -> FileKeywords:
-    """Return the keywords from the value of a file."""
-    labels, fault = value[:2]
-    flat, paths = value[2:] or (labels, "")
-    return FileKeywords(_split(flat), _split(paths), fault)
+def _keywords(text: str) -> FileKeywords:
+    """Return the keywords from the text of a file."""
+    labels, fault, flat, paths = (*text.split(FIELD), "", "", "")[:4]
+    return FileKeywords(_split(flat if paths else labels), _split(paths), fault or None)
 
 
-def _split(text: str | None) -> list[str]:
-    return text.split(_JOIN) if text else []
+def _split(text: str) -> list[str]:
+    return text.split(ITEM) if text else []
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,7 @@ class PhotoFolder:
                 if name in sidecars or name not in values:
                     labels = keywords.merge(_files(name, sidecars, values).values())
                 else:  # most images
-                    labels = tuple(_split(values[name][0]))
+                    labels = tuple(_split(values[name].partition(FIELD)[0]))
                 yield Item(folder.prefix + name, labels)
 
     def _images(self) -> Iterator[_Image]:
@@ -124,15 +119,15 @@ class PhotoFolder:
 
     def _folders(
         self, on_progress: Progress | None = None
-    ) -> Iterator[tuple[Folder, dict[str, Any], list[str], dict[str, list[str]]]]:
+    ) -> Iterator[tuple[Folder, dict[str, str], list[str], dict[str, list[str]]]]:
         """Yield every folder with the keywords of its files, its images, and the sidecars of each."""
         self.faults, self._orphans = Faults(), 0
-        for folder, values in self._reader.folders(self.faults, on_progress):
-            images, sidecars, orphans = _match(folder)
+        for folder, names, values in self._reader.folders(self.faults, on_progress):
+            images, sidecars, orphans = _match(names)
             self._orphans += orphans
-            for name, value in values.items():
-                if value[1] is not None:
-                    self.faults.add(folder.prefix + name, value[1])
+            for name, text in values.items():
+                if FIELD in text and (fault := text.split(FIELD, 2)[1]):
+                    self.faults.add(folder.prefix + name, fault)
             yield folder, values, images, sidecars
 
     # --- writing ----------------------------------------------------------------------------------------------------
@@ -174,7 +169,7 @@ class PhotoFolder:
         return "stem" if counts["stem"] > counts["name"] else "name"
 
 
-def _files(name: str, sidecars: Mapping[str, list[str]], values: Mapping[str, Any]) -> dict[str, FileKeywords]:
+def _files(name: str, sidecars: Mapping[str, list[str]], values: Mapping[str, str]) -> dict[str, FileKeywords]:
     """Return the keywords of an image and of its sidecars."""
     return {one: _keywords(values[one]) for one in (name, *sidecars.get(name, ())) if one in values}
 
@@ -184,24 +179,19 @@ def _wanted(folder: Folder) -> list[str]:
     return [name for name in folder.files if (end := suffix(name)) in IMAGE_SUFFIXES or end == ".xmp"]
 
 
-def _match(folder: Folder) -> tuple[list[str], dict[str, list[str]], int]:
-    """Return the images of a folder, the sidecars of each, and the number of sidecars without an image."""
-    images, found = [], []
-    for name in folder.files:
-        end = suffix(name)
-        if end in IMAGE_SUFFIXES:
-            images.append(name)
-        elif end == ".xmp":
-            found.append(name)
+def _match(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], int]:
+    """Return the images among names, the sidecars of each, and the number of sidecars without an image."""
+    found = [name for name in names if xmp.is_sidecar(name)]
+    images = [name for name in names if not xmp.is_sidecar(name)] if found else list(names)
     if not found:
         return images, {}, 0
     stems: dict[str, list[str]] = {}
     for name in images:
         stems.setdefault(stem(name), []).append(name)
-    names, sidecars, orphans = set(images), dict[str, list[str]](), 0
+    known, sidecars, orphans = set(images), dict[str, list[str]](), 0
     for name in found:
         base = name[:-4]
-        owners = [base] if base in names else stems.get(base, [])
+        owners = [base] if base in known else stems.get(base, [])
         orphans += not owners
         for owner in owners:
             sidecars.setdefault(owner, []).append(name)

@@ -12,16 +12,18 @@ from pathlib import Path
 
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.folder import Faults, FolderReader, Progress, check_folder, read_bytes
+from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
 from vse_ens.data.collections.walk import Folder, is_image, stem
 from vse_ens.errors import DataError
 
 _MAX_BYTES = 1 << 20  # of a file of tags
+_TOO_LARGE = FIELD
 _SAMPLE = 100  # files of tags that are opened to see what they hold
 _MIN_SHARE = 0.2  # of the images must have a file of tags
 _MAX_WORDS = 12  # of a tag; a caption has more
 _SEPARATOR = re.compile("[,\r\n]")
 _BOM = "\ufeff"
+_CONTROLS = dict.fromkeys((0, 0x1D, 0x1E, 0x1F), " ")  # which no tag should have
 _NUMBERS = re.compile(r"[-+.\deE\s]+")
 
 
@@ -80,14 +82,15 @@ def _clean(tag: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    tags = (tag.strip() for tag in _SEPARATOR.split(text.removeprefix(_BOM)))
+    # str.strip also removes the separators of the cache.
+    tags = (tag.translate(_CONTROLS).strip() for tag in _SEPARATOR.split(text.removeprefix(_BOM)))
     return list(dict.fromkeys(_clean(tag) for tag in tags if tag))
 
 
-def _read_file(path: str) -> list[str] | None:
-    """Return the tags of a file, or None if it is too large."""
+def _read_file(path: str) -> str:
+    """Return the tags of a file, or a mark that it is too large."""
     content = read_bytes(path, _MAX_BYTES)
-    return None if content is None else _split(_decode(content))
+    return _TOO_LARGE if content is None else ITEM.join(_split(_decode(content)))
 
 
 class TxtTagsFolder:
@@ -114,13 +117,15 @@ class TxtTagsFolder:
     def _images(self, on_progress: Progress | None = None) -> Iterator[tuple[str, str, str | None, list[str]]]:
         """Yield the folder, the image, the file of tags and the tags."""
         self.faults = Faults()
-        for folder, values in self._reader.folders(self.faults, on_progress):
+        for folder, _, values in self._reader.folders(self.faults, on_progress):
             for name, tags in values.items():
-                if tags is None:
+                if tags == _TOO_LARGE:
                     self.faults.add(folder.prefix + name, f"is larger than {_MAX_BYTES >> 20} MiB")
+                    values[name] = ""
             for image in _image_names(folder):
                 text = _tags_file(image, folder.files)
-                yield folder.prefix, image, text, (text is not None and values.get(text)) or []
+                tags = values.get(text, "") if text is not None else ""
+                yield folder.prefix, image, text, tags.split(ITEM) if tags else []
 
     def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
         """Yield the changes of files of tags; an image without one gets ``IMG.txt``."""

@@ -36,22 +36,14 @@ def is_image(name: str) -> bool:
     return suffix(name) in IMAGE_SUFFIXES
 
 
-class Stamp(NamedTuple):
-    """The state of a file: an unchanged stamp means an unchanged file."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-
-
 class Folder(NamedTuple):
     """A folder with its files."""
 
     prefix: str
     """The path relative to the root with a ``/`` at the end; empty for the root."""
     path: str
-    files: dict[str, Stamp]
-    """The regular files by name, sorted."""
+    files: dict[str, str]
+    """The regular files by name, sorted, each with its size and times: if these are the same, so is the file."""
 
 
 def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
@@ -75,7 +67,7 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
         except OSError as error:
             on_fault(prefix.rstrip("/") or ".", _reason(error))
             continue
-        files: dict[str, Stamp] = {}
+        files: dict[str, str] = {}
         folders = []
         for entry in entries:
             name = entry.name
@@ -87,7 +79,7 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
             try:
                 if entry.is_file():
                     state = entry.stat()
-                    files[name] = Stamp(state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+                    files[name] = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
                 elif entry.is_dir() and name not in _SKIPPED_FOLDERS and not _leads_back(entry, top):
                     folders.append((f"{prefix}{name}/", entry.path))
                 elif entry.is_symlink() and not Path(entry.path).exists():

@@ -12,7 +12,7 @@ from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import find_collection, format_names
 from vse_ens.data.filters import keep_frequent
 from vse_ens.data.hierarchy import merge_spelling as merged_spelling
-from vse_ens.data.hierarchy import spelling_note, with_ancestors
+from vse_ens.data.hierarchy import spelling_note, with_ancestors, without_matching
 from vse_ens.data.io.collection import CollectionSource
 from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
@@ -41,6 +41,7 @@ def read(
     label_namespaces: bool = False,
     min_images_per_label: int = 1,
     min_labels_per_image: int = 1,
+    ignore: Sequence[str] = (),
     ancestors: bool = False,
     merge_spelling: bool = False,
     cache: bool = True,
@@ -66,6 +67,7 @@ def read(
             none.
         min_images_per_label: Drop labels with fewer images, repeatedly together with the next option.
         min_labels_per_image: Drop images with fewer labels.
+        ignore: Leave out labels that match one of these patterns, such as ``suggested|*``.
         ancestors: Also give an image with the label ``place|beach`` the label ``place``.
         merge_spelling: Merge labels that differ only in case or accents into the most used of them.
         cache: Keep the labels of a folder's files for the next read.
@@ -88,6 +90,8 @@ def read(
         items = CollectionSource(collection, on_progress)
         data = ingest(items)
         data = replace(data, pictures=items.pictures(), notes=(*data.notes, *spelling_note(data, merge_spelling)))
+    if ignore:
+        data = without_matching(data, ignore)
     if merge_spelling:
         data = merged_spelling(data)
     if ancestors:
