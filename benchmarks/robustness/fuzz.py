@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
@@ -45,6 +46,18 @@ def samples() -> dict[str, tuple[bytes, Reader]]:
     found["photos: sidecar, read"] = (xmp, _read_sidecar)
     found["photos: sidecar, changed"] = (xmp, _change_sidecar)
     found["txt-tags: read and changed"] = ("1girl, long_hair, Zürich\nsolo\n".encode(), _change_tags)
+    return found | _data_sets()
+
+
+def _data_sets() -> dict[str, tuple[bytes, Reader]]:
+    """Return the files of data sets and catalogues, which are read, and changed where that is possible."""
+    from tests.data.collections.test_fuzz_datasets import CASES
+
+    found: dict[str, tuple[bytes, Reader]] = {}
+    for name, (_, make, file) in CASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            make(Path(folder))
+            found[name] = ((Path(folder) / file).read_bytes(), partial(_change_data_set, name))
     return found
 
 
@@ -113,6 +126,19 @@ def _change_tags(content: bytes, path: Path) -> None:
     [item] = folder.items()
     "".join(item.labels).encode()
     list(folder.changes({"file.jpg": LabelEdit(("sand",), ("solo",))}))
+
+
+def _change_data_set(name: str, content: bytes, path: Path) -> None:
+    from tests.data.collections.test_fuzz_datasets import CASES, read_and_change
+
+    format_name, make, file = CASES[name]
+    folder = path.parent / name
+    place = folder / "source"
+    if not folder.exists():
+        folder.mkdir()
+        place.symlink_to(make(folder))  # remembers which file or folder is the source
+    (folder / file).write_bytes(content)
+    read_and_change(place.readlink(), format_name)
 
 
 def score(raw: Raw) -> Score:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from vse_ens.data.collections import LabelEdit, WritableCollection, open_collect
 from vse_ens.data.collections.detect import find_collection
 from vse_ens.errors import VseError
 
-COUNT = int(os.environ.get("VSE_FUZZ", "200"))
+COUNT = 200
 HASHES = {"0a" * 32: ["character:alice", "solo"], "0b" * 32: ["solo"]}
 TREE = {"a.jpg": ["place|beach", "sea"], "d/b.jpg": ["sea"]}
 
@@ -52,29 +52,46 @@ CASES: dict[str, tuple[str, Callable[[Path], Path], str]] = {
 }
 
 
+def read_and_change(path: Path, format_name: str) -> None:
+    """Read a collection, and add and remove a label if it can be written; errors of this package are one sentence."""
+    try:
+        collection = open_collection(path, format_name)
+        items = list(collection.items())
+        for item in items:
+            assert all(label and label == label.strip() for label in item.labels)
+            "".join((item.image, *item.labels)).encode()
+        if isinstance(collection, WritableCollection) and items:
+            edits = {items[0].image: LabelEdit(("new label",), items[0].labels[:1])}
+            for change in collection.changes(edits):
+                assert change.before != change.after
+        find_collection(path)
+    except VseError as error:
+        message = str(error)
+        assert "\n" not in message, message
+        assert len(message) < 1000, message
+        assert str(path.parent) in message, message
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_damaged_file_gives_labels_or_one_sentence(case: str, tmp_path: Path) -> None:
     format_name, make, name = CASES[case]
     path = make(tmp_path)
+    read_and_change(path, format_name)
+    damaged = tmp_path / name
+    for content in mutated(damaged.read_bytes(), COUNT, seed=len(case)):
+        damaged.write_bytes(content)
+        read_and_change(path, format_name)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_some_damaged_files_are_read_all_the_same(case: str, tmp_path: Path) -> None:
+    """Otherwise the files are damaged too much to test more than the first check of a reader."""
+    format_name, make, name = CASES[case]
+    path = make(tmp_path)
     damaged = tmp_path / name
     read = 0
-    for number, content in enumerate(mutated(damaged.read_bytes(), COUNT, seed=len(case))):
+    for content in mutated(damaged.read_bytes(), 200, seed=len(case)):
         damaged.write_bytes(content)
-        try:
-            collection = open_collection(path, format_name)
-            items = list(collection.items())
-            read += 1
-            for item in items:
-                assert all(label and label == label.strip() for label in item.labels)
-                "".join((item.image, *item.labels)).encode()
-            if isinstance(collection, WritableCollection) and items:
-                edits = {items[0].image: LabelEdit(("new label",), items[0].labels[:1])}
-                for change in collection.changes(edits):
-                    assert change.before != change.after
-            find_collection(path)
-        except VseError as error:
-            message = str(error)
-            assert "\n" not in message, (number, message)
-            assert len(message) < 1000, (number, message)
-            assert str(tmp_path) in message, (number, message)
-    assert read, "every damaged file was refused; the mutations are too strong to test the reader"
+        with suppress(VseError):
+            read += bool(list(open_collection(path, format_name).items()))
+    assert read

@@ -23,7 +23,7 @@ POSTS = [
 
 
 def labels(data: Annotations) -> dict[str, list[str]]:
-    return {image: data.labels_of(image) for image in data.images.ids}
+    return {image: data.labels_of(image) for image in data.images}
 
 
 def write(path: Path, text: str) -> Path:
@@ -40,9 +40,7 @@ def test_an_image_has_the_labels_of_all_columns(tmp_path: Path) -> None:
 
 def test_the_name_of_the_column_is_the_namespace(tmp_path: Path) -> None:
     path = write(tmp_path / "museum.csv", MUSEUM)
-    data = Annotations.read(
-        path, image="Object ID", label=["Tags", 3], label_separator="|", label_namespaces=True
-    )
+    data = Annotations.read(path, image="Object ID", label=["Tags", 3], label_separator="|", label_namespaces=True)
     assert labels(data)["1"] == ["Culture:Roman", "Tags:Men", "Tags:Women"]
     one = Annotations.read(path, image="Object ID", label="Culture", label_namespaces=True)
     assert labels(one) == {"1": ["Culture:Roman"], "2": ["Culture:Greek"], "3": []}
@@ -87,7 +85,7 @@ def test_a_blank_image_is_one_error_with_its_line(tmp_path: Path) -> None:
 
 def test_a_column_cannot_be_both_image_and_label(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", "first,second,third\na,b,c\n")
-    with pytest.raises(ConfigError, match="column 'first' of .* has the images"):
+    with pytest.raises(ConfigError, match=r"column 'first' of .* has the images"):
         Annotations.read(path, label=["second", "first"], header=True)
     with pytest.raises(DataError, match="has no column 'fourth'; it has 'first', 'second', 'third'"):
         Annotations.read(path, label=["second", "fourth"])

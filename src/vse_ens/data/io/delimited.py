@@ -35,7 +35,7 @@ class DelimitedSource:
     def __init__(self, file: PairsFile, dialect: Dialect) -> None:
         self.name = str(file.path)
         self._file = file
-        self._dialect = dialect
+        self.dialect = dialect
         self.columns = dialect.columns
         self._blank_lines = 0
 
@@ -43,32 +43,32 @@ class DelimitedSource:
     def notes(self) -> Sequence[str]:
         """How the dialect was detected, and the number of blank lines."""
         blank = f"skipped {self._blank_lines:,} blank line{'s' if self._blank_lines > 1 else ''}"
-        return (*self._dialect.notes, *([blank] if self._blank_lines else []))
+        return (*self.dialect.notes, *([blank] if self._blank_lines else []))
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows except the header, in order."""
         rows = 0
         with self._file.open() as stream:
-            text = QuoteCheckedStream(stream, self._dialect.separator, self._dialect.quote)
+            text = QuoteCheckedStream(stream, self.dialect.separator, self.dialect.quote)
             try:
                 for images, labels in self._parse(text):
-                    header = int(self._dialect.header and not rows)
+                    header = int(self.dialect.header and not rows)
                     rows += len(images)
                     yield Batch(images.slice(header), labels.slice(header))
             except pa.ArrowException as error:
                 raise self._find_error() or self._unknown_error(error) from None
         if not text.well_quoted and (found := self._find_error()):
             raise found
-        if self._dialect.header and rows == 1:
+        if self.dialect.header and rows == 1:
             raise DataError(f"{self.name} has a header and no pair below it")
-        self._blank_lines = text.lines - rows if text.well_quoted else count_blank_lines(self._file, self._dialect)
+        self._blank_lines = text.lines - rows if text.well_quoted else count_blank_lines(self._file, self.dialect)
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the line on which each row starts."""
-        return find_row_lines(self._file, self._dialect, rows)
+        return find_row_lines(self._file, self.dialect, rows)
 
     def _find_error(self) -> DataError | None:
-        return find_text_error(self._file, self._dialect)
+        return find_text_error(self._file, self.dialect)
 
     def _unknown_error(self, error: pa.ArrowException) -> DataError:
         if "straddl" in str(error):
@@ -76,13 +76,13 @@ class DelimitedSource:
         return DataError(f"{self.name} cannot be read as delimited text: {error}")
 
     def _parse(self, text: QuoteCheckedStream) -> Iterator[tuple[pa.Array, pa.Array]]:
-        columns = [f"f{self._dialect.columns.image}", f"f{self._dialect.columns.label}"]
-        quote: Any = self._dialect.quote or False
+        columns = [f"f{self.dialect.columns.image}", f"f{self.dialect.columns.label}"]
+        quote: Any = self.dialect.quote or False
         reader = pa_csv.open_csv(
             text,
             read_options=pa_csv.ReadOptions(autogenerate_column_names=True, block_size=_BLOCK),
             parse_options=pa_csv.ParseOptions(
-                delimiter=self._dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
+                delimiter=self.dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
             ),
             convert_options=pa_csv.ConvertOptions(
                 include_columns=columns, column_types=dict.fromkeys(columns, pa.large_string()), null_values=[]

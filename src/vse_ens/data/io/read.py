@@ -127,8 +127,11 @@ class _PairsReading:
                 raise ConfigError(
                     f"column {label!r} of {self.file.path} has the images; name them with the image column"
                 )
+        others = self
+        if isinstance(first, DelimitedSource):  # what was guessed for one column holds for all
+            others = replace(self, header=first.dialect.header, separator=first.dialect.separator)
         image = first.columns.image_name if self.file.format == "jsonl" else first.columns.image
-        sources = [first, *(self._columns(image, label) for label in labels[1:])]
+        sources = [first, *(others._columns(image, label) for label in labels[1:])]
         spaces = [namespace_of(source.columns.label_name) if namespaces else "" for source in sources]
         return LabelColumns([self._wide(source) for source in sources], spaces)
 
