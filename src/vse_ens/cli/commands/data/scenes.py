@@ -14,11 +14,12 @@ def scenes(
     out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The file or folder to write.")],
     *,
     collection: Annotated[
-        Literal["photos", "txt-tags"] | None,
+        Literal["photos", "txt-tags", "coco"] | None,
         typer.Option(
             metavar="NAME",
             show_default=False,
-            help="Write a folder of tiny images instead: photos has keywords in the files, txt-tags has .txt files.",
+            help="Write a folder of tiny images instead, with keywords in the files (photos), .txt files of tags "
+            "(txt-tags) or a file of boxes (coco).",
         ),
     ] = None,
     images: Annotated[int, typer.Option(min=1, metavar="N", help="Number of images.")] = 2000,
