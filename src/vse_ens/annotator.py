@@ -15,6 +15,7 @@ from vse_ens.config import Config, Settings
 from vse_ens.curate.explain import own_vectors
 from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
@@ -308,6 +309,8 @@ class Annotator:
             top: The number of suggestions per image, 5 by default.
             allow: Suggest only these labels.
             deny: Never suggest these labels.
+            only: Suggest only labels that match one of these patterns, such as ``place|*``.
+            per_namespace: At most so many suggestions per namespace, such as ``place|`` or ``character:``.
             min_confidence: Leave out suggestions below this confidence.
             explain: Fill ``because`` of each suggestion.
         """
@@ -362,6 +365,23 @@ class Annotator:
                 defuse_formulas=defuse_formulas,
                 progress=progress,
             )
+
+    def suggested_edits(
+        self, *, progress: Callable[[int], None] | None = None, **how: Unpack[SuggestOptions]
+    ) -> dict[str, LabelEdit]:
+        """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
+
+        Images without a suggestion have an empty edit. The arguments are those of `annotate`.
+        """
+        self._check_fitted()
+        images, labels = self.known_.images, self.known_.labels
+        edits: dict[str, LabelEdit] = {}
+        for block in self._suggester(**how).images():
+            for image, row in zip(images.ids(block.images), block.labels, strict=True):
+                edits[image] = LabelEdit(tuple(labels.ids(row[row >= 0])))
+            if progress:
+                progress(len(edits))
+        return edits
 
     def known_labels(self, image: str) -> list[str]:
         """Return the labels that an image had in training."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.pictures import PICTURE_ARRAYS, Pictures
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError, ModelError
@@ -61,8 +62,12 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     known = stored.known
     counts = {"images": len(known.images), "labels": len(known.labels), "pairs": known.pairs}
     with write_artifact(Path(path), MODEL) as writer:
-        writer.document({"settings": stored.settings, "counts": counts}, stored.arrays)
-        writer.arrays(stored.arrays, finite=True)
+        settings, arrays = dict(stored.settings), dict(stored.arrays)
+        if known.pictures is not None:
+            settings["pictures"] = {"root": known.pictures.root, "format": known.pictures.format}
+            arrays |= known.pictures.arrays(known.images)
+        writer.document({"settings": settings, "counts": counts}, arrays)
+        writer.arrays(arrays, finite=True)
         with writer.file(PAIRS) as file:
             write_tensors(file, {"indptr": known.indptr, "indices": known.indices}, finite=False)
         with writer.file(IMAGES) as file:
@@ -98,15 +103,21 @@ def load_model(path: str | Path, *, verify: bool = True, in_memory: bool = False
 
 def _read(reader: ArtifactReader, verify: bool) -> StoredModel:
     document = reader.document("settings", "counts")
+    arrays = dict(reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True))
+    # Where pictures are belongs to the data, not to the model.
+    pictures = {name: arrays.pop(name) for name in PICTURE_ARRAYS if name in arrays}
     return StoredModel(
         settings=document["settings"],
-        arrays=reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True),
-        known=_read_known(reader, document["counts"], verify),
+        arrays=arrays,
+        known=_read_known(reader, document, pictures, verify),
         card=reader.text(CARD),
     )
 
 
-def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) -> Annotations:
+def _read_known(
+    reader: ArtifactReader, document: dict[str, Any], pictures: Mapping[str, NDArray[Any]], verify: bool
+) -> Annotations:
+    counts = document["counts"]
     images = _read_ids(reader, IMAGES, "image", counts.get("images"), verify)
     labels = _read_ids(reader, LABELS, "label", counts.get("labels"), verify)
     expected = {
@@ -114,8 +125,10 @@ def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) ->
         "indices": {"dtype": "int32", "shape": [counts.get("pairs")]},
     }
     pairs = reader.arrays(PAIRS, expected, verify=verify, finite=False)
+    settings = document["settings"].get("pictures")
     try:
-        return Annotations(images, labels, pairs["indptr"], pairs["indices"])
+        where = None if settings is None else Pictures.stored(settings, images, pictures)
+        return Annotations(images, labels, pairs["indptr"], pairs["indices"], pictures=where)
     except DataError as error:
         raise reader.damaged(PAIRS, str(error)) from error
 

@@ -11,7 +11,7 @@ import typer
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions, is_folder
+from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def train(
     data: Annotations | Partition
     with reserve_target(out):
         check_run_files(checkpoint)
-        if is_folder(pairs):
+        if reading.is_parts(pairs):
             if features is not None or feedback is not None:
                 raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
             parts = reading.parts(pairs)
