@@ -49,7 +49,8 @@ class Pictures:
         if not arrays:
             return cls(root, kind)
         text, offsets = (arrays.get(name, np.empty(0)) for name in PICTURE_ARRAYS)
-        if (text.dtype, text.ndim, offsets.dtype, offsets.shape) != (np.uint8, 1, np.int64, (len(images) + 1,)):
+        kinds = (text.dtype.name, text.ndim, offsets.dtype.name, offsets.shape)
+        if kinds != ("uint8", 1, "int64", (len(images) + 1,)):
             raise DataError(f"the arrays {_TEXT} and {_OFFSETS} must be uint8 and int64, for {len(images)} images")
         if np.any(np.diff(offsets) < 0) or offsets[0] or offsets[-1] != len(text):
             raise DataError(f"{_OFFSETS} does not describe the locations of {len(images)} images")

@@ -43,6 +43,7 @@ class DelimitedSource:
         self.name = str(file.path)
         self._file = file
         self.dialect = dialect
+        self.columns = dialect.columns
         self._blank_lines = 0
 
     @property
@@ -53,8 +54,7 @@ class DelimitedSource:
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows except the header, in order."""
-        columns = self.dialect.columns
-        table = TextTable(self._file, self.dialect, [columns.image, columns.label], _BLOCK)
+        table = TextTable(self._file, self.dialect, [self.columns.image, self.columns.label], _BLOCK)
         header = int(self.dialect.header)
         for images, labels in table.batches():
             yield Batch(images.slice(header), labels.slice(header))
