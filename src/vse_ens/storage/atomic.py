@@ -127,8 +127,9 @@ def reserve(path: Path, *, error: type[DataError] = DataError) -> Iterator[None]
         path = path.resolve()
         _make_dir(path.parent)
         lock = _neighbour(path, "run.lock")
-        # A second attempt, because a holder that ends may have removed the file of the first.
-        descriptor = _try_lock(lock) or _try_lock(lock)
+        descriptor = _try_lock(lock)
+        if descriptor is None:  # a holder that ended at this moment may have removed the file
+            descriptor = _try_lock(lock)
     if descriptor is None:
         raise error(f"another process is training {path}; wait until it has finished, or choose another --out")
     try:
