@@ -302,13 +302,46 @@ def test_a_client_that_accepts_an_answer_late_is_not_disconnected() -> None:
         connection.protocol.resume_writing()
         connection.clock.advance(29)
         assert connection.state == "open"
+        connection.transport.unread = 1  # of a chunk that was just written
+        connection.clock.advance(1)
+        assert connection.state == "open"
+        await connection.answer()
+        connection.clock.advance(4)
         connection.protocol.pause_writing()
-        connection.transport.unread = 1
         connection.clock.advance(20)
         connection.protocol.resume_writing()  # some was accepted, and some is left
-        connection.clock.advance(29)
+        connection.clock.advance(29.9)
+        assert connection.state == "closed"  # idle
+        connection.clock.advance(0.1)
+        assert connection.state == "aborted"
+
+
+def test_a_client_that_accepts_nothing_of_a_long_answer_is_disconnected() -> None:
+    async def work() -> None:
+        connection = Connection()
+        await connection.send(GET)
+        connection.protocol.pause_writing()
+        connection.transport.unread = 1
+        connection.clock.advance(29.9)
         assert connection.state == "open"
-        connection.clock.advance(1)
+        connection.clock.advance(0.1)
+        assert connection.state == "aborted"
+        connection.protocol.connection_lost(None)  # the request no longer waits
+
+    run(work)
+
+
+def test_the_time_to_accept_an_answer_begins_anew_after_it_ran_out_with_nothing_to_accept() -> None:
+    async def work() -> None:
+        connection = Connection()
+        await connection.send(GET)
+        connection.protocol.pause_writing()
+        connection.clock.advance(30)
+        assert connection.state == "open"
+        connection.protocol.resume_writing()
+        connection.transport.stuck = True
+        await connection.answer()
+        connection.clock.advance(30)
         assert connection.state == "aborted"
 
     run(work)

@@ -112,7 +112,7 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
             super().on_response_complete()
             if answered_early:
                 self.transport.close()
-            if self.transport.get_write_buffer_size() and self._send_timer is None:
+            if self._send_timer is None:
                 self._start_send_timer()
 
         def pause_writing(self) -> None:
@@ -122,10 +122,12 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
         def resume_writing(self) -> None:
             super().resume_writing()
             self._cancel_send_timer()
-            if self.transport.get_write_buffer_size():
+            # While a response is being made, a short stay in the buffer is normal.
+            if self._responding is None:
                 self._start_send_timer()
 
         def _on_send_timeout(self) -> None:
+            self._send_timer = None
             if self.transport.get_write_buffer_size():
                 self.transport.abort()  # `close` would wait for the client
 
@@ -160,7 +162,6 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def _reject(self, status: int, message: str) -> None:
             """Close, and send an error before that unless the client waits for the response to an earlier request."""
-            self._cancel_head_timer()
             if self.transport.is_closing():
                 return
             in_body = not self._in_head and not self.pipeline and not self.cycle.response_started
@@ -174,7 +175,7 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
                 )
                 self.transport.write("\r\n".join((*head, "", body)).encode())
             self.transport.close()
-            if self.transport.get_write_buffer_size() and self._send_timer is None:
+            if self._send_timer is None:
                 self._start_send_timer()
 
     return LimitedProtocol
