@@ -243,8 +243,8 @@ def test_labels_inside_image_files_are_not_removed_and_told(vse: Vse, photos: Pa
     before, old = state(photos), labels(photos)
     image = min(old)
     file = audit_file(tmp_path / "audit.csv", ("wrong", image, min(old[image]), "", "yes"))
-    answer = vse("apply", file, "--to", photos)
-    assert answer.status == 0
+    answer = vse("apply", file, "--to", photos, "--json")
+    assert (answer.status, answer.document["labels_removed"], answer.document["files"]) == (0, 0, [])
     assert "1 label could not be removed, because vse does not change image files" in answer.err
     assert state(photos) == before
 
