@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,16 @@ def test_damaged_and_other_parts_are_done_again(tmp_path: Path) -> None:
     listener = CountingListener()
     reproduce(tmp_path, listener, **options, fresh=True)
     assert len(listener.trainings) == 4
+
+
+def test_a_longer_limit_repeats_only_what_ran_out_of_time(tmp_path: Path) -> None:
+    tiny = replace(TOY, fractions={"openimages": 0.0002})
+    options: dict[str, Any] = {"data_sets": ("openimages",), "workers": 1}
+    reproduce(tmp_path, CountingListener(), effort=replace(tiny, limits=replace(TOY.limits, seconds=1e-6)), **options)
+    for seconds, repeated in ((1e-9, 0), (1e3, 4), (1.0, 0)):
+        listener = CountingListener()
+        effort = replace(tiny, limits=replace(TOY.limits, seconds=seconds))
+        document = reproduce(tmp_path, listener, effort=effort, **options)
+        assert len(listener.trainings) == repeated
+    runs = document["runs"]["openimages"]["deviation"]["models"]
+    assert {model["runs"][0]["ending"] for model in runs.values()} == {"done"}

@@ -87,7 +87,7 @@ def reproduce(
     if trials is not None:
         effort = replace(effort, trials=trials)
     if minutes is not None:
-        effort = replace(effort, limits=replace(effort.limits, seconds=60.0 * minutes), seconds={})
+        effort = replace(effort, limits=replace(effort.limits, seconds=60.0 * minutes), stand_in_seconds={})
     files = {"iaprtc12": iaprtc12, "nuswide": nuswide, "openimages": openimages}
     with _ReproduceProgress(console) as progress:
         document = run(

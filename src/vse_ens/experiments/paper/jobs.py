@@ -55,9 +55,13 @@ class Job:
 
     @property
     def key(self) -> dict[str, Any]:
-        """Everything that the result depends on."""
-        limits = {name: value for name, value in asdict(self.limits).items() if value != float("inf")}
+        """Everything that the result depends on, except for the time limit."""
+        limits = {name: value for name, value in asdict(self.limits).items() if name != "seconds"}
         return {"config": self.config.to_dict(), "pairs": self.data_set.digest, "group": self.group, "limits": limits}
+
+    def accepts(self, result: Result) -> bool:
+        """Return whether a stored result is as good as a new one: it is complete, or had as much time."""
+        return result["ending"] != "out of time" or bool(result["seconds"] >= self.limits.seconds)
 
     def run(self, stopped: Callable[[], bool], on_epoch: Callable[[int], None]) -> Result:
         """Train and measure."""
@@ -111,7 +115,7 @@ def run_jobs(
     missing = []
     for job in jobs:
         stored = cache.get(job.part, job.key)
-        if stored is None:
+        if stored is None or not job.accepts(stored):
             missing.append(job)
         else:
             yield job, stored

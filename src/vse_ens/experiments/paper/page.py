@@ -110,9 +110,12 @@ def _method(document: Document) -> Iterator[Block]:
         "The paper's 5.02, 2.5 and 2.06 are compared with the CPU time of the iterations that it states.",
     ]
     if "seconds" in limits:
+        shorter = document["stand_in_seconds"].items()
+        on_stand_ins = ", ".join(f"{seconds:,.0f} for {MODELS[model]}" for model, seconds in shorter)
         items.append(
-            f"A training ends after the iteration in which it has used {limits['seconds']:,.0f} CPU seconds; the time "
-            "of all iterations is then projected at the pace of the last."
+            f"A training ends after the iteration in which it has used {limits['seconds']:,.0f} CPU seconds"
+            + (f" (on stand-ins {on_stand_ins})" if on_stand_ins else "")
+            + "; the time of all iterations is then projected at the pace of the last."
         )
     yield Bullets(items)
     paths = [f" --{name} {one['path']}" for name, one in document["data_sets"].items() if one["path"]]
