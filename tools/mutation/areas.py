@@ -35,7 +35,6 @@ AREAS = {
             "tests/service/test_connection.py",
             "tests/service/test_limited_protocol.py",
             "tests/service/test_settings.py",
-            "tests/service/label_studio/test_routes.py",
         ),
     ),
     "label-studio": Area(
