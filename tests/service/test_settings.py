@@ -19,7 +19,7 @@ def test_this_machine_needs_no_key(host: str) -> None:
 def test_another_address_is_refused_without_a_key(host: str) -> None:
     with pytest.raises(ConfigError, match=r"is reachable from other machines.*--api-key-file"):
         Settings(MODEL, host=host)
-    assert not Settings(MODEL, host=host, api_key="a-key-nobody-guesses").is_loopback
+    assert Settings(MODEL, host=host, api_key="a-key-nobody-guesses").is_loopback is False
 
 
 @pytest.mark.parametrize("key", ["ключ" * 10, "a-key-nobody-\nguesses", "a-key-nobody-guesses\t"])

@@ -78,7 +78,7 @@ def _restart_in_copy() -> None:
         # A file changes more often than the times in compiled files can tell.
         "PYTHONDONTWRITEBYTECODE": "1",
         "NUMBA_CACHE_DIR": str(COPY.parent / "mutants-kernels"),
-        "VSE_ENS_TEST_MODELS": str(COPY / "models"),
+        "VSE_ENS_TEST_MODELS": str(COPY / "models"),  # made once, with the tests that have no mutant
         "VSE_ENS_TEST_PATIENCE": "8",
         _ROOT_VARIABLE: str(ROOT),
         _COMMIT_VARIABLE: commit,
