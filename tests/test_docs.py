@@ -25,11 +25,13 @@ MAX_WIDTH = 160  # characters of a line of prose
 
 RUN = (
     "README.md",
+    "docs/archives.md",
     "docs/baselines.md",
     "docs/cli.md",
     "docs/collections.md",
     "docs/compare.md",
     "docs/context.md",
+    "docs/data-sets.md",
     "docs/data.md",
     "docs/datasets.md",
     "docs/features.md",
