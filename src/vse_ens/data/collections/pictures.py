@@ -49,10 +49,9 @@ class Pictures:
         if not arrays:
             return cls(root, kind)
         text, offsets = (arrays.get(name, np.empty(0)) for name in PICTURE_ARRAYS)
-        kinds = (text.dtype.name, text.ndim, offsets.dtype.name, offsets.shape)
-        if kinds != ("uint8", 1, "int64", (len(images) + 1,)):
-            raise DataError(f"the arrays {_TEXT} and {_OFFSETS} must be uint8 and int64, for {len(images)} images")
-        if np.any(np.diff(offsets) < 0) or offsets[0] or offsets[-1] != len(text):
+        if (text.dtype.name, text.ndim, offsets.dtype.name, offsets.ndim) != ("uint8", 1, "int64", 1):
+            raise DataError(f"the arrays {_TEXT} and {_OFFSETS} must be one-dimensional, of type uint8 and int64")
+        if len(offsets) != len(images) + 1 or np.any(np.diff(offsets) < 0) or offsets[0] or offsets[-1] != len(text):
             raise DataError(f"{_OFFSETS} does not describe the locations of {len(images)} images")
         return cls(root, kind, _StoredLocations(images, text, offsets))
 
