@@ -334,12 +334,13 @@ def test_a_client_that_accepts_nothing_of_a_long_answer_is_disconnected() -> Non
 def test_the_time_to_accept_an_answer_begins_anew_after_it_ran_out_with_nothing_to_accept() -> None:
     async def work() -> None:
         connection = Connection()
+        connection.transport.stuck = True
         await connection.send(GET)
-        connection.protocol.pause_writing()
+        await connection.answer()
+        await connection.send(GET)  # before the first answer was accepted
+        connection.transport.unread = 0
         connection.clock.advance(30)
         assert connection.state == "open"
-        connection.protocol.resume_writing()
-        connection.transport.stuck = True
         await connection.answer()
         connection.clock.advance(30)
         assert connection.state == "aborted"

@@ -68,6 +68,11 @@ def test_a_template_that_could_break_the_page_is_refused(template: str, fault: s
         Settings(MODEL, image_url=template)
 
 
+def test_without_a_template_there_are_no_pictures() -> None:
+    settings = Settings(MODEL)
+    assert (settings.picture_url("a"), settings.image_origin) == (None, None)
+
+
 def test_the_address_is_what_a_browser_takes() -> None:
     assert Settings(MODEL).address == "http://127.0.0.1:8765/"
     assert Settings(MODEL, host="::1", port=80).address == "http://[::1]:80/"
