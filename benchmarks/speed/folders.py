@@ -52,13 +52,14 @@ def write_photos(folder: Path, count: int) -> None:
 
 
 def read_once(folder: str) -> dict[str, float]:
-    """Read all files in this process; return the seconds, the files and the RAM."""
+    """Read all files in this process; return the seconds, the labels and the RAM."""
     from vse_ens.data.collections.photos import PhotoFolder
 
     before = resident_bytes()
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     labels = sum(len(item.labels) for item in PhotoFolder(Path(folder)).items())
-    return {"seconds": time.perf_counter() - start, "labels": labels, "ram_bytes": peak_bytes() - before}
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - used
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "labels": labels, "ram_bytes": peak_bytes() - before}
 
 
 def score(raw: Raw) -> Score:
@@ -71,10 +72,16 @@ def score(raw: Raw) -> Score:
         Check("peak RAM above the imports", ram, "at most", 200, unit=" MB", digits=0),
     ]
     rows = [
-        (kind, f"{took:.2f} s", f"{raw['files'] / took:,.0f}") for kind, took in (("first", first), ("cached", cached))
+        (
+            kind,
+            f"{took:.2f} s",
+            f"{raw['files'] / took:,.0f}",
+            f"{min(one['cpu_seconds'] for one in raw['reads'][kind]):.2f} s",
+        )
+        for kind, took in (("first", first), ("cached", cached))
     ]
     note = f"{raw['files']:,} JPEG files with XMP in the page cache; best of {_READS} processes each."
-    return Score(checks, [Table(("read", "time", "files per second"), rows)], [note])
+    return Score(checks, [Table(("read", "time", "files per second", "CPU time"), rows)], [note])
 
 
 FOLDERS = Benchmark(

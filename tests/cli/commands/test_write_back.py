@@ -110,7 +110,10 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(
 
 def test_suggestions_can_have_a_hierarchy_of_their_own(vse: Vse, folder_model: Path, photos: Path) -> None:
     old = labels(photos)
-    vse("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1, "--prefix", "suggested|")
+    arguments = ("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1)
+    assert vse(*arguments, "--prefix", "suggested|", "--json").document["labels_added"] > 50
+    # A suggestion that is below the prefix already is not written beside it.
+    assert vse(*arguments, "--json").document["labels_added"] == 0
     for image, new in labels(photos).items():
         assert old[image] <= new
         assert all(label.startswith("suggested|") for label in new - old[image])
@@ -240,8 +243,8 @@ def test_labels_inside_image_files_are_not_removed_and_told(vse: Vse, photos: Pa
     before, old = state(photos), labels(photos)
     image = min(old)
     file = audit_file(tmp_path / "audit.csv", ("wrong", image, min(old[image]), "", "yes"))
-    answer = vse("apply", file, "--to", photos)
-    assert answer.status == 0
+    answer = vse("apply", file, "--to", photos, "--json")
+    assert (answer.status, answer.document["labels_removed"], answer.document["files"]) == (0, 0, [])
     assert "1 label could not be removed, because vse does not change image files" in answer.err
     assert state(photos) == before
 

@@ -144,6 +144,8 @@ def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(folder: Path,
     written = write_changes(wanted, log)
     assert written.skipped == [folder / "3"]
     assert (folder / "3").read_text() == "mine"
+    assert len(undo(log)) == 6  # and the file that was not written does not stand in the way
+    assert (folder / "3").read_text() == "mine"
 
 
 def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path: Path) -> None:
@@ -203,6 +205,7 @@ def test_changes_are_taken_a_few_at_a_time(folder: Path, log: Path, monkeypatch:
     [
         (b"", "is not a journal of vse"),
         (b"pairs\n", "is not a journal of vse"),
+        (b"no end of line", "is not a journal of vse"),
         (b'{"format": "vse-ens journal", "version": 2}\n', "is not a journal of vse"),
         (b'{"format": "vse-ens journal", "version": 1}\n{}\n', "is damaged in line 2"),
     ],
@@ -211,6 +214,25 @@ def test_other_files_are_refused_as_journals(log: Path, content: bytes, message:
     log.write_bytes(content)
     with pytest.raises(DataError, match=message):
         undo(log)
+
+
+def test_a_write_that_fails_says_how_to_undo_the_others(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = journal._replace
+
+    def replace(path: Path, content: bytes) -> None:
+        if path.name == "2":
+            raise DataError(f"{path} could not be written: No space left on device")
+        real(path, content)
+
+    before, wanted = state(folder), changes(folder, NEW)
+    monkeypatch.setattr(journal, "_replace", replace)
+    with pytest.raises(DataError, match=r"No space left on device; vse undo .*undo.jsonl restores the 2 files written"):
+        write_changes(wanted, log)
+    monkeypatch.undo()
+    undo(log)
+    assert state(folder) == before
 
 
 def test_a_journal_that_exists_is_not_replaced(folder: Path, log: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.photos import MAKERS, jpeg, packet
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections import LabelEdit, OpenOptions, photos
+from vse_ens.data.collections import LabelEdit, OpenOptions, photos, xmp
 from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.cache import cache_folder
 from vse_ens.data.collections.photos import PhotoFolder
@@ -106,6 +106,8 @@ def test_unreadable_files_are_listed_and_the_others_read(root: Path) -> None:
 def test_links_that_loop_and_pipes_end(root: Path) -> None:
     (root / "loop").symlink_to(root)
     (root / "2024" / "up").symlink_to(root.parent)
+    (root.parent / "other.jpg").write_bytes(jpeg(packet(["not of this folder"])))
+    (root / "1st link").symlink_to("2024")
     (root / "self").symlink_to("self")
     (root / "nowhere.jpg").symlink_to("nothing")
     os.mkfifo(root / "pipe.jpg")
@@ -232,6 +234,13 @@ def test_a_new_sidecar_has_all_labels_of_its_image(root: Path) -> None:
     assert labels(root)["a.jpg"] == {"place|beach", "sea", "sun"}
     (root / "a.jpg").write_bytes(jpeg())
     assert labels(root)["a.jpg"] == {"place|beach", "sea", "sun"}
+
+
+def test_a_new_sidecar_has_no_hierarchy_unless_a_label_has_one(root: Path) -> None:
+    [change] = changes(root, **{"2024__b_jpg": LabelEdit(add=("sun",))}).values()
+    found: xmp.Keywords = {}
+    xmp.read_keywords(change.after, found)
+    assert found == {xmp.SUBJECT: ["sea", "sun"]}
 
 
 def test_the_name_of_a_new_sidecar_follows_the_others(root: Path) -> None:

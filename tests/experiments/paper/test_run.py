@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,11 @@ from typing import Any
 import pytest
 
 from vse_ens.data.io.write import write_pairs
-from vse_ens.experiments.paper.draws import Grid
-from vse_ens.experiments.paper.learning_curve import Limits
-from vse_ens.experiments.paper.numbers import KNOWN_NUMBERS
+from vse_ens.experiments.paper.cost import Grid
+from vse_ens.experiments.paper.numbers import MODELS
 from vse_ens.experiments.paper.run import Effort, reproduce
 from vse_ens.experiments.paper.stand_ins import Shape, stand_in
-from vse_ens.train.progress import EpochReport
+from vse_ens.experiments.paper.training import Limits
 
 pytestmark = pytest.mark.slow
 
@@ -24,27 +24,30 @@ TOY = Effort(
     {"iaprtc12": 0.02, "nuswide": 0.001, "openimages": 0.002},
     Limits(points=3, seconds=0.1, scores=20_000),
     Grid((100,), (50, 200), at_labels=50),
+    seeds=2,
+    trials=2,
 )
 
 
 class CountingListener:
-    """Counts parts, and stops the run before one of them where asked."""
+    """Counts trainings, and stops the run after some of them where asked."""
 
-    def __init__(self, stop_at: int = 0) -> None:
-        self.parts: list[str] = []
-        self.epochs = 0
-        self._stop_at = stop_at
+    def __init__(self, stop_after: int = 0) -> None:
+        self.trainings: list[str] = []
+        self.steps = 0
+        self._stop_after = stop_after
 
-    def part(self, name: str, number: int, of: int) -> None:
-        if number == self._stop_at:
-            raise KeyboardInterrupt
-        self.parts.append(name)
+    def stage(self, title: str, iterations: int) -> None:
+        assert iterations > 0
 
-    def epoch(self, report: EpochReport, epochs: int) -> None:
-        self.epochs += 1
+    def iterations(self, done: int) -> None:
+        self.steps = done
 
-    def step(self, text: str) -> None:
-        pass
+    def message(self, text: str) -> None:
+        if "recall@10" in text:
+            self.trainings.append(text)
+            if len(self.trainings) == self._stop_after:
+                raise KeyboardInterrupt
 
 
 class Text(HTMLParser):
@@ -72,7 +75,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     folder = tmp_path_factory.mktemp("reproduction")
     write_pairs(folder / "iaprtc12.parquet", stand_in(Shape(300, 40, 1_300, 280), seed=5))
     document = reproduce(
-        folder, CountingListener(), effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=1
+        folder, CountingListener(), effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=2
     )
     return folder, document
 
@@ -81,75 +84,98 @@ def test_everything_is_done_and_written(done: tuple[Path, dict[str, Any]]) -> No
     folder, document = done
     assert document["complete"]
     assert _read(folder) == json.loads(json.dumps(document))
-    for runs in document["models"].values():
-        assert sorted(runs) == ["opt-auc", "paper-opt-auc", "paper-vse-ens", "paper-warp", "vse-ens", "warp"]
-        for run in runs.values():
-            assert 0.0 <= run["metrics"]["recall@10"] <= 1.0
-            assert run["points"]
-    assert {(one["sampler"], one["labels"]) for one in document["draws"]} == {
-        (sampler, labels) for sampler in ("uniform", "vse-ens", "warp", "naive") for labels in (50, 200)
+    groups = {name: sorted(runs) for name, runs in document["runs"].items()}
+    stand_in_groups = ["deviation", "uncapped"]
+    assert groups == {
+        "iaprtc12": ["deviation", "samplers", "tuned", "uncapped", "variance"],
+        "nuswide": stand_in_groups,
+        "openimages": stand_in_groups,
+    }
+    for group in ("deviation", "variance", "tuned"):
+        models = document["runs"]["iaprtc12"][group]["models"]
+        assert set(models) == set(MODELS)
+        assert all(len(model["runs"]) == 2 for model in models.values())
+    assert {(one["sampler"], one["labels"]) for one in document["cost"]} == {
+        (sampler, labels) for sampler in (*MODELS, "naive") for labels in (50, 200)
     }
 
 
-def test_real_and_synthetic_data_are_distinguished(done: tuple[Path, dict[str, Any]]) -> None:
-    data = done[1]["data_sets"]
-    assert (data["iaprtc12"]["generated"], data["iaprtc12"]["images"], data["iaprtc12"]["test"]) == (False, 300, 280)
-    assert data["openimages"]["generated"]
-    assert "smaller than the real data" in data["openimages"]["note"]
+def test_settings_are_tuned_on_real_data_within_the_budget(done: tuple[Path, dict[str, Any]]) -> None:
+    _, document = done
+    assert list(document["tuning"]) == ["iaprtc12"]
+    for model, tried in document["tuning"]["iaprtc12"].items():
+        assert len(tried) == 2
+        best = max(tried, key=lambda one: one["recall@10"])
+        used = document["runs"]["iaprtc12"]["tuned"]["models"][model]["settings"]
+        assert best["settings"].items() <= used.items()
 
 
-def test_the_page_stands_alone_and_says_what_was_found(done: tuple[Path, dict[str, Any]]) -> None:
+def test_the_page_has_the_order_of_the_paper_and_every_verdict(done: tuple[Path, dict[str, Any]]) -> None:
     folder, document = done
     page = Text()
     page.feed((folder / "report.html").read_text(encoding="utf-8"))
     words = "".join(page.words)
     assert all(address.startswith("#") for address in page.addresses)
-    for heading in ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 1", "Figure 2"):
-        assert f"{heading}: " in words
-    assert "not available" in words
-    assert "SYNTHETIC" in words
-    assert "paper 0.4360" in words
-    for finding in document["findings"]:
-        assert finding["text"] in words
+    headings = ("Figure 1: ", "Section 3: ", "Figure 2: ", "Table 1: ", "Table 2: ", "Table 3: ", "Table 4: ")
+    main = words[words.rindex("Verdicts on the paper.") :]
+    positions = [main.index(heading) for heading in headings]
+    assert positions == sorted(positions)
+    for printed in ("paper 0.4364", "paper 138.55 %", "paper 24.83 h", "about 2,100", "O(Tk)", "paper 5.02×"):
+        assert printed in words, printed
+    for verdict in document["verdicts"]:
+        assert verdict["statement"] in words
+        assert verdict["evidence"] in words
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    assert "## Table 4: training time" in text
+    assert "paper 24.83 h" in text
 
 
 def test_finished_parts_are_not_done_again(done: tuple[Path, dict[str, Any]]) -> None:
     folder, document = done
     listener = CountingListener()
     again = reproduce(folder, listener, effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=1)
-    assert listener.epochs == 0
-    assert again["models"] == document["models"]
-    assert again["draws"] == document["draws"]
+    assert listener.trainings == []
+    assert again["runs"] == document["runs"]
+    assert again["cost"] == document["cost"]
 
 
 def test_a_stopped_run_leaves_what_is_done_and_goes_on_from_there(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"effort": TOY, "data_sets": ("openimages",), "workers": 1}
+    stopped = CountingListener(stop_after=2)
     with pytest.raises(KeyboardInterrupt):
-        reproduce(tmp_path, CountingListener(stop_at=5), effort=TOY, workers=1)
-    stopped = _read(tmp_path)
-    assert not stopped["complete"]
-    assert list(stopped["models"]["iaprtc12"]) == ["paper-vse-ens"]
+        reproduce(tmp_path, stopped, **options)
+    assert not _read(tmp_path)["complete"]
     assert "not complete" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(tmp_path, CountingListener(stop_at=6), effort=TOY, workers=1)
-    more = _read(tmp_path)["models"]["iaprtc12"]
-    assert list(more) == ["paper-vse-ens", "paper-warp"]
-    assert more["paper-vse-ens"] == stopped["models"]["iaprtc12"]["paper-vse-ens"]
-
-
-def test_other_settings_are_other_parts(tmp_path: Path) -> None:
-    for seed, fresh, trained in ((0, False, True), (0, False, False), (1, False, True), (1, True, True)):
-        listener = CountingListener(stop_at=5)
-        with pytest.raises(KeyboardInterrupt):
-            reproduce(tmp_path, listener, effort=TOY, paper=KNOWN_NUMBERS, seed=seed, fresh=fresh, workers=1)
-        assert (listener.epochs > 0) is trained
+    kept = sorted(path.name for path in (tmp_path / "parts").iterdir())
+    assert len(kept) == 2, "the training that was running is not kept"
+    resumed = CountingListener()
+    document = reproduce(tmp_path, resumed, **options)
+    assert document["complete"]
+    assert len(resumed.trainings) == 2
+    assert not set(stopped.trainings) & set(resumed.trainings)
 
 
-def test_a_damaged_part_is_done_again(tmp_path: Path) -> None:
-    for damage in (False, True):
-        if damage:
-            (tmp_path / "parts" / "iaprtc12-paper-vse-ens.json").write_text("{", encoding="utf-8")
-        listener = CountingListener(stop_at=5)
-        with pytest.raises(KeyboardInterrupt):
-            reproduce(tmp_path, listener, effort=TOY, workers=1)
-        assert listener.epochs > 0
+def test_damaged_and_other_parts_are_done_again(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"effort": TOY, "data_sets": ("openimages",), "workers": 1}
+    reproduce(tmp_path, CountingListener(), **options)
+    part = tmp_path / "parts" / "openimages-deviation-vse-ens-seed0.json"
+    part.write_text("{", encoding="utf-8")
+    listener = CountingListener()
+    reproduce(tmp_path, listener, **options)
+    assert [text.split(":")[0] for text in listener.trainings] == ["Open Images, deviation, vse-ens, seed 0"]
+    listener = CountingListener()
+    reproduce(tmp_path, listener, **options, fresh=True)
+    assert len(listener.trainings) == 4
+
+
+def test_a_longer_limit_repeats_only_what_ran_out_of_time(tmp_path: Path) -> None:
+    tiny = replace(TOY, fractions={"openimages": 0.0002})
+    options: dict[str, Any] = {"data_sets": ("openimages",), "workers": 1}
+    reproduce(tmp_path, CountingListener(), effort=replace(tiny, limits=replace(TOY.limits, seconds=1e-6)), **options)
+    for seconds, repeated in ((1e-9, 0), (1e3, 4), (1.0, 0)):
+        listener = CountingListener()
+        effort = replace(tiny, limits=replace(TOY.limits, seconds=seconds))
+        document = reproduce(tmp_path, listener, effort=effort, **options)
+        assert len(listener.trainings) == repeated
+    runs = document["runs"]["openimages"]["deviation"]["models"]
+    assert {model["runs"][0]["ending"] for model in runs.values()} == {"done"}

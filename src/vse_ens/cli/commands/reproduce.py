@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -11,15 +12,14 @@ from rich.text import Text
 from vse_ens.cli.console import Console, Progress
 from vse_ens.cli.formatting import duration
 from vse_ens.cli.options import Workers
-from vse_ens.errors import DataError
-
-if TYPE_CHECKING:
-    from vse_ens.train.progress import EpochReport
+from vse_ens.errors import ConfigError, DataError
 
 
 def _data_option(name: str) -> Any:
     return typer.Option(
-        metavar="PAIRS", show_default=False, help=f"{name} as a file of pairs; without it, synthetic data is used."
+        metavar="PAIRS",
+        show_default=False,
+        help=f"{name} as a file of pairs; without it, synthetic data of the paper's shape is used.",
     )
 
 
@@ -27,61 +27,91 @@ def reproduce(
     *,
     out: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Folder for report.html and report.json; finished parts in it are reused."),
+        typer.Option(
+            metavar="DIR", help="Folder for report.html, report.md and report.json; finished parts in it are reused."
+        ),
     ] = Path("reproduction"),
     iaprtc12: Annotated[Path | None, _data_option("IAPR-TC12")] = None,
     nuswide: Annotated[Path | None, _data_option("NUS-WIDE")] = None,
     openimages: Annotated[Path | None, _data_option("Open Images")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Use smaller synthetic data and shorter training: a few minutes.")
-    ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run finished parts again.")] = False,
-    paper: Annotated[
-        Path | None,
+    data_set: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="FILE",
+            "--data-set",
+            metavar="NAME",
             show_default=False,
-            help="A JSON file with more figures of the paper; see docs/reproduce.md.",
+            help="Only this data set: iaprtc12, nuswide or openimages; can be repeated.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of splits, synthetic data and models.")] = 0,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Smaller synthetic data, one seed, no tuning: a few minutes."),
+    ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default=False, help="Trainings of each model on real data. Default: 3."),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, show_default=False, help="Settings to try for each model. Default: the whole grid."
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M", min=0.0, show_default=False, help="CPU time after which one training is ended. Default: 15."
+        ),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run finished parts again.")] = False,
     workers: Workers = None,
     console: Console,
 ) -> None:
-    """Rerun the experiments of section 4 of the paper.
+    """Rerun the experiments of the paper.
 
-    Writes tables 1 to 4 and figures 1 and 2 as one HTML page, with the paper's numbers beside the new ones where they
-    are known. The page says where a result contradicts the paper.
+    Writes its tables and figures as one page, in the order of the paper, with its numbers beside the new ones, and a
+    verdict on each of its statements. A run that was stopped goes on where it was.
     """
-    from vse_ens.experiments.paper.numbers import KNOWN_NUMBERS
+    from vse_ens.experiments.paper.numbers import DATA_SETS
     from vse_ens.experiments.paper.run import FULL, QUICK
     from vse_ens.experiments.paper.run import reproduce as run
 
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder with --out")
+    for name in data_set or ():
+        if name not in DATA_SETS:
+            raise ConfigError(f"--data-set must be one of {', '.join(DATA_SETS)}, got {name!r}")
+    effort = QUICK if quick else FULL
+    if seeds is not None:
+        effort = replace(effort, seeds=seeds)
+    if trials is not None:
+        effort = replace(effort, trials=trials)
+    if minutes is not None:
+        effort = replace(effort, limits=replace(effort.limits, seconds=60.0 * minutes), stand_in_seconds={})
     files = {"iaprtc12": iaprtc12, "nuswide": nuswide, "openimages": openimages}
-    paper_numbers = KNOWN_NUMBERS.with_file(paper) if paper is not None else KNOWN_NUMBERS
     with _ReproduceProgress(console) as progress:
         document = run(
             out,
             progress,
-            effort=QUICK if quick else FULL,
+            effort=effort,
             paths={name: path for name, path in files.items() if path is not None},
-            paper=paper_numbers,
-            seed=seed,
+            data_sets=tuple(data_set or DATA_SETS),
             workers=workers,
             fresh=fresh,
         )
-    lines = [f"{finding['verdict']}: {finding['text']}" for finding in document["findings"]]
+    lines = [
+        f"{verdict['outcome']}: {verdict['statement']} ({verdict['source']})\n    {verdict['evidence']}\n"
+        for verdict in document["verdicts"]
+    ]
     console.result(
         document,
-        *(Text(line + "\n") for line in lines),
-        Text(f"{out / 'report.html'}, {out / 'report.json'}: written after {duration(document['seconds'])}"),
+        *(Text(line) for line in lines),
+        Text(f"{out / 'report.html'}, report.md, report.json: written after {duration(document['seconds'])}"),
     )
 
 
 class _ReproduceProgress:
-    """Print one line per part, and a progress bar for the epochs of the current model."""
+    """Print a line per training, and a bar for the iterations of the current group of trainings."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -93,20 +123,19 @@ class _ReproduceProgress:
     def __exit__(self, *_error: object) -> None:
         self._end_bar()
 
-    def part(self, name: str, number: int, of: int) -> None:
-        """Announce the next part."""
+    def stage(self, title: str, iterations: int) -> None:
+        """Start the bar of the next group of trainings."""
         self._end_bar()
-        self._console.log(f"{number} of {of}: {name}")
+        self._bar = self._console.progress(title, iterations, "iterations").__enter__()
 
-    def epoch(self, report: EpochReport, epochs: int) -> None:
-        """Update the bar after an epoch."""
-        if self._bar is None:
-            self._bar = self._console.progress("  training", epochs, "epochs").__enter__()
-        self._bar(report.epoch)
+    def iterations(self, done: int) -> None:
+        """Update the bar."""
+        if self._bar is not None:
+            self._bar(done)
 
-    def step(self, text: str) -> None:
-        """Announce a step of the current part."""
-        self._console.log(f"  {text}")
+    def message(self, text: str) -> None:
+        """Print a line."""
+        self._console.log(text)
 
     def _end_bar(self) -> None:
         if self._bar is not None:

@@ -66,21 +66,29 @@ def write_changes(
             for change in batch:
                 _check_target(change)
             _append(log, map(_entry, batch))
-            for change in batch:
-                if _current(change.path) != change.before:
-                    skipped.append(change.path)
-                    continue
-                try:
-                    _replace(change.path, change.after)
-                except DataError as error:
-                    raise DataError(
-                        f"{error}; vse undo {journal} restores the {len(files):,} files written before"
-                    ) from error
-                files.append(change.path)
-                if progress is not None:
-                    progress(len(files))
+            left = [change for change in batch if not _write(change, journal, files, progress)]
+            if left:
+                # Their entries must not be undone.
+                _append(log, ({"skipped": _encoded(change.path)} for change in left))
+                skipped += [change.path for change in left]
             batch = list(islice(pending, _BATCH))
     return Written(files, journal, skipped)
+
+
+def _write(change: FileChange, journal: Path, files: list[Path], progress: Callable[[int], None] | None) -> bool:
+    """Write one change and add its path to ``files``; return False if another program changed the file meanwhile."""
+    if _current(change.path) != change.before:
+        return False
+    try:
+        _replace(change.path, change.after)
+    except DataError as error:
+        if not files:
+            raise
+        raise DataError(f"{error}; vse undo {journal} restores the {len(files):,} files written before") from error
+    files.append(change.path)
+    if progress is not None:
+        progress(len(files))
+    return True
 
 
 def undo(journal: Path, *, force: bool = False) -> list[Path]:
@@ -88,8 +96,7 @@ def undo(journal: Path, *, force: bool = False) -> list[Path]:
 
     Nothing is restored if a file was changed after the write, unless ``force``. Undoing twice changes nothing.
     """
-    entries = list(read_journal(journal))
-    changed = [entry.path for entry in entries if not force and not entry.is_expected()]
+    changed = [entry.path for entry in read_journal(journal) if not force and not entry.is_expected()]
     if changed:
         others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
         raise DataError(
@@ -97,7 +104,7 @@ def undo(journal: Path, *, force: bool = False) -> list[Path]:
             f"use --force to restore the old bytes and lose that change"
         )
     restored = []
-    for entry in reversed(entries):
+    for entry in read_journal(journal):
         if _current(entry.path) == entry.before:
             continue
         if entry.before is None:
@@ -106,7 +113,7 @@ def undo(journal: Path, *, force: bool = False) -> list[Path]:
         else:
             _replace(entry.path, entry.before)
         restored.append(entry.path)
-    return restored[::-1]
+    return restored
 
 
 @dataclass(frozen=True)
@@ -124,25 +131,54 @@ class JournalEntry:
 
 
 def read_journal(path: Path) -> Iterator[JournalEntry]:
-    """Yield the entries of a journal; an incomplete last line, left by a crash, belongs to a file not yet written."""
+    """Yield the entries of the files that were written, one at a time: a journal may be larger than RAM.
+
+    An incomplete last line, left by a crash, belongs to a file that was not written.
+    """
+    skipped = {record["skipped"] for record in _records(path) if "skipped" in record}
+    for number, record in enumerate(_records(path), 2):
+        if "skipped" in record or record.get("path") in skipped:
+            continue
+        try:
+            before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
+            yield JournalEntry(_decoded(record["path"]), before, str(record["after_sha256"]))
+        except (ValueError, KeyError, TypeError, zlib.error):
+            raise _damaged(path, number) from None
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a journal after its header."""
+    number = 0
     try:
-        lines = path.read_bytes().split(b"\n")
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if number > 1 and not line.endswith(b"\n"):
+                    break
+                record = json.loads(line)
+                if number > 1:
+                    yield dict(record)
+                elif record["format"] != _FORMAT or record["version"] != _VERSION:
+                    raise ValueError
     except OSError as error:
         raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    for number, line in enumerate(lines[:-1], 1):
-        try:
-            entry: dict[str, Any] = json.loads(line)
-            if number == 1:
-                if entry["format"] != _FORMAT or entry["version"] != _VERSION:
-                    raise ValueError
-                continue
-            before = None if entry["before"] is None else zlib.decompress(base64.b64decode(entry["before"]))
-            yield JournalEntry(Path(os.fsdecode(base64.b64decode(entry["path"]))), before, str(entry["after_sha256"]))
-        except (ValueError, KeyError, TypeError, zlib.error):
-            what = "not a journal of vse" if number == 1 else f"damaged in line {number}"
-            raise DataError(f"{path} is {what}; name the journal that the write reported") from None
-    if len(lines) < 2:
-        raise DataError(f"{path} is not a journal of vse; name the journal that the write reported")
+    except (ValueError, KeyError, TypeError):
+        raise _damaged(path, number) from None
+    if number == 0:
+        raise _damaged(path, 1)
+
+
+def _damaged(path: Path, line: int) -> DataError:
+    what = "not a journal of vse" if line == 1 else f"damaged in line {line}"
+    return DataError(f"{path} is {what}; name the journal that the write reported")
+
+
+def _encoded(path: Path) -> str:
+    """Return the exact bytes of a path as text."""
+    return base64.b64encode(os.fsencode(path.absolute())).decode()
+
+
+def _decoded(text: str) -> Path:
+    return Path(os.fsdecode(base64.b64decode(text)))
 
 
 def diff(change: FileChange) -> str:
@@ -158,11 +194,9 @@ def diff(change: FileChange) -> str:
 
 def _entry(change: FileChange) -> dict[str, Any]:
     before = None if change.before is None else base64.b64encode(zlib.compress(change.before)).decode()
-    # The name for people, and the exact bytes of the path.
-    path = change.path.absolute()
     return {
-        "file": str(path).encode("utf-8", "replace").decode(),
-        "path": base64.b64encode(os.fsencode(path)).decode(),
+        "file": str(change.path.absolute()).encode("utf-8", "replace").decode(),  # for people
+        "path": _encoded(change.path),
         "before": before,
         "after_sha256": _sha256(change.after),
     }

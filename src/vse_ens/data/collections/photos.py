@@ -91,8 +91,9 @@ class PhotoFolder:
         self._reader = FolderReader(path, self.format, self._options, _wanted, _read_file)
         self.faults = Faults()
         """The files that could not be read, with the reason; complete after the last item."""
+        self.kept_inside = 0
+        """Labels that the last `changes` did not remove, because an image file has them."""
         self._orphans = 0
-        self._kept: list[str] = []
 
     @property
     def notes(self) -> Sequence[str]:
@@ -100,7 +101,12 @@ class PhotoFolder:
         notes = self.faults.notes()
         if self._orphans:
             notes.append(f"{self._orphans:,} sidecar{'s' * (self._orphans > 1)} without an image left out")
-        return [*notes, *self._kept]
+        if self.kept_inside:
+            notes.append(
+                f"{self.kept_inside:,} label{'s' * (self.kept_inside > 1)} could not be removed, because vse does not "
+                f"change image files; remove them with the program that wrote them"
+            )
+        return notes
 
     def items(self, on_progress: Progress | None = None) -> Iterator[Item]:
         """Yield every image with its merged keywords, folder by folder."""
@@ -134,8 +140,8 @@ class PhotoFolder:
 
     def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
         """Yield the changes of sidecars; labels inside an image file are not removed, which `notes` tells."""
-        self._kept = []
-        left, inside, style = set(edits), 0, self._sidecar_style()
+        self.kept_inside = 0
+        left, style = set(edits), self._sidecar_style()
         # The sidecars of one folder, because two images such as IMG.jpg and IMG.cr2 can share one.
         files: dict[Path, FileChange] = {}
         folder = ""
@@ -148,17 +154,12 @@ class PhotoFolder:
                 yield from _changed(files)
                 files, folder = {}, image.prefix
             try:
-                inside += _edit(image, edits[name], self.root / image.prefix, style, files)
+                self.kept_inside += _edit(image, edits[name], self.root / image.prefix, style, files)
             except DamagedFileError as error:
                 self.faults.add(f"{image.prefix}{_sidecar(image, style)}", f"{error}; not changed")
         yield from _changed(files)
         if left:
             raise DataError(f"{self.path} has no image {min(left)!r}")
-        if inside:
-            self._kept.append(
-                f"{inside:,} label{'s' * (inside > 1)} could not be removed, because vse does not change image files; "
-                f"remove them with the program that wrote them"
-            )
 
     def _sidecar_style(self) -> str:
         """Return ``stem`` if most sidecars of the folder are named ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vse_ens.data.collections.base import Collection, FileChange, LabelEdit, WritableCollection
 from vse_ens.data.collections.journal import Written, write_changes
+from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.data.feedback.pairs import read_feedback
 from vse_ens.errors import DataError
 
@@ -78,6 +79,8 @@ def write_labels(
             dry_run(change)
             files.append(change.path)
         report.written = Written(files, None)
+    if isinstance(collection, PhotoFolder):
+        report.removed -= collection.kept_inside
     if report.missing:
         count = len(report.missing)
         report.notes.append(

@@ -1,7 +1,7 @@
-"""Figure 2: VSE-ens draws step by step, on a model of 5 images, 10 labels and 5 factors set by hand.
+"""Figure 2: the paper's worked example, drawn by the kernel that trains.
 
-A draw takes a rank from the rank law (eq. 5) and a factor from p(f|i) ~ |v_if| sigma_f (eq. 7, sigma from eq. 8). The
-labels sorted by that factor are read from the top if v_if > 0, and from the bottom otherwise (eq. 9).
+5 images, 10 labels and 5 factors; the pair (1, 2), rank r = 2 and factor f = 3, all counted from 1. The paper leaves
+the vectors open. Here they are numbers with one decimal, drawn once; v_13 is set to +0.9 and to -0.9 for the two cases.
 """
 
 from __future__ import annotations
@@ -11,70 +11,79 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.experiments.paper.numbers import PAPER
+from vse_ens.experiments.paper.training import paper_config
+from vse_ens.kernels.serial import FACTOR, NEGATIVE, RANK
+from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
+from vse_ens.train.engines.serial import SerialEngine
 from vse_ens.train.sampling import rank_probabilities
+from vse_ens.train.tables import initial_embeddings, padded
 
-FACTORS = ("water", "height", "town", "plants", "people")
-_LABELS = {
-    # the label's value of each factor
-    "sea": (0.9, -0.4, -0.3, -0.2, 0.3),
-    "sand": (0.7, -0.5, -0.4, -0.3, 0.4),
-    "sky": (0.3, 0.5, 0.1, 0.0, -0.1),
-    "person": (0.1, -0.1, 0.5, -0.1, 0.9),
-    "mountain": (-0.2, 0.9, -0.6, 0.4, 0.0),
-    "tree": (-0.1, 0.3, -0.2, 0.9, -0.2),
-    "snow": (0.4, 0.8, -0.5, -0.4, 0.1),
-    "car": (-0.6, -0.3, 0.9, -0.6, 0.5),
-    "house": (-0.5, 0.0, 0.8, 0.2, 0.6),
-    "flower": (-0.3, -0.2, 0.0, 0.8, 0.2),
-}
-_IMAGES = {
-    "at the sea": ((0.9, -0.4, -0.2, -0.5, 0.6), ("sea", "sand", "person")),
-    "in the hills": ((-0.1, 0.9, -0.6, 0.5, -0.2), ("mountain", "sky", "tree")),
-    "in the street": ((-0.5, -0.2, 0.9, -0.1, 0.6), ("car", "house", "person")),
-    "in the garden": ((-0.3, -0.3, 0.3, 0.9, 0.1), ("flower", "tree", "house")),
-    "at the lake": ((0.7, 0.6, -0.5, 0.6, -0.1), ("sea", "mountain", "tree")),
-}
-_SHOWN = "at the sea"
-_RANK_SCALE = 0.25
-_DRAWS = 8
+_DRAWS = 2_000
+_SIZE = PAPER["figure2"]
+_CONFIG = paper_config("vse-ens").override(dimensions=_SIZE["factors"], rank_scale=0.25)
 
 
-def draw_example(seed: int) -> dict[str, Any]:
-    """Draw labels for one of the images and return every step."""
-    names = list(_LABELS)
-    by_factor = np.array(list(_LABELS.values())).T
-    factors, labels = _IMAGES[_SHOWN]
-    vector = np.array(factors)
-    sigma = by_factor.std(axis=1)
-    weights = np.abs(vector) * sigma
-    factor_probabilities = weights / weights.sum()
-    rank_law = rank_probabilities(len(names), "exponential", _RANK_SCALE)
-    order = np.argsort(-by_factor, axis=1, kind="stable")
-    rankings = [[names[label] for label in row] for row in order]
-    steps = []
-    for number in range(_DRAWS):
-        rank_uniform, factor_uniform = Streams(seed).child("example", number).uniforms(2)
-        rank, factor = _pick(rank_law, rank_uniform), _pick(factor_probabilities, factor_uniform)
-        from_top = bool(vector[factor] > 0)
-        label = rankings[factor][rank if from_top else -1 - rank]
-        steps.append({"rank": rank, "factor": factor, "from_top": from_top, "label": label, "owned": label in labels})
+def worked_example() -> dict[str, Any]:
+    """Draw negatives for the pair (1, 2) in both cases, and return the first draw with r = 2 and f = 3 of each."""
+    stream = Streams(2018).child("figure 2")
+    shape = (_SIZE["images"] + _SIZE["labels"], _SIZE["factors"])
+    # A draw within a factor needs distinct values: one decimal of a normal distribution, moved apart by a hundredth.
+    values = np.round(_normal(stream, shape), 1) + 0.01 * np.arange(shape[0])[:, None]
+    images, labels = values[: _SIZE["images"]], values[_SIZE["images"] :]
+    factor = _SIZE["factor"] - 1
+    order = np.argsort(-labels[:, factor], kind="stable")
+    cases = {}
+    for case, value in (("positive", 0.9), ("negative", -0.9)):
+        images[0, factor] = value
+        trace = _trace(images, labels, stream.child(case))
+        wanted = (trace[:, RANK] == _SIZE["rank"] - 1) & (trace[:, FACTOR] == factor)
+        drawn = int(trace[np.flatnonzero(wanted)[0], NEGATIVE])
+        cases[case] = {
+            "vector": images[0].tolist(),
+            "label": drawn + 1,
+            "position": int(np.flatnonzero(order == drawn)[0]) + 1,
+            "factor_shares": (np.bincount(trace[:, FACTOR], minlength=labels.shape[1]) / _DRAWS).tolist(),
+            "factor_probabilities": _factor_probabilities(images[0], labels).tolist(),
+            "rank_shares": (np.bincount(trace[:, RANK], minlength=len(labels)) / _DRAWS).tolist(),
+        }
     return {
-        "images": {name: {"vector": list(values), "labels": list(known)} for name, (values, known) in _IMAGES.items()},
-        "image": _SHOWN,
-        "labels": list(labels),
-        "factors": list(FACTORS),
-        "vector": vector.tolist(),
-        "spread": sigma.tolist(),
-        "factor_chance": factor_probabilities.tolist(),
-        "rank_scale": _RANK_SCALE,
-        "rank_chance": rank_law.tolist(),
-        "rankings": rankings,
-        "values": [row[sorting].tolist() for row, sorting in zip(by_factor, order, strict=True)],
-        "exact_ranking": [names[label] for label in np.argsort(-(vector @ by_factor), kind="stable")],
-        "steps": steps,
+        "draws": _DRAWS,
+        "rank_scale": _CONFIG.rank_scale,
+        "labels": labels.tolist(),
+        "spread": labels.std(axis=0).tolist(),
+        "order": (order + 1).tolist(),
+        "rank_probabilities": rank_probabilities(len(labels), "exponential", _CONFIG.rank_scale, 0.0).tolist(),
+        "cases": cases,
     }
 
 
-def _pick(probabilities: NDArray[np.float64], uniform: float) -> int:
-    return min(int(np.searchsorted(np.cumsum(probabilities), uniform, side="right")), len(probabilities) - 1)
+def _normal(stream: Streams, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return numbers with a normal distribution, by the method of Box and Muller."""
+    first, second = stream.uniforms(2 * shape[0] * shape[1]).reshape(2, *shape)
+    return np.asarray(np.sqrt(-2.0 * np.log(1.0 - first)) * np.cos(2.0 * np.pi * second))
+
+
+def _trace(images: NDArray[Any], labels: NDArray[Any], stream: Streams) -> NDArray[np.int64]:
+    """Return the draws of the training kernel for the pair (1, 2), which is the only known pair."""
+    image, label = _SIZE["pair"]
+    data = Annotations.from_numbers(
+        Vocabulary.from_ids([f"{number:02}" for number in range(1, len(images) + 1)], "image"),
+        Vocabulary.from_ids([f"{number:02}" for number in range(1, len(labels) + 1)], "label"),
+        np.array([image - 1]),
+        np.array([label - 1]),
+    )
+    embeddings = padded(initial_embeddings(_CONFIG, data))
+    embeddings.image_vectors[:, : images.shape[1]] = images
+    embeddings.label_vectors[:, : labels.shape[1]] = labels
+    with Workers(1) as workers:
+        return SerialEngine(_CONFIG, data, embeddings, workers).trace(_DRAWS, 0.0, stream)
+
+
+def _factor_probabilities(vector: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    """Return p(f|i) of eq. 7, with the standard deviation of eq. 8."""
+    weights = np.abs(vector) * labels.std(axis=0)
+    return np.asarray(weights / weights.sum())

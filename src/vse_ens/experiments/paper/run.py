@@ -1,32 +1,31 @@
-"""The whole reproduction, in parts; ``report.json`` and ``report.html`` are updated after each part.
-
-Results of finished parts are cached on disk and reused.
-"""
+"""The whole reproduction; ``report.json``, ``report.md`` and ``report.html`` are updated as results come in."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vse_ens import __version__
 from vse_ens.experiments.machine import describe_machine
+from vse_ens.experiments.paper.accuracy import accuracy, differences
+from vse_ens.experiments.paper.cost import Grid, measure_costs
 from vse_ens.experiments.paper.data_sets import DataSet, load_data_set
-from vse_ens.experiments.paper.draws import Grid, measure_costs
-from vse_ens.experiments.paper.example import draw_example
-from vse_ens.experiments.paper.findings import findings_of
-from vse_ens.experiments.paper.learning_curve import Limits
-from vse_ens.experiments.paper.numbers import DATA_SETS, KNOWN_NUMBERS, PaperNumbers
+from vse_ens.experiments.paper.equivalence import SAMPLERS, sampler_config
+from vse_ens.experiments.paper.example import worked_example
+from vse_ens.experiments.paper.jobs import Job, Listener, Result, ResultCache, run_jobs
+from vse_ens.experiments.paper.numbers import DATA_SETS, MODELS
 from vse_ens.experiments.paper.page import reproduction_page
-from vse_ens.experiments.paper.training import preset_names, train_and_evaluate
-from vse_ens.presets import preset
-from vse_ens.storage.atomic import write_json
-from vse_ens.train.progress import EpochReport
+from vse_ens.experiments.paper.training import READINGS, Limits, paper_config
+from vse_ens.experiments.paper.tuning import TUNING_METRIC, best_candidate, candidates, tuned_settings
+from vse_ens.experiments.paper.verdicts import verdicts_of
+from vse_ens.report.markdown import page_markdown
+from vse_ens.storage.atomic import write_json, write_text
 
-_CACHE_FORMAT = 2
+_MODEL_PAIRS = (("vse-ens", "warp"), ("vse-ens", "opt-auc"), ("warp", "opt-auc"))
+_SAMPLER_PAIRS = (("vse-ens", "naive"), ("vse-ens", "uniform"))
 
 
 @dataclass(frozen=True)
@@ -35,157 +34,232 @@ class Effort:
 
     name: str
     fractions: Mapping[str, float]
-    """Fraction of the images and pairs of each synthetic data set."""
+    """The part of the images and pairs that each stand-in has."""
     limits: Limits
     grid: Grid
+    readings: Sequence[str] = tuple(READINGS)
+    seeds: int = 3
+    """Trainings of each model on real data; stand-ins have one."""
+    trials: int | None = None
+    """Settings to try for each model on real data; None for the whole grid, 0 for none."""
+    stand_in_seconds: Mapping[str, float] = field(default_factory=dict)
+    """CPU time of one training of a model on a stand-in, where it differs from ``limits``."""
 
 
 QUICK = Effort(
     "quick",
     {"iaprtc12": 1.0, "nuswide": 0.05, "openimages": 0.1},
-    Limits(points=16, seconds=20.0, scores=24_000_000),
+    Limits(points=16, seconds=80.0, scores=24_000_000),
     Grid((50, 100, 200), (100, 1_000, 10_000)),
+    readings=("deviation",),
+    seeds=1,
+    trials=0,
+    stand_in_seconds=dict.fromkeys(MODELS, 10.0),
 )
 FULL = Effort(
     "full",
     dict.fromkeys(DATA_SETS, 1.0),
-    Limits(points=30, seconds=600.0, scores=120_000_000),
+    Limits(seconds=900.0),
     Grid((25, 50, 100, 200, 400), (100, 300, 1_000, 3_000, 10_000, 30_000)),
+    # WARP would take hours: enough to see where its search comes to.
+    stand_in_seconds={"warp": 250.0},
 )
-
-
-class ProgressListener(Protocol):
-    """Receives the progress of a reproduction."""
-
-    def part(self, name: str, number: int, of: int) -> None:
-        """Handle the start of a part."""
-
-    def epoch(self, report: EpochReport, epochs: int) -> None:
-        """Handle the end of a training epoch."""
-
-    def step(self, text: str) -> None:
-        """Handle the start of a step within a part."""
 
 
 def reproduce(
     out: Path,
-    listener: ProgressListener,
+    listener: Listener,
     *,
     effort: Effort = FULL,
     paths: Mapping[str, Path] | None = None,
-    paper: PaperNumbers = KNOWN_NUMBERS,
-    seed: int = 0,
+    data_sets: Sequence[str] = tuple(DATA_SETS),
     workers: int | None = None,
     fresh: bool = False,
 ) -> dict[str, Any]:
-    """Run all parts that ``out`` has no result of, write the report there, and return the content of report.json."""
-    experiments = _Experiments(effort, paths or {}, paper, seed, workers, ResultCache(out / "parts", fresh), listener)
-    document: dict[str, Any] = {
-        "vse_ens": __version__,
-        "complete": False,
-        "effort": effort.name,
-        "seed": seed,
-        "limits": {**asdict(effort.limits), "seconds": min(effort.limits.seconds, 1e9)},
-        "grid": {
-            name: list(values) if isinstance(values, tuple) else values for name, values in asdict(effort.grid).items()
-        },
-        "machine": describe_machine(),
-        "paper": paper.to_dict(),
-        "data_sets": {},
-        "models": {name: {} for name in DATA_SETS},
-        "draws": [],
-        "example": None,
-        "seconds": 0.0,
-    }
-    start = time.perf_counter()
-    for _ in experiments.run(document):
-        document["seconds"] = time.perf_counter() - start
-        document["findings"] = [asdict(finding) for finding in findings_of(document)]
+    """Run everything that ``out`` has no result of, write the report there, and return the content of report.json."""
+    started = time.perf_counter()
+    cache = ResultCache(out / "parts", fresh)
+    experiments = _Experiments(effort, paths or {}, data_sets, workers, cache, listener)
+    document = experiments.document
+    written = 0.0
+
+    def write() -> None:
+        nonlocal written
+        document["seconds"] = time.perf_counter() - started
+        document["verdicts"] = [asdict(verdict) for verdict in verdicts_of(document)]
+        page = reproduction_page(document)
         write_json(out / "report.json", document, indent=1)
-        reproduction_page(document).write(out / "report.html")
+        write_text(out / "report.md", page_markdown(page))
+        page.write(out / "report.html")
+        written = time.perf_counter()
+
+    try:
+        for _ in experiments.run():
+            if time.perf_counter() - written > 5.0:
+                write()
+        document["complete"] = True
+    finally:
+        write()
     return document
 
 
-@dataclass(frozen=True)
-class ResultCache:
-    """A folder with the result of each finished part as a JSON file."""
-
-    folder: Path
-    fresh: bool = False
-    """Ignore stored results."""
-
-    def get(self, name: str, key: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """Return the stored result of a part if its ``key`` is the same; otherwise compute and store it."""
-        path = self.folder / f"{name}.json"
-        key = {"format": _CACHE_FORMAT, **key}
-        stored = None if self.fresh else _read_stored(path)
-        if stored is not None and stored.get("key") == key:
-            return stored["result"]
-        result = compute()
-        write_json(path, {"key": key, "result": result}, indent=1)
-        return result
-
-
-def _read_stored(path: Path) -> dict[str, Any] | None:
-    """Return the content of a cache file; None if it is missing or damaged, so that the part is computed again."""
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-    return stored if isinstance(stored, dict) and "result" in stored else None
-
-
-@dataclass(frozen=True)
+@dataclass
 class _Experiments:
-    """All parts, in order."""
+    """All experiments; fills ``document``."""
 
     effort: Effort
     paths: Mapping[str, Path]
-    paper: PaperNumbers
-    seed: int
+    names: Sequence[str]
     workers: int | None
     cache: ResultCache
-    listener: ProgressListener
+    listener: Listener
+    document: dict[str, Any] = field(init=False)
+    _runs: dict[tuple[str, str, str], dict[int, Result]] = field(init=False, default_factory=dict)
+    """Results by data set, group and model, then by seed."""
 
-    def run(self, document: dict[str, Any]) -> Iterator[None]:
-        """Fill the document, and yield after every part."""
-        count = 2 + len(DATA_SETS) * (1 + len(preset_names()))
-        number = 0
+    def __post_init__(self) -> None:
+        effort = self.effort
+        self.document = {
+            "vse_ens": __version__,
+            "complete": False,
+            "effort": effort.name,
+            "seeds": effort.seeds,
+            "trials": effort.trials,
+            "limits": {name: value for name, value in asdict(effort.limits).items() if value != float("inf")},
+            "stand_in_seconds": dict(effort.stand_in_seconds),
+            "grid": asdict(effort.grid),
+            "machine": describe_machine(),
+            "data_sets": {},
+            "runs": {},
+            "tuning": {},
+            "cost": [],
+            "example": worked_example(),
+        }
 
-        def begin(name: str) -> None:
-            nonlocal number
-            number += 1
-            self.listener.part(name, number, count)
-
-        begin("figure 2: a draw step by step")
-        document["example"] = draw_example(self.seed)
+    def run(self) -> Iterator[None]:
+        """Do everything, and yield after every result."""
+        loaded = [self._load(name) for name in DATA_SETS if name in self.names]
         yield
-        begin("table 3: cost of a draw")
-        key = {"seed": self.seed, "grid": document["grid"]}
-        document["draws"] = self.cache.get(
-            "draws", key, lambda: measure_costs(self.effort.grid, self.seed, self.listener.step)
-        )
-        yield
-        for name, title in DATA_SETS.items():
-            begin(f"table 1: {title}")
-            data_set = load_data_set(name, self.paths.get(name), self.paper, self.effort.fractions[name], self.seed)
-            document["data_sets"][name] = data_set.describe()
-            yield
-            for method in preset_names():
-                begin(f"tables 2 and 4: {method} on {title}")
-                document["models"][name][method] = self._train(data_set, method, document["limits"])
-                document["complete"] = number == count
+        for title, plan in (
+            ("the paper's settings", self._printed),
+            ("samplers", self._samplers),
+            ("tuning", self._tuning),
+            ("tuned settings", self._tuned),
+        ):
+            jobs = [job for data_set in loaded for job in plan(data_set)]
+            for job, result in run_jobs(title, jobs, self.cache, self.listener, self.workers):
+                self._add(job, result)
                 yield
+        self.document["cost"] = self._cost()
+        yield
 
-    def _train(self, data_set: DataSet, method: str, limits: dict[str, Any]) -> Any:
-        config = preset(method).override(seed=self.seed)
-        key = {"config": config.to_dict(), "pairs": data_set.digest, "limits": limits}
+    def _load(self, name: str) -> DataSet:
+        self.listener.message(f"data: {DATA_SETS[name]}")
+        data_set = load_data_set(name, self.paths.get(name), self.effort.fractions[name])
+        self.document["data_sets"][name] = data_set.describe()
+        return data_set
 
-        def on_epoch(report: EpochReport) -> None:
-            self.listener.epoch(report, config.epochs)
+    # --- the trainings ---
 
-        return self.cache.get(
-            f"{data_set.name}-{method}",
-            key,
-            lambda: train_and_evaluate(config, data_set.split, self.effort.limits, self.workers, on_epoch),
+    def _limits(self, data_set: DataSet, model: str) -> Limits:
+        limits, seconds = self.effort.limits, self.effort.stand_in_seconds
+        real = data_set.path is not None
+        return limits if real else replace(limits, seconds=min(limits.seconds, seconds.get(model, limits.seconds)))
+
+    def _printed(self, data_set: DataSet) -> Iterator[Job]:
+        real = data_set.path is not None
+        for reading in self.effort.readings if real else self.effort.readings[:1]:
+            for seed in range(self.effort.seeds if real else 1):
+                for model in MODELS:
+                    config = paper_config(model, seed, reading)
+                    yield Job(data_set, reading, model, config, self._limits(data_set, model))
+        uncapped = paper_config("warp").override(warp_cap=False)
+        yield Job(data_set, "uncapped", "warp", uncapped, self._limits(data_set, "warp"))
+
+    def _samplers(self, data_set: DataSet) -> Iterator[Job]:
+        # The naive sampler scores and sorts all labels for every draw: only IAPR-TC12 has few enough of them.
+        if data_set.name == "iaprtc12":
+            for sampler in SAMPLERS:
+                yield Job(data_set, "samplers", sampler, sampler_config(sampler), self.effort.limits)
+
+    def _tuning(self, data_set: DataSet) -> Iterator[Job]:
+        if data_set.path is None:  # no evidence about the paper's data
+            return
+        for model in MODELS:
+            for settings in candidates(model, len(data_set.data.labels))[: self.effort.trials]:
+                name = "-".join((model, *(f"{value:.6g}" for value in settings.values())))
+                config = paper_config(model).override(**settings)
+                yield Job(data_set, "tuning", name, config, self.effort.limits)
+
+    def _tuned(self, data_set: DataSet) -> Iterator[Job]:
+        for model, tried in self.document["tuning"].get(data_set.name, {}).items():
+            if chosen := best_candidate(tried):
+                for seed in range(self.effort.seeds):
+                    config = paper_config(model, seed).override(**chosen["settings"])
+                    yield Job(data_set, "tuned", model, config, self.effort.limits)
+
+    def _cost(self) -> Any:
+        key = {"grid": self.document["grid"]}
+        stored = self.cache.get("cost", key)
+        if stored is None:
+            stored = measure_costs(self.effort.grid, lambda text: self.listener.message(f"cost of a step: {text}"))
+            self.cache.put("cost", key, stored)
+        return stored
+
+    # --- their results ---
+
+    def _add(self, job: Job, result: Result) -> None:
+        name, document = job.data_set.name, self.document
+        if job.group == "tuning":
+            self._add_candidate(job, result)
+            return
+        runs = self._runs.setdefault((name, job.group, job.name), {})
+        runs[job.config.seed] = result
+        group = document["runs"].setdefault(name, {}).setdefault(job.group, {"models": {}, "differences": {}})
+        ordered = [runs[seed] for seed in sorted(runs)]
+        labels = len(job.data_set.data.labels)
+        group["models"][job.name] = {
+            "settings": tuned_settings(job.config),
+            "runs": [_summary(run, whole=number == 0) for number, run in enumerate(ordered)],
+            "accuracy": {metric: list(value) for metric, value in accuracy(ordered, labels).items()},
+            "equivalence": result.get("equivalence"),
+        }
+        for model, other in _SAMPLER_PAIRS if job.group == "samplers" else _MODEL_PAIRS:
+            self._compare(name, job.group, model, other, labels)
+
+    def _compare(self, name: str, group: str, model: str, other: str, labels: int) -> None:
+        """Store the difference of two models over the seeds that both have."""
+        mine, theirs = (self._runs.get((name, group, one), {}) for one in (model, other))
+        seeds = sorted(mine.keys() & theirs.keys())
+        if seeds:
+            result = differences([mine[seed] for seed in seeds], [theirs[seed] for seed in seeds], labels)
+            self.document["runs"][name][group]["differences"][f"{model} - {other}"] = (
+                None if result is None else {metric: list(value) for metric, value in result.items()}
+            )
+
+    def _add_candidate(self, job: Job, result: Result) -> None:
+        model = next(model for model in sorted(MODELS, key=len, reverse=True) if job.name.startswith(model))
+        options = candidates(model, len(job.data_set.data.labels))
+        config = job.config.to_dict()
+        settings = next(one for one in options if all(config[key] == value for key, value in one.items()))
+        tried = self.document["tuning"].setdefault(job.data_set.name, {}).setdefault(model, [])
+        tried.append(
+            {
+                "settings": settings,
+                TUNING_METRIC: result["metrics"][TUNING_METRIC],
+                "map": result["metrics"]["map"],
+                "ending": result["ending"],
+                "seconds": result["seconds"],
+            }
         )
+        tried.sort(key=lambda one: options.index(one["settings"]))
+
+
+def _summary(result: Result, whole: bool = True) -> dict[str, Any]:
+    """Return a result without the ranks of all images, and except for the first seed without its iterations."""
+    kept = ("iterations", "ending", "seconds", "projected_seconds", "points", "metrics")
+    summary = {name: result[name] for name in kept}
+    if whole:
+        for name in ("draws", "tries", "violations", "given_up"):
+            summary[name] = [epoch[name] for epoch in result["epochs"]]
+    return summary

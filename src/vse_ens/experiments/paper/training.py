@@ -1,102 +1,181 @@
-"""Tables 2 and 4 and figure 1: three models, each trained with the paper's settings and with ours."""
+"""One training with the paper's algorithm: accuracy, CPU time, and the work of its sampler by iteration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.config import Config
-from vse_ens.data.annotations import Split
-from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.report import summarise
+from vse_ens.data.annotations import Annotations, Split
+from vse_ens.errors import DataError, TrainingError
+from vse_ens.evaluate.metrics import per_image
+from vse_ens.evaluate.rank import evaluate, mean_metrics
+from vse_ens.evaluate.rankings import Rankings
 from vse_ens.evaluate.scorer import FunctionScorer
-from vse_ens.experiments.paper.learning_curve import (
-    Limits,
-    Point,
-    first_reaching,
-    measure_learning_curve,
-    score_function,
-)
-from vse_ens.experiments.paper.numbers import MODELS
+from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.paper.numbers import ITERATIONS
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.presets import preset
+from vse_ens.streams import Streams
 from vse_ens.train.progress import EpochReport
+from vse_ens.train.trainer import Trainer
 
-SETTINGS = {"paper": "the paper's settings", "ours": "our settings"}
+READINGS = {"deviation": 0.01, "variance": 0.1}
+"""The standard deviation of the initial vectors for both readings of N(0, 0.01)."""
+
 METRICS = ("precision@5", "recall@5", "precision@10", "recall@10", "map", "auc@10", "auc")
+"""The six columns of table 2, with the paper's AUC as ``auc@10``, and the AUC of the full ranking."""
 
-# A model has converged once its recall@10 is at least this fraction of its best.
-_CONVERGED = 0.99
-# A run may still be improving if it converged after this fraction of its epochs. A run out of time may miss many
-# epochs, so its limit is lower.
-_SETTLED_BEFORE = {"all epochs done": 0.9, "out of time": 2 / 3, "no improvement": 1.0}
+CURVE_METRIC = "recall@10"
+# The first epochs are all measured, because fast models gain most of their accuracy there.
+_FIRST_EPOCHS = 5
 
-
-def preset_name(settings: str, model: str) -> str:
-    """Return the preset of a model with the paper's settings or ours."""
-    return f"paper-{model}" if settings == "paper" else model
+Ending = Literal["done", "out of time", "diverged"]
+Observer = Callable[[int, Embeddings], None]
 
 
-def preset_names() -> list[str]:
-    """Return the presets of all models with both settings."""
-    return [preset_name(settings, model) for settings in SETTINGS for model in MODELS]
+class Stopped(Exception):  # noqa: N818  # not an error
+    """The user has stopped the experiments."""
 
 
-def train_and_evaluate(
-    config: Config,
-    split: Split,
-    limits: Limits,
-    workers: int | None,
-    on_epoch: Callable[[EpochReport], None],
-) -> dict[str, Any]:
-    """Train one model and evaluate its best point on all held-out pairs."""
-    curve = measure_learning_curve(config, split, limits, workers=workers, on_epoch=on_epoch)
-    scorer = FunctionScorer(split.train.images, split.train.labels, score_function(curve.best, split.train))
-    report = summarise(evaluate(scorer, split.train, split.test, workers=workers), seed=config.seed)
-    return {
-        "config": config.to_dict(),
-        "ending": curve.ending,
-        "points": [{"epoch": p.epoch, "seconds": p.seconds, "recall@10": p.recall} for p in curve.points],
-        "epochs": [_counts(epoch) for epoch in curve.epochs],
-        "metrics": {name: report[name] for name in METRICS},
-        "intervals": {name: list(report.intervals[name]) for name in METRICS},
-    }
+@dataclass(frozen=True)
+class Limits:
+    """How often a training is measured, and when it ends early."""
+
+    points: int = 30
+    """Approximate number of points of the learning curve."""
+    scores: int = 120_000_000
+    """Maximum number of scores computed for one point; it limits the number of evaluated pairs."""
+    seconds: float = float("inf")
+    """Maximum CPU time of the training, without measurements."""
 
 
-def _counts(epoch: EpochReport) -> dict[str, Any]:
+def paper_config(model: str, seed: int = 0, reading: str = "deviation") -> Config:
+    """Return the paper's settings of a model, with one of the two readings of N(0, 0.01)."""
+    return preset(f"paper-{model}").override(seed=seed, init_scale=READINGS[reading], epochs=ITERATIONS[model])
+
+
+@dataclass
+class TrainingRun:
+    """Trains one model on one core, and measures it on held-out labels.
+
+    No point of the curve selects anything: the model after the last iteration counts.
+    """
+
+    config: Config
+    split: Split
+    limits: Limits = Limits()
+    stopped: Callable[[], bool] = lambda: False
+    on_epoch: Callable[[int], None] = lambda _epoch: None
+    observe: Observer = lambda _epoch, _embeddings: None
+    """Receives the vectors before training and at every point of the curve."""
+    seconds: float = 0.0
+    points: list[tuple[int, float, float]] = field(default_factory=list)
+    """(iteration, CPU seconds, recall@10)."""
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self) -> dict[str, Any]:
+        """Train and return the result as plain numbers and lists."""
+        warm_up(self.config, 1)
+        trainer = Trainer(self.config.without_validation(), self.split.train, 1)
+        self.observe(0, trainer.embeddings)
+        ending, rankings = self._train_and_rank(trainer)
+        return {
+            "config": self.config.to_dict(),
+            "iterations": len(self.epochs),
+            "ending": ending,
+            "seconds": self.seconds,
+            "projected_seconds": self._projected(),
+            "points": [list(point) for point in self.points],
+            "epochs": self.epochs,
+            "metrics": dict.fromkeys(METRICS, 0.0) if rankings is None else _means(rankings),
+            "ranks": [] if rankings is None else ranks_of(rankings).tolist(),
+        }
+
+    def _train_and_rank(self, trainer: Trainer) -> tuple[Ending, Rankings | None]:
+        # Vectors may be finite, and their products not: the evaluator then finds scores that are no numbers.
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                return self._train(trainer), self._rank(trainer.embeddings)
+            except (TrainingError, DataError):
+                return "diverged", None
+
+    def _train(self, trainer: Trainer) -> Ending:
+        held_out = sample_pairs(self.split.test, max(1, self.limits.scores // len(self.split.test.labels)))
+        every = max(1, self.config.epochs // self.limits.points)
+        rounds = trainer.rounds()
+        before = 0.0
+        while True:
+            # The CPU time of this thread, which does all of the training: other work does not count.
+            started = time.thread_time()
+            progress = next(rounds, None)
+            self.seconds += time.thread_time() - started
+            if progress is None:
+                return "done"
+            if self.stopped():
+                raise Stopped
+            if (report := progress.report) is None:
+                continue
+            self.epochs.append(_counts(report, self.seconds - before))
+            before = self.seconds
+            self.on_epoch(report.epoch)
+            out_of_time = self.seconds >= self.limits.seconds and not trainer.finished
+            if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or out_of_time or trainer.finished:
+                self._measure(report.epoch, trainer.embeddings, held_out)
+            if out_of_time:
+                return "out of time"
+
+    def _measure(self, epoch: int, model: Embeddings, held_out: Annotations) -> None:
+        scores = score_function(model, self.split.train)
+        recall = mean_metrics(scores, self.split.train, held_out, workers=1)[CURVE_METRIC]
+        self.points.append((epoch, self.seconds, recall))
+        self.observe(epoch, model)
+
+    def _rank(self, model: Embeddings) -> Rankings:
+        train = self.split.train
+        scorer = FunctionScorer(train.images, train.labels, score_function(model, train))
+        return evaluate(scorer, train, self.split.test, workers=1)
+
+    def _projected(self) -> float | None:
+        """Return the CPU time of all iterations, at the pace of the last one if the training ended early."""
+        left = self.config.epochs - len(self.epochs)
+        return self.seconds + left * self.epochs[-1]["seconds"] if self.epochs else None
+
+
+def sample_pairs(data: Annotations, count: int) -> Annotations:
+    """Return the data with at most ``count`` of its pairs, chosen at random."""
+    if data.pairs <= count:
+        return data
+    keep = np.zeros(data.pairs, dtype=bool)
+    keep[np.argsort(Streams(0).child("learning curve").words(data.pairs), kind="stable")[:count]] = True
+    return data.with_pairs(keep)
+
+
+def score_function(model: Embeddings, known: Annotations) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    """Return a function from image numbers to the scores of all labels, as the evaluator expects it."""
+    return lambda images: model.scores(model.vectors(images, known=known))
+
+
+def ranks_of(rankings: Rankings) -> NDArray[np.int64]:
+    """Return the rank of every held-out label from 1; a tie counts as its middle, rounded down."""
+    return np.asarray(rankings.above.astype(np.int64) + 1 + np.maximum(rankings.tied - 1, 0) // 2)
+
+
+def _means(rankings: Rankings) -> dict[str, float]:
+    values = per_image(rankings)
+    return {name: float(values[name].mean()) for name in METRICS}
+
+
+def _counts(epoch: EpochReport, seconds: float) -> dict[str, Any]:
     return {
         "draws": epoch.draws,
         "tries": epoch.tries,
         "violations": epoch.violations,
         "given_up": epoch.given_up,
-        "seconds": epoch.seconds,
+        "seconds": seconds,
     }
-
-
-def curve_points(run: dict[str, Any]) -> list[Point]:
-    """Return the points of a run."""
-    return [Point(point["epoch"], point["seconds"], point["recall@10"]) for point in run["points"]]
-
-
-def best_point(run: dict[str, Any]) -> Point:
-    """Return the point with the highest recall@10."""
-    return max(curve_points(run), key=lambda point: point.recall)
-
-
-def convergence_point(run: dict[str, Any]) -> Point:
-    """Return the first point within 1 % of the best."""
-    best = best_point(run)
-    return first_reaching(curve_points(run), _CONVERGED * best.recall) or best
-
-
-def still_rising(run: dict[str, Any]) -> bool:
-    """Return whether the run ended before the model settled, so that its convergence time is a lower bound."""
-    return convergence_point(run).epoch > _SETTLED_BEFORE[run["ending"]] * curve_points(run)[-1].epoch
-
-
-def common_level(runs: Sequence[dict[str, Any]]) -> float:
-    """Return a recall@10 that all runs reach: 99 % of the lowest of their best values."""
-    return _CONVERGED * min(best_point(run).recall for run in runs)
-
-
-def tries_per_draw(run: dict[str, Any]) -> list[float]:
-    """Return the number of labels examined per training step, by epoch."""
-    return [epoch["tries"] / epoch["draws"] for epoch in run["epochs"]]

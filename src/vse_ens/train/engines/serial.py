@@ -27,6 +27,8 @@ from vse_ens.train.engines.base import PARALLEL_RANKING, Engine, RoundStats, ran
 ROUND_DRAWS = 8_192
 """Draws between two reports of progress, checkpoints or chances to stop."""
 
+_NO_TRACE = np.empty((0, TRACED), np.int64)
+
 
 @dataclass(frozen=True)
 class SerialPlan:
@@ -57,7 +59,7 @@ class SerialEngine(Engine[SerialPlan]):
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         super().__init__(config, data, embeddings, workers)
         labels = len(data.labels)
-        self.refresh_period = max(1, math.floor(config.refresh * labels * math.log(labels)))
+        self.refresh_period = refresh_period(config, labels)
         """Draws from one refresh to the next."""
         self._kernel = serial_kernel(
             self._width,
@@ -99,6 +101,19 @@ class SerialEngine(Engine[SerialPlan]):
         stats.seconds = time.perf_counter() - started
         return stats
 
+    def trace(self, steps: int, learning_rate: float, stream: Streams) -> NDArray[np.int64]:
+        """Refresh the rankings, make steps, and return each step's pair, negative, rank and factor.
+
+        The columns are those of `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
+        """
+        if self._config.sampler == "vse-ens":
+            self._refresh_rankings()
+        trace = np.full((steps, TRACED), -1, np.int64)
+        order = self._order(stream)[:steps]
+        counts = RoundStats().counts
+        self._make_steps(order, steps, self._step(learning_rate), stream.words(1), counts, trace)
+        return trace
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the rankings and standard deviations of the last refresh."""
         if not self._has_rankings:
@@ -120,7 +135,13 @@ class SerialEngine(Engine[SerialPlan]):
         return 0 if not self._has_rankings else -(before + 1) % self.refresh_period
 
     def _make_steps(
-        self, order: NDArray[np.int64], steps: int, step: Step, state: NDArray[np.uint64], counts: NDArray[np.int64]
+        self,
+        order: NDArray[np.int64],
+        steps: int,
+        step: Step,
+        state: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+        trace: NDArray[np.int64] = _NO_TRACE,
     ) -> float:
         return self._kernel(
             self._embeddings.image_vectors,
@@ -134,7 +155,7 @@ class SerialEngine(Engine[SerialPlan]):
             self._serial_scratch,
             state,
             counts,
-            _NO_TRACE,
+            trace,
         )
 
     def _refresh_rankings(self) -> None:
@@ -162,4 +183,6 @@ class SerialEngine(Engine[SerialPlan]):
         return first_pairs + np.arange(len(first_pairs))
 
 
-_NO_TRACE = np.empty((0, TRACED), np.int64)
+def refresh_period(config: Config, labels: int) -> int:
+    """Return floor(|A| ln |A|), times the setting ``refresh``."""
+    return max(1, math.floor(config.refresh * labels * math.log(labels)))

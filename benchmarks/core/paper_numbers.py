@@ -1,0 +1,48 @@
+"""Write the results of docs/paper-numbers.md from the report of a full reproduction.
+
+    vse reproduce --iaprtc12 PAIRS --out reproduction
+    python -m benchmarks.core.paper_numbers reproduction/report.json
+
+The report is kept in benchmarks/results/reproduction.json. Without an argument the document is written from there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.core.report import fill_sections
+from benchmarks.core.results import FOLDER
+from vse_ens.experiments.paper.page import reproduction_page
+from vse_ens.experiments.paper.statements import statement_table
+from vse_ens.report.markdown import blocks_markdown, table_markdown
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "paper-numbers.md"
+STORED = FOLDER / "reproduction.json"
+
+
+def filled(text: str) -> str:
+    """Return the text of the document with its generated sections as the stored report says."""
+    report: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
+    page = reproduction_page(report)
+    parts = []
+    for section in page.sections:
+        parts.append(f"### {section.heading}")
+        parts += blocks_markdown(section.blocks)
+    return fill_sections(text, {"statements": table_markdown(statement_table(report)), "report": "\n\n".join(parts)})
+
+
+def main() -> None:
+    """Store the report given as argument, if any, and write the document."""
+    if len(sys.argv) > 1:
+        report = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+        for described in report["data_sets"].values():
+            described["path"] = described["path"] and Path(described["path"]).name
+        STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    DOCUMENT.write_text(filled(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
