@@ -102,6 +102,13 @@ def test_a_locked_catalogue_and_one_of_a_closed_program_are_read_in_place(name: 
         assert labels(path) == {image: sorted(given) for image, given in table.items()}
 
 
+def test_an_error_message_of_sqlite_that_is_not_utf_8_is_one_sentence(tmp_path: Path) -> None:
+    path = made.digikam(tmp_path, TREE)
+    path.write_bytes(path.read_bytes().replace(b"TABLE Tags", b"TABLE \xc7 \xc7s"))
+    with pytest.raises(DataError, match="cannot be read as a database"):
+        list(open_collection(path, "digikam").items())
+
+
 def test_a_view_is_not_taken_for_a_table(tmp_path: Path) -> None:
     path = made.digikam(tmp_path, TREE)
     with sqlite3.connect(path) as db:
