@@ -243,6 +243,7 @@ def digikam(folder: Path, table: Table) -> Path:
             for tag in (2, 4, *(ids[label] for label in labels)):
                 db.execute("INSERT INTO ImageTags VALUES (?, ?)", (number, tag))
         db.execute("INSERT INTO Images VALUES (1000, NULL, 'gone.jpg', 3, 1)")
+        db.execute("INSERT INTO Images VALUES (1001, 1, 'in the trash.jpg', 3, 1)")
     return path
 
 

@@ -87,6 +87,40 @@ def test_a_catalogue_is_read_while_its_program_writes_to_it(name: str, tmp_path:
         program.execute("ROLLBACK")
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_locked_catalogue_and_one_of_a_closed_program_are_read_in_place(name: str, tmp_path: Path) -> None:
+    path, table = make(name, tmp_path)
+    database = tmp_path / FILES[name][1]
+    with closing(sqlite3.connect(database, isolation_level=None)) as program:
+        program.execute("PRAGMA journal_mode = WAL")
+    before = sorted(one.name for one in tmp_path.iterdir())
+    assert labels(path) == {image: sorted(given) for image, given in table.items()}
+    assert sorted(one.name for one in tmp_path.iterdir()) == before, "a log was created beside the catalogue"
+    with closing(sqlite3.connect(database, isolation_level=None)) as program:
+        program.execute("PRAGMA journal_mode = DELETE")
+        program.execute("BEGIN EXCLUSIVE")
+        assert labels(path) == {image: sorted(given) for image, given in table.items()}
+
+
+def test_an_error_message_of_sqlite_that_is_not_utf_8_is_one_sentence(tmp_path: Path) -> None:
+    path = made.digikam(tmp_path, TREE)
+    path.write_bytes(path.read_bytes().replace(b"TABLE Tags", b"TABLE \xc7 \xc7s"))
+    with pytest.raises(DataError, match="cannot be read as a database"):
+        list(open_collection(path, "digikam").items())
+
+
+def test_a_view_is_not_taken_for_a_table(tmp_path: Path) -> None:
+    path = made.digikam(tmp_path, TREE)
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE ImageTags")
+        db.execute(
+            "CREATE VIEW ImageTags AS WITH RECURSIVE n(imageid, tagid) AS "
+            "(SELECT 1, 1 UNION ALL SELECT imageid, tagid FROM n) SELECT * FROM n"
+        )
+    with pytest.raises(DataError, match="it has no table ImageTags"):
+        list(open_collection(path, "digikam").items())
+
+
 @pytest.mark.parametrize("name", ["lightroom", "digikam"])
 def test_changes_in_a_write_ahead_log_are_read_and_the_log_is_left_alone(name: str, tmp_path: Path) -> None:
     path, _ = make(name, tmp_path)

@@ -181,3 +181,10 @@ def test_a_folder_with_annotations_of_cvat_is_that_file(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     collection = open_collection(tmp_path)
     assert (collection.format, collection.root) == ("cvat", tmp_path / "images")
+
+
+def test_an_element_whose_text_ends_like_an_empty_element_is_removed_whole(tmp_path: Path) -> None:
+    path = tmp_path / "annotations.xml"
+    path.write_text('<annotations><image name="a"><tag label="x">y/></tag><tag label="z"/></image></annotations>')
+    (change,) = CvatCollection(path).changes({"a": LabelEdit(remove=("x",))})
+    assert change.after == b'<annotations><image name="a"><tag label="z"/></image></annotations>'

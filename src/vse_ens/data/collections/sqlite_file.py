@@ -146,6 +146,6 @@ def _state(path: Path) -> list[tuple[int, int]]:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:  # also of an error message
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None

@@ -20,7 +20,7 @@ from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, decode_text, list_files, read_bytes, unread_note
 from vse_ens.errors import DataError
 
-_MAX_NAMES = 16 << 20
+_MAX_NAMES = 1 << 20  # YAML is slow: about a second per 200 KB
 _MAX_BOXES = 64 << 20
 _NAME_FILES = ("classes.txt", "obj.names", "_darknet.labels", "labels/classes.txt")
 _BOX = re.compile(rb"\s*\d+(\s+-?\d*\.?\d+([eE][-+]?\d+)?){4,}\s*$")
