@@ -58,7 +58,7 @@ def _verdicts(document: Document) -> Iterator[Block]:
         + ", ".join(f"{counts[outcome]} {text}" for outcome, text in _OUTCOMES.items())
         + ". Results on stand-ins are listed apart."
     )
-    columns = ("statement of the paper", "verdict and evidence")
+    columns = ("statement", "verdict")
     if decided:
         yield Table("Verdicts on the paper.", columns, [_verdict_row(one) for one in decided])
     others = [one for one in document["verdicts"] if _on_stand_in(document, one)]
