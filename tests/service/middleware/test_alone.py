@@ -87,6 +87,7 @@ def basic(password: bytes) -> str:
         ("/predict", basic(KEY.encode()).replace("Basic", "bAsIc"), 200),
         ("/predict", basic(KEY.encode())[:9] + "!" + basic(KEY.encode())[9:], 401),  # not base64
         ("/predict", basic(b"\xff"), 401),
+        ("/predict", basic(KEY.encode()).replace("Basic", "Digest"), 401),
         ("/predict", "Basic", 401),
         ("/predict", "", 401),
     ],
