@@ -1,5 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer, pip and make. The first call of a target sets up .venv.
 PYTHON ?= python3
+# Of `make fuzz`, for each target.
+SECONDS ?= 60
 VENV   := .venv
 BIN    := $(VENV)/bin
 # What .venv has installed: the package alone, the tools of the documentation, or all that tests and checks need.
@@ -14,7 +16,7 @@ PYTEST  = $(BIN)/pytest -n 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs kernels bench format clean
+.PHONY: help demo test test-fast check docs kernels fuzz mutants rehearse bench format clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -68,9 +70,21 @@ kernels: $(READY_DEV) ## the tests of the kernels without the compiler, and with
 	@echo "== kernels with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(PYTEST) tests/kernels tests/contracts tests/train/engines/test_base.py
 
+fuzz: $(READY_DEV) ## fuzz every reader and the loader of models: make fuzz SECONDS=60, for each of them
+	@$(BIN)/python -m tests.fuzz $(SECONDS) $(TARGETS)
+
+rehearse: $(BIN)/python ## build a release, install it in an empty environment, run README's lines; log in build/rehearsal.log
+	@mkdir -p build
+	@PYTHON=$(BIN)/python .ci/steps build install 2>&1 | tee build/rehearsal.log
+
 bench: $(READY_DEV) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"
 	@$(BIN)/python -m benchmarks
+
+AREAS ?=
+mutants: $(READY_DEV) ## change single lines and see whether the tests notice (AREAS="feedback security"); takes hours
+	@echo "== mutants"
+	@$(BIN)/python -m tools.mutation $(AREAS)
 
 format: $(READY_DEV) ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -23,6 +23,7 @@ from benchmarks.core.benchmark import Benchmark
 from benchmarks.robustness.fuzz import FUZZ
 from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
+from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
 from benchmarks.service.serving import SERVING
 from benchmarks.speed.evaluation import EVALUATION
@@ -48,6 +49,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         EVALUATION,
         INFERENCE,
         SERVING,
+        HISTORY,
         WARP_TRIES,
         TIME_TO_ACCURACY,
         ACCURACY,

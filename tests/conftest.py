@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,11 @@ LONG = ("cluster", "docs", "browser", "slow")
 # Files that share a Ray cluster or a browser run in one worker.
 SHARING = {
     "cluster": (
+        "tests/cli/commands/test_train_on_a_cluster.py",
         "tests/curate/test_on_a_cluster.py",
         "tests/label_weights/test_on_a_cluster.py",
         "tests/run/ray/test_pool.py",
+        "tests/train/test_on_a_cluster.py",
     ),
     "browser": ("tests/service/browser/",),
 }
@@ -46,6 +49,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
     items.sort(key=lambda item: next((LONG.index(mark.name) for mark in item.iter_markers() if mark.name in LONG), 99))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say in one line which tests did not run, and how to have them run."""
+    line = skipped_line(report.longrepr for report in terminalreporter.stats.get("skipped", ()))
+    if line:
+        terminalreporter.write_line(line)
+
+
+def skipped_line(details: Iterable[object]) -> str:
+    """Return the number of skipped tests for each reason; a detail is the file, line and reason of a skip."""
+    reasons = Counter(
+        str(detail[2]).removeprefix("Skipped: ") if isinstance(detail, tuple) else str(detail) for detail in details
+    )
+    return "not run: " + "; ".join(f"{count} tests, {reason}" for reason, count in reasons.items()) if reasons else ""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -87,7 +105,7 @@ def shared_data() -> Path:
     """The folder of real data sets, or a skip where there is none."""
     folder = Path(os.environ.get("VSE_ENS_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip(f"no real data sets in {folder}; set VSE_ENS_SHARED_DATA to their folder")
+        pytest.skip(f"no real data sets in {folder} (set VSE_ENS_SHARED_DATA to their folder)")
     return folder
 
 

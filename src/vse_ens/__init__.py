@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vse_ens.errors import VseError as VseError
     from vse_ens.streams import Streams as Streams
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "Annotations": "vse_ens.data.annotations",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypedDict
@@ -16,6 +17,18 @@ RANK_WEIGHTS = ("harmonic", "mean", "top-n")
 ENGINES = ("fast", "serial")
 POSITIVES = ("by-image", "shuffled", "iid")
 SERIAL_SAMPLERS = ("uniform", "warp", "vse-ens", "naive")
+# Larger values are mistakes: they would exhaust the memory, or never end.
+_LIMITS = {
+    "dimensions": 65_536,
+    "epochs": 1_000_000,
+    "negatives": 65_536,
+    "candidates": 65_536,
+    "label_pairs": 2**31 - 1,
+    "slices": 65_536,
+    "batch": 2**31 - 1,
+    "shards": 65_536,
+    "exchanges": 65_536,
+}
 METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
 
@@ -126,6 +139,9 @@ class Config:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+        for name, most in _LIMITS.items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"{name} must be at most {most:,}, got {getattr(self, name)!r}")
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be an integer below 2**64, got {self.seed}")
         for name in ("label_bias", "label_weights", "redraw_positives", "warp_cap", "validate", "refit"):
@@ -265,7 +281,9 @@ def _check_names(values: Mapping[str, Any]) -> None:
     known = sorted(field.name for field in fields(Config))
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise ConfigError(f"unknown setting {unknown[0]!r}; the settings are {', '.join(known)}")
+        near = difflib.get_close_matches(unknown[0], known, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"the settings are {', '.join(known)}"
+        raise ConfigError(f"unknown setting {unknown[0]!r}; {hint}")
 
 
 def _is_number(value: object) -> bool:

@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from vse_ens.cli import errors
+from vse_ens.cli.app import main
 from vse_ens.cli.errors import CliState
 from vse_ens.errors import DataError, UnknownIdError
 
@@ -59,6 +60,57 @@ def test_an_error_is_one_sentence_and_an_exit_code(
 ) -> None:
     assert errors.run(raising(error), CliState()) == status
     assert capsys.readouterr() == ("", f"{sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("annotate m x --top abc", "--top must be a whole number, got 'abc' (see 'vse annotate --help')"),
+        ("annotate m x --top 0", "--top must be at least 1, got '0' (see 'vse annotate --help')"),
+        ("annotate m x --min-confidence x", "--min-confidence must be a number, got 'x' (see 'vse annotate --help')"),
+        (
+            "annotate m x --min-confidence 3",
+            "--min-confidence must be at most 1.0, got '3' (see 'vse annotate --help')",
+        ),
+        (
+            "info p.csv --layout wde",
+            "--layout must be one of long, wide, got 'wde'; did you mean wide? (see 'vse info --help')",
+        ),
+        ("export m --out x --what foo", "--what must be one of labels, images, got 'foo' (see 'vse export --help')"),
+        ("train {pairs} --out m --set margni=1", "unknown setting 'margni'; did you mean margin?"),
+        ("train {pairs} --out m --learning-rate -1", "--learning-rate must be a number above 0 and up to 10, got -1.0"),
+        ("train {pairs} --out m --lambda -1", "--lambda must be a number from 0 to 10, got -1.0"),
+        ("train {pairs} --out m --workers 0", "--workers must be at least 1, got 0"),
+        ("train {pairs} --out m --metric x", "--metric must be one of recall@5, recall@10, map, auc, overall; got 'x'"),
+        ("train {pairs} --out m --set margin=-1", "margin must be a number above 0 and up to 1e+06, got -1"),
+        ("info {pairs} --separator ab", "--separator must be a single ASCII character, got 'ab'"),
+        (
+            "info {pairs} --layout long --label-separator ;",
+            "--label-separator is for layout wide; leave one of the two out",
+        ),
+        (
+            "info {pairs} --no-header --image-column image",
+            "--image-column names column 'image', but there is no header: give its number, from 0",
+        ),
+        (
+            "info {pairs} --image-column 0 --label-column 0",
+            "--image-column and --label-column are both column 'image' of {pairs}; name two columns",
+        ),
+        (
+            "info {pairs} --image-column label_separator",
+            "{pairs} has no column 'label_separator'; it has 'image', 'label'",
+        ),
+    ],
+)
+def test_a_message_names_the_option_and_not_the_argument(
+    arguments: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "pairs.csv").write_text("image,label\na,sea\nb,sand\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(arguments.format(pairs="pairs.csv").split())
+    assert capsys.readouterr() == ("", f"error: {sentence}\n".format(pairs="pairs.csv"))
 
 
 def test_debug_shows_where_it_happened_and_the_sentence_last(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from vse_ens.data.annotations import Annotations
@@ -55,6 +56,27 @@ def test_tables_have_a_row_a_suggestion_and_read_back_as_pairs(tmp_path: Path) -
             {name: value if isinstance(value, int) else str(value).removesuffix(".0") for name, value in row.items()}
             for row in ROWS
         ]
+
+
+def test_formulas_in_a_csv_are_defused_on_request(tmp_path: Path) -> None:
+    labels = Vocabulary(pa.array(["+x", "-y", "@z", "a=b"], pa.large_string()), "label")
+    images = Vocabulary(pa.array(["\tb", "=SUM(A1:A9)", "c"], pa.large_string()), "image")
+    numbers, scores = np.array([[0, 1], [2, 3], [3, -1]]), np.full((3, 2), -1, np.float32)
+    some = [TopLabels(np.arange(3), numbers, scores, np.zeros(3, np.float32), None)]
+    write_suggestions(tmp_path / "x.csv", images, labels, some, "csv", defuse_formulas=True)
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        rows = [(row["image"], row["label"], row["score"]) for row in csv.DictReader(file)]
+    assert rows == [
+        ("'\tb", "'+x", "-1"),
+        ("'\tb", "'-y", "-1"),
+        ("'=SUM(A1:A9)", "'@z", "-1"),
+        ("'=SUM(A1:A9)", "a=b", "-1"),
+        ("c", "a=b", "-1"),
+    ]
+    write_suggestions(tmp_path / "y.csv", images, labels, some, "csv")
+    assert '"=SUM(A1:A9)","@z"' in (tmp_path / "y.csv").read_text(encoding="utf-8")
+    with pytest.raises(ConfigError, match="defuse_formulas is for the format csv, not parquet"):
+        write_suggestions(tmp_path / "x.parquet", images, labels, some, "parquet", defuse_formulas=True)
 
 
 def test_blocks_and_all_at_once_are_the_same(tmp_path: Path) -> None:

@@ -19,13 +19,20 @@ def test_this_machine_needs_no_key(host: str) -> None:
 def test_another_address_is_refused_without_a_key(host: str) -> None:
     with pytest.raises(ConfigError, match=r"is reachable from other machines.*--api-key-file"):
         Settings(MODEL, host=host)
-    assert not Settings(MODEL, host=host, api_key="key").is_loopback
+    assert Settings(MODEL, host=host, api_key="a-key-nobody-guesses").is_loopback is False
 
 
-@pytest.mark.parametrize("key", ["", "ключ", "a\nb", "tab\t"])
+@pytest.mark.parametrize("key", ["ключ" * 10, "a-key-nobody-\nguesses", "a-key-nobody-guesses\t"])
 def test_a_key_must_fit_into_a_header(key: str) -> None:
     with pytest.raises(ConfigError, match="the API key must consist of printable ASCII"):
         Settings(MODEL, api_key=key)
+
+
+@pytest.mark.parametrize("length", [0, 5, 15])
+def test_a_key_that_can_be_guessed_is_refused(length: int) -> None:
+    with pytest.raises(ConfigError, match=f"has {length} characters.*create one with: openssl rand -hex 32"):
+        Settings(MODEL, api_key="x" * length)
+    assert Settings(MODEL, api_key="x" * 16).api_key == "x" * 16
 
 
 @pytest.mark.parametrize(

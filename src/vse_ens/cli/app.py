@@ -31,7 +31,7 @@ from vse_ens.cli.commands.feedback import FeedbackGroup, show
 from vse_ens.cli.commands.feedback import apply as apply_feedback
 from vse_ens.cli.commands.info import info
 from vse_ens.cli.commands.reproduce import reproduce
-from vse_ens.cli.commands.search import search
+from vse_ens.cli.commands.search import SearchCommand, search
 from vse_ens.cli.commands.serve import serve
 from vse_ens.cli.commands.similar import similar
 from vse_ens.cli.commands.split import split
@@ -72,7 +72,7 @@ add_command(app, split, example="vse split pairs.csv --out split --seed 0")
 add_command(app, train, example="vse train split/train.parquet --out model")
 add_command(app, evaluate, example="vse evaluate model split/test.parquet")
 add_command(app, annotate, example="vse annotate model img_0000001 img_0000002")
-add_command(app, search, example="vse search model beach --without person")
+add_command(app, search, example="vse search model beach -person", cls=SearchCommand)
 add_command(app, similar, example="vse similar model beach")
 add_command(app, explain, example="vse explain model img_0000001 sand")
 add_command(app, audit, example="vse audit model --out audit.csv --page audit.html")

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vse_ens.cli.errors import Debug
+from vse_ens.cli.terminal import PlainConsole, escape_control
 
 if TYPE_CHECKING:
     from rich.progress import Progress as LiveProgress
@@ -38,20 +39,21 @@ class Console:
     @cached_property
     def out(self) -> RichConsole:
         """Standard output, for results."""
-        return RichConsole(highlight=False)
+        return PlainConsole(highlight=False)
 
     @cached_property
     def err(self) -> RichConsole:
         """Standard error, for progress, notes and logs."""
-        return RichConsole(stderr=True, highlight=False)
+        return PlainConsole(stderr=True, highlight=False)
 
-    def result(self, document: dict[str, Any] | list[Any], *text: RenderableType) -> None:
-        """Print ``document`` as JSON if ``--json`` was given, otherwise ``text``."""
+    def result(self, document: dict[str, Any] | list[Any], *parts: RenderableType) -> None:
+        """Print ``document`` as JSON if ``--json`` was given, otherwise ``parts``."""
         if self.json:
-            # Not through rich, which would wrap lines.
-            sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+            # Not through rich, which would wrap lines. JSON escapes some control characters itself.
+            text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+            sys.stdout.write(escape_control(text, "\\u{:04x}") + "\n")
         else:
-            self.text(*text)
+            self.text(*parts)
 
     def text(self, *text: RenderableType) -> None:
         """Print part of a result before the rest is known; nothing with ``--json``."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import re
@@ -17,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from vse_ens import __version__
 from vse_ens.run.ram import available_memory
+from vse_ens.system import available_cores
 
 State = Literal["ok", "absent", "warning", "broken"]
 
@@ -30,18 +30,14 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-class OptionalPackage(NamedTuple):
-    """A package that adds a feature."""
-
-    package: str
-    use: str
-
-
-OPTIONAL_PACKAGES = (
-    OptionalPackage("pandas", "for pandas frames"),
-    OptionalPackage("polars", "for Polars frames"),
-    OptionalPackage("implicit", "for the baseline als"),
-)
+# The optional parts of vse-ens, by the names of their extras. The other extras are for its development.
+OPTIONAL_PARTS = {
+    "frames": "for pandas and Polars frames",
+    "als": "for the baseline als",
+    "index": "for an approximate index of images",
+    "service": "for vse serve",
+    "cluster": "for training on a Ray cluster",
+}
 
 THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
@@ -59,7 +55,7 @@ def run_checks() -> list[Finding]:
         Finding("vse-ens", "ok", f"{__version__} in {Path(__file__).parents[1]}"),
         _python(),
         *(_required(package) for package in required_packages()),
-        *(_optional(part) for part in OPTIONAL_PACKAGES),
+        *(_optional(extra, use) for extra, use in OPTIONAL_PARTS.items()),
         _cores(),
         _threads(),
         _kernel_cache(),
@@ -71,10 +67,19 @@ def run_checks() -> list[Finding]:
 
 def required_packages() -> Iterator[str]:
     """Yield the required packages listed in the metadata of vse-ens."""
+    return (package for package, marker in _requirements() if "extra" not in marker)
+
+
+def packages_of(extra: str) -> list[str]:
+    """Return the packages of an optional part."""
+    return [package for package, marker in _requirements() if re.search(rf"extra == ['\"]{extra}['\"]", marker)]
+
+
+def _requirements() -> Iterator[tuple[str, str]]:
+    """Yield the packages that the metadata of vse-ens lists, each with its condition."""
     for requirement in importlib.metadata.requires("vse-ens") or ():
         name, _, marker = requirement.partition(";")
-        if "extra" not in marker:
-            yield re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0]
+        yield re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0], marker
 
 
 def _python() -> Finding:
@@ -92,16 +97,22 @@ def _required(package: str) -> Finding:
     return Finding(package, "ok", importlib.metadata.version(package))
 
 
-def _optional(part: OptionalPackage) -> Finding:
-    if importlib.util.find_spec(part.package) is None:
-        return Finding(part.package, "absent", f"optional, {part.use}", f"pip install {part.package}")
-    return Finding(part.package, "ok", f"{importlib.metadata.version(part.package)} (optional, {part.use})")
+def _optional(extra: str, use: str) -> Finding:
+    present, missing = [], []
+    for package in packages_of(extra):
+        try:
+            present.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        advice = f"pip install 'vse-ens[{extra}]'"
+        return Finding(extra, "absent", f"without {', '.join(missing)} (optional, {use})", advice)
+    return Finding(extra, "ok", f"{', '.join(present)} (optional, {use})")
 
 
 def _cores() -> Finding:
     present = os.cpu_count() or 1
-    # Some systems have no affinity; there all cores are usable.
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
+    usable = available_cores()
     found = f"{usable} usable of {present}"
     limit = cpu_limit()
     if limit is not None and limit < usable:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from vse_ens.cli.terminal import PlainConsole
 from vse_ens.errors import VseError
 
 FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
@@ -25,13 +27,21 @@ class CliState:
     """State of one run of ``vse``, passed to every command as ``context.obj``."""
 
     debug: bool = False
+    options: dict[str, str] = field(default_factory=dict)
+    """The options of the running command by the names of their parameters, such as ``top`` and ``--top``."""
 
 
 def _set_debug(context: typer.Context, debug: bool) -> bool:
-    # The option may come before or after the command name, so one call must not reset the other.
     # Shell completion runs without a CliState.
-    if debug and isinstance(context.obj, CliState):
-        context.obj.debug = True
+    if isinstance(context.obj, CliState):
+        # The option may come before or after the command name, so one call must not reset the other.
+        context.obj.debug = context.obj.debug or debug
+        # Every command has this option, so that this is called for the running one.
+        context.obj.options = {
+            str(parameter.name): next(name for name in parameter.opts if name.startswith("--"))
+            for parameter in context.command.params
+            if parameter.param_type_name == "option"
+        }
     return debug
 
 
@@ -81,17 +91,66 @@ def _report(error: BaseException, state: CliState) -> int:
 def _message(error: BaseException, state: CliState) -> str:
     """Return an error as one sentence."""
     if isinstance(error, VseError):
-        return str(error)
+        return _name_options(str(error), state.options)
+    if isinstance(error, typer.BadParameter) and (message := _bad_value(error)):
+        return f"{message}{_help_hint(error)}"
     if isinstance(error, typer.TyperException):
-        context = getattr(error, "ctx", None)
-        hint = f" (see '{context.command_path} --help')" if context is not None else ""
-        return _lower_first(" ".join(error.format_message().split()).rstrip(".")) + hint
+        return _lower_first(" ".join(error.format_message().split()).rstrip(".")) + _help_hint(error)
     if isinstance(error, OSError) and error.strerror:
         name = os.fsdecode(error.filename) if error.filename is not None else "standard output"
         return f"{name}: {_lower_first(error.strerror)}"
     cause = " ".join(f"{type(error).__name__}: {error}".split())
     advice = "please report it" if state.debug else "run it again with --debug for the traceback and please report it"
     return f"unexpected error in vse ({cause}); {advice}"
+
+
+def _help_hint(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return f" (see '{context.command_path} --help')" if context is not None else ""
+
+
+def _bad_value(error: typer.BadParameter) -> str | None:
+    """Return the rule that a value breaks, in place of the message of Pydantic, which typer checks values with."""
+    faults = getattr(error.__cause__, "errors", None)
+    if faults is None or error.param is None:
+        return None
+    fault = faults()[0]
+    limits = fault.get("ctx", {})
+    rules = {
+        "int_parsing": "must be a whole number",
+        "int_from_float": "must be a whole number",
+        "float_parsing": "must be a number",
+        "greater_than_equal": f"must be at least {limits.get('ge')}",
+        "greater_than": f"must be above {limits.get('gt')}",
+        "less_than_equal": f"must be at most {limits.get('le')}",
+        "less_than": f"must be below {limits.get('lt')}",
+    }
+    given = fault["input"]
+    rule = rules.get(fault["type"])
+    near = ""
+    if rule is None:
+        _, found, text = fault["msg"].partition("is not one of ")
+        choices = re.findall(r"'([^']*)'", text) if found else []
+        if not choices:
+            return None
+        rule = f"must be {'one of ' if len(choices) > 1 else ''}{', '.join(choices)}"
+        close = difflib.get_close_matches(str(given), choices, n=1)
+        near = f"; did you mean {close[0]}?" if close else ""
+    name = next((one for one in error.param.opts if one.startswith("--")), error.param.metavar or error.param.name)
+    return f"{name} {rule}, got {given!r}{near}"
+
+
+def _name_options(message: str, options: dict[str, str]) -> str:
+    """Return a message of the library with the options of a command in place of the arguments of a function."""
+    if "image_column" in options:
+        pair = f"{options['image_column']} and {options['label_column']}"
+        message = re.sub("^image and label(?= are both column)", pair, message)
+    for name, option in options.items():
+        if "_" in name:
+            message = re.sub(rf"(?<![\w'\"./-]){name}(?![\w'\"./=-])", option, message)
+        # A name of one word may also be an ordinary word, except before its predicate.
+        message = re.sub(rf"^{name.removesuffix('_column')}(?= (must|is for|names|cannot) )", option, message)
+    return message
 
 
 def _lower_first(text: str) -> str:
@@ -102,4 +161,4 @@ def _print(text: str, prefix: str = "") -> None:
     """Print to standard error without wrapping or markup."""
     line = Text(f"{prefix}: ", style="bold red") if prefix else Text()
     line.append(text, style="not bold default" if prefix else "")
-    Console(stderr=True, highlight=False).print(line, soft_wrap=True)
+    PlainConsole(stderr=True, highlight=False).print(line, soft_wrap=True)

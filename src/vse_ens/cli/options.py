@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 from rich.text import Text
+from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
@@ -60,14 +61,21 @@ LabelsOption = Annotated[
         help="Comma-separated labels of a new image, instead of an image of the model.",
     ),
 ]
+DefuseFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--defuse-formulas",
+        help="In a .csv file, put an apostrophe before text that a spreadsheet would run as a formula.",
+    ),
+]
 Workers = Annotated[
     int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Number of worker threads.")
 ]
 
 
-def add_command(app: typer.Typer, function: Command, *, example: str) -> None:
+def add_command(app: typer.Typer, function: Command, *, example: str, cls: type[TyperCommand] = TyperCommand) -> None:
     """Register a function as a command under its own name, with help that ends with ``example``."""
-    app.command(epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
+    app.command(cls=cls, epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
 
 
 def expand_options(function: Command) -> Command:

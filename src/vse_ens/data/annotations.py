@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.csr import take_rows
+from vse_ens.data.csr import ends_match, rises, rows_ascend, take_rows
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
@@ -51,15 +51,12 @@ class Annotations:
     def __post_init__(self) -> None:
         self._check_ends()
         images, labels, indptr, indices = len(self.images), len(self.labels), self.indptr, self.indices
-        if np.any(np.diff(indptr) < 0):
+        if not rises(indptr):
             raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
         if len(indices):
             if indices.min() < 0 or indices.max() >= labels:
                 raise DataError(f"indices must lie in 0..{labels - 1}, got {indices.min()}..{indices.max()}")
-            ascending = indices[1:] > indices[:-1]
-            starts = indptr[1:-1]
-            ascending[starts[(starts > 0) & (starts < len(indices))] - 1] = True
-            if not ascending.all():
+            if not rows_ascend(indptr, indices):
                 raise DataError("the labels of every image must be sorted and distinct")
         if self.features is not None and (self.features.ndim != 2 or self.features.shape[0] != images):
             raise DataError(f"features must have one row for each of {images} images, got {self.features.shape}")
@@ -69,7 +66,7 @@ class Annotations:
         images, indptr, indices = len(self.images), self.indptr, self.indices
         if indptr.dtype != np.int64 or indices.dtype != np.int32:
             raise DataError(f"indptr must be int64 and indices int32, got {indptr.dtype} and {indices.dtype}")
-        if len(indptr) != images + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
+        if not ends_match(indptr, indices, images):
             raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
 
     # --- construction -------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ def as_arrow(numbers: NDArray[Any]) -> pa.Array:
 
 def as_numpy(numbers: pa.Array) -> NDArray[Any]:
     """Return a NumPy array over the same memory; ``numbers`` must not contain nulls."""
-    values = np.frombuffer(numbers.buffers()[1], numbers.type.to_pandas_dtype())
+    values = np.frombuffer(numbers.buffers()[1], _dtype(numbers.type))
     return values[numbers.offset : numbers.offset + len(numbers)]
 
 
@@ -31,6 +31,11 @@ def string_buffers(strings: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDA
     _, offsets, text = strings.buffers()
     used = np.frombuffer(offsets, np.int64)[strings.offset : strings.offset + len(strings) + 1]
     return used, np.frombuffer(text or b"", np.uint8)
+
+
+def _dtype(kind: pa.DataType) -> np.dtype[Any]:
+    """Return the NumPy type of a numeric Arrow type; Arrow's own method imports pandas in older versions."""
+    return np.dtype({"halffloat": "float16", "float": "float32"}.get(str(kind), str(kind)))
 
 
 def strings_to_arrow(strings: Sequence[str | None]) -> pa.LargeStringArray:

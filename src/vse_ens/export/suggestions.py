@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vse_ens import __version__
+from vse_ens.data.io.formulas import defuse_table
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.model.topk import TopLabels
@@ -63,6 +64,7 @@ def write_suggestions(
     form: str,
     *,
     prefix: str = "",
+    defuse_formulas: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ExportCounts:
     """Write all blocks to a file, atomically; ``images`` and ``labels`` are the ids of their numbers.
@@ -72,15 +74,18 @@ def write_suggestions(
     with a SourceFile and a list Subject, without the images that have no suggestion. ``label-studio`` is a JSON list of
     tasks with one prediction each, for a labelling interface with ``<Image name="image" value="$image"/>`` and
     ``<Choices name="labels" toName="image" choice="multiple">``. In these two, ``prefix`` before an image id makes it a
-    path or URL. ``progress`` is called with the number of finished images.
+    path or URL. ``defuse_formulas`` puts an apostrophe before text in a ``csv`` file that a spreadsheet would run as a
+    formula; a reader of the file must remove it again. ``progress`` is called with the number of finished images.
     """
     if form not in get_args(Format):
         raise ConfigError(f"unknown format {form!r} of suggestions; choose one of {', '.join(get_args(Format))}")
+    if defuse_formulas and form != "csv":
+        raise ConfigError(f"defuse_formulas is for the format csv, not {form}; leave it out")
     total = ExportCounts()
     with replace_file(Path(path)) as partial, _OPENERS[form](partial, prefix) as write:
         for block in blocks:
             rows = _Rows.from_block(images, labels, block)
-            write(rows)
+            write(replace(rows, table=defuse_table(rows.table)) if defuse_formulas else rows)
             total = ExportCounts(
                 total.images + len(rows.images),
                 total.images_with_suggestions + int(np.count_nonzero(rows.counts)),

@@ -150,10 +150,12 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
         (["img_0000001", "--format", "csv"], 2, "--format and --prefix need --all"),
         (["img_0000001", "--cluster", "ray"], 2, "--cluster and --address need --all"),
         (["--labels", "sky", "--address", "a:1"], 2, "--cluster and --address need --all"),
-        (["--all", "--out", "x.csv", "--cluster", "spark"], 2, "'--cluster'"),
+        (["--all", "--out", "x.jsonl", "--defuse-formulas"], 2, "'--defuse-formulas': needs --all and --out FILE.csv"),
+        (["img_0000001", "--defuse-formulas"], 2, "'--defuse-formulas': needs --all and --out FILE.csv"),
+        (["--all", "--out", "x.csv", "--cluster", "spark"], 2, "--cluster must be ray"),
         (["--all", "--out", "x.csv", "--address", "a:1"], 1, "address needs a cluster"),
-        (["img_0000001", "--top", "0"], 2, "'--top'"),
-        (["img_0000001", "--min-confidence", "1.5"], 2, "'--min-confidence'"),
+        (["img_0000001", "--top", "0"], 2, "--top must be"),
+        (["img_0000001", "--min-confidence", "1.5"], 2, "--min-confidence must be"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:

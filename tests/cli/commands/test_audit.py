@@ -61,8 +61,9 @@ def test_progress_counts_all_rows(vse: Vse, model: Path, monkeypatch: pytest.Mon
     [
         (["--out", "audit.txt"], 2, "audit.txt must end in .csv"),
         (["--page", "audit.csv"], 2, "audit.csv must end in .html"),
-        (["--top", "0"], 2, "'--top'"),
-        (["--wrong-share", "1"], 1, "wrong_share must lie between 0 and 1"),
+        (["--defuse-formulas"], 2, "'--defuse-formulas': needs --out FILE.csv"),
+        (["--top", "0"], 2, "--top must be"),
+        (["--wrong-share", "1"], 1, "--wrong-share must lie between 0 and 1"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:

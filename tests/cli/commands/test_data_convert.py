@@ -107,4 +107,4 @@ def test_another_suffix_is_refused_before_anything_is_read(command: str, vse: Vs
 def test_a_choice_that_is_none_is_bad_usage(vse: Vse, openimages: Path, tmp_path: Path) -> None:
     answer = vse("data", "openimages", openimages, "--out", tmp_path / "p.parquet", "--source", "crowd")
     assert answer.status == 2
-    assert "'crowd' is not one of 'human', 'machine', 'both'" in answer.err
+    assert "must be one of human, machine, both, got 'crowd'" in answer.err

@@ -10,11 +10,12 @@ def test_it_shows_images_with_what_is_known_and_what_is_suggested(vse: Vse) -> N
     document = vse("demo", "--images", 500, "--shown", 3, "--json").document
     assert document["data"]["images"] == 500
     assert document["train"] + document["test"] == document["data"]["pairs"]
-    assert 0 < document["metrics"]["recall@10"] <= 1
+    assert 0.4 < document["metrics"]["recall@10"] < 0.5  # 0.45; the ten most frequent labels reach 0.18
     assert len(document["examples"]) == 3
     for example in document["examples"]:
         suggested = [one["label"] for one in example["suggestions"]]
         assert len(example["known"]) >= 3
+        assert len(suggested) == len(set(suggested)) == 5
         assert example["held_out"] not in example["known"]
         assert not set(suggested) & set(example["known"])
 

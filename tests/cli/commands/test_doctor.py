@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,19 @@ def test_a_machine_that_runs_the_tests_is_healthy(vse: Vse) -> None:
     found = checks(answer)
     required = {"vse-ens", "python", "numpy", "numba", "narwhals", "pyarrow", "rich", "typer", "scipy"}
     assert required <= found.keys()
-    assert {"pandas", "polars", "cores", "threads", "kernel cache", "memory", "disk", "terminal"} <= found.keys()
+    assert {
+        "frames",
+        "als",
+        "index",
+        "service",
+        "cluster",
+        "cores",
+        "threads",
+        "kernel cache",
+        "memory",
+        "disk",
+        "terminal",
+    } <= found.keys()
     assert {found[topic]["state"] for topic in required} == {"ok"}
 
 
@@ -44,17 +57,23 @@ def test_a_required_part_that_does_not_work_is_a_failure(vse: Vse, monkeypatch: 
 def test_an_optional_part_that_is_absent_is_no_failure_and_says_how_to_get_it(
     vse: Vse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        doctor_checks, "OPTIONAL_PACKAGES", (doctor_checks.OptionalPackage("no_such_package", "to do more"),)
-    )
+    monkeypatch.setattr(doctor_checks, "OPTIONAL_PARTS", {"more": "to do more"})
+    monkeypatch.setattr(doctor_checks, "packages_of", {"more": ["numpy", "no_such_package"]}.__getitem__)
     answer = vse("doctor", "--json")
     assert answer.status == 0
-    assert checks(answer)["no_such_package"] == {
-        "topic": "no_such_package",
+    assert checks(answer)["more"] == {
+        "topic": "more",
         "state": "absent",
-        "found": "optional, to do more",
-        "advice": "pip install no_such_package",
+        "found": "without no_such_package (optional, to do more)",
+        "advice": "pip install 'vse-ens[more]'",
     }
+
+
+def test_every_optional_part_is_checked(vse: Vse) -> None:
+    extras = set(importlib.metadata.metadata("vse-ens").get_all("Provides-Extra"))
+    assert set(doctor_checks.OPTIONAL_PARTS) == extras - {"docs", "test", "dev"}
+    assert doctor_checks.packages_of("service")[-1] == "uvicorn"
+    assert doctor_checks.packages_of("frames") == ["pandas", "polars"]
 
 
 def test_thread_variables_are_shown(vse: Vse, monkeypatch: pytest.MonkeyPatch) -> None:

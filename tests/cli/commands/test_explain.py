@@ -73,7 +73,7 @@ def test_an_image_of_any_labels(vse: Vse, model: Path) -> None:
         (["img_0000001", "{known}"], 1, "already"),
         (["{label}"], 2, "give an IMAGE and a LABEL"),
         (["img_0000001", "{label}", "--labels", "{known}"], 2, "give one LABEL with --labels"),
-        (["img_0000001", "{label}", "--top", "0"], 2, "'--top'"),
+        (["img_0000001", "{label}", "--top", "0"], 2, "--top must be"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(

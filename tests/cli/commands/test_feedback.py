@@ -94,3 +94,14 @@ def test_what_cannot_be_done_is_one_sentence(vse: Vse, judged: Path, pairs: Path
         assert (answer.status, answer.out) == (1, "")
         assert sentence in answer.err
         assert answer.err.count("\n") == 1
+
+
+def test_formulas_are_defused_in_a_csv_only(vse: Vse, tmp_path: Path) -> None:
+    feedback = Feedback(tmp_path / "f.sqlite")
+    feedback.add("a", "=1+1", "accept", by="@anna", source="page", confidence=0.5, model="abc")
+    feedback.close()
+    assert vse("feedback", tmp_path / "f.sqlite", "--out", tmp_path / "x.csv", "--defuse-formulas").status == 0
+    assert pl.read_csv(tmp_path / "x.csv").select("image", "label", "by").rows() == [("a", "'=1+1", "'@anna")]
+    answer = vse("feedback", tmp_path / "f.sqlite", "--out", tmp_path / "x.parquet", "--defuse-formulas")
+    assert (answer.status, answer.out) == (2, "")
+    assert "'--defuse-formulas': needs --out FILE.csv" in answer.err

@@ -43,12 +43,33 @@ def test_an_index_is_made_at_first_use(vse: Vse, model: Path, tmp_path: Path) ->
     assert (tmp_path / "index").exists()
 
 
+def test_a_label_with_a_dash_is_excluded_as_on_the_web_page(vse: Vse, model: Path) -> None:
+    wanted, unwanted, other = Annotator.load(model).known_labels("img_0000001")[:3]
+    expected = vse("search", model, wanted, "--without", f"{unwanted},{other}", "--top", 4, "--json").document
+    assert expected["without"] == [unwanted, other]
+    for terms in (
+        [wanted, f"-{unwanted}", f"-{other}", "--top", 4],
+        [f"-{unwanted}", wanted, "--top", 4, f"-{other}"],
+        ["--top", 4, "--", wanted, f"-{unwanted}", f"-{other}"],
+        [f"-{unwanted}", "--without", other, "--top=4", "--", wanted],
+    ):
+        assert vse("search", "--json", model, *terms).document == expected
+
+
+def test_letters_of_options_may_begin_a_label(vse: Vse, model: Path) -> None:
+    """Without care, the h of -hill asks for help, and the value of an option is taken for a label."""
+    assert "unknown label 'hzz'" in vse("search", model, "sky", "-hzz").err
+    assert "--top must be at least 1, got '-5'" in vse("search", model, "sky", "--top", "-5").err
+    assert vse("search", model, "-h").out.startswith("Usage: vse search")
+    assert "no such option: --tpo" in vse("search", model, "sky", "--tpo", "3").err
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
         (["no such thing"], 1, "unknown label 'no such thing'"),
         (["sky", "--without", "sky"], 1, "the label 'sky' is both included and excluded"),
-        (["sky", "--top", "0"], 2, "'--top'"),
+        (["sky", "--top", "0"], 2, "--top must be at least 1, got '0'"),
         ([], 2, "'LABEL"),
     ],
 )

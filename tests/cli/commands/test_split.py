@@ -86,9 +86,13 @@ def test_the_seed_decides(vse: Vse, pairs: Path, tmp_path: Path) -> None:
             2,
             "error: invalid value for '--reveal': cannot be combined with --protocol random",
         ),
-        (["--protocol", "random", "--share", "2"], 1, "error: share must lie between 0 and 1, got 2.0"),
-        (["--seed", "-1"], 1, "error: seed must be an integer from 0 to 2**64 - 1, got -1"),
-        (["--protocol", "rondom"], 2, "error: invalid value for '--protocol': "),
+        (["--protocol", "random", "--share", "2"], 1, "error: --share must lie between 0 and 1, got 2.0"),
+        (["--seed", "-1"], 1, "error: --seed must be an integer from 0 to 2**64 - 1, got -1"),
+        (
+            ["--protocol", "rondom"],
+            2,
+            "error: --protocol must be one of leave-one-out, new-images, random, got 'rondom'; did you mean random?",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_and_nothing_written(

@@ -91,6 +91,13 @@ def test_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
     assert [one.name for one in path.parent.iterdir()] == ["audit.csv"]
 
 
+def test_formulas_in_a_csv_are_defused_on_request(tmp_path: Path) -> None:
+    MADE_UP.write_csv(tmp_path / "audit.csv", defuse_formulas=True)
+    with (tmp_path / "audit.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["label"] for line in lines] == ["sea", "'=1+1", "cars"]
+
+
 def test_a_csv_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"audit\.csv could not be written"):

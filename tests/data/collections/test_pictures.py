@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,3 +45,25 @@ def test_offsets_that_do_not_fit_are_refused(offsets: list[int]) -> None:
     arrays = {"picture_locations": np.zeros(3, np.uint8), "picture_offsets": np.array(offsets)}
     with pytest.raises(DataError, match="picture_offsets does not describe the locations of 3 images"):
         Pictures.stored({"root": "/", "format": "coco"}, DATA.images, arrays)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"picture_offsets": np.zeros(4, np.int64)},
+        {"picture_locations": np.zeros(3, np.uint8)},
+        {"picture_locations": np.zeros(3, np.int8), "picture_offsets": np.zeros(4, np.int64)},
+        {"picture_locations": np.zeros(3, np.uint8), "picture_offsets": np.zeros(4)},
+        {"picture_locations": np.zeros(3, np.uint8), "picture_offsets": np.zeros((4, 1), np.int64)},
+    ],
+    ids=str,
+)
+def test_arrays_of_another_type_are_refused(arrays: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="must be one-dimensional, of type uint8 and int64"):
+        Pictures.stored({"root": "/", "format": "coco"}, DATA.images, arrays)
+
+
+@pytest.mark.parametrize("settings", [{}, {"root": "/"}, {"root": 1, "format": "coco"}, "photos"])
+def test_settings_that_are_not_those_of_pictures_are_refused(settings: Any) -> None:
+    with pytest.raises(DataError, match="the settings of pictures have no root or format"):
+        Pictures.stored(settings, DATA.images, {})

@@ -254,3 +254,9 @@ def test_it_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(told) > 10
     assert told == sorted(told)
     assert told[-1] == (file.stat().st_size, file.stat().st_size)
+
+
+def test_a_line_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "labels.csv", HEADER + "a,machine,/m/1,0.9\n" + "x" * (18 << 20))
+    with pytest.raises(DataError, match=r"labels\.csv, line 3 is longer than 16,777,216 bytes"):
+        read_openimages(file)

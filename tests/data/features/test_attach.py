@@ -180,7 +180,7 @@ BAD_PARQUET: list[tuple[dict[str, Any], str]] = [
     ({"image": TWO, "v": [[1.0, 2.0], [np.nan, 1.0]]}, "{path}, row 2 has no number in column 'v[0]'"),
     ({"image": TWO, "v": [["x"], ["y"]]}, "column 'v' of {path} holds list<element: string>, but features are numbers"),
     ({"image": [1.5, 2.5], "x": [1.0, 2.0]}, "column 'image' of {path} holds double, but ids are text"),
-    ({"image": [TWO, TWO], "x": [1.0, 2.0]}, "column 'image' of {path} holds lists, but ids are text"),
+    ({"image": [TWO, TWO], "x": [1.0, 2.0]}, "column 'image' of {path} holds list<element: string>, but ids are text"),
 ]
 
 

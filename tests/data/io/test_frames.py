@@ -157,7 +157,7 @@ def test_matrices_of_every_form(form: str, kind: str, dtype: type) -> None:
 
 
 def test_without_names_rows_and_columns_are_their_numbers() -> None:
-    matrix = scipy.sparse.random_array((30, 12), density=0.2, rng=np.random.default_rng(0))
+    matrix = scipy.sparse.csr_array(np.random.default_rng(0).random((30, 12)) < 0.2)
     data = Annotations.from_matrix(matrix)
     rows, columns = matrix.nonzero()
     assert pairs_of(data) == sorted((str(row), str(column)) for row, column in zip(rows, columns, strict=True))

@@ -65,10 +65,10 @@ def plain_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A real browser, or a skip where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
-        pytest.skip(f"no browser tests: none of {', '.join(_NAMES)} is on the PATH")
+        pytest.skip(f"no browser (install one of {', '.join(_NAMES)})")
     playwright.expect.set_options(timeout=_PATIENCE)
     with playwright.sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=program, args=_ARGUMENTS)

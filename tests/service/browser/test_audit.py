@@ -11,7 +11,7 @@ import pytest
 from tests.support.browser_running import Running
 from vse_ens.service.verdicts import Feedback
 
-pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
 from playwright.sync_api import Page, expect
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.service.browser.conftest import SCRIPT
 
-pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
 from playwright.sync_api import Page, expect
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
+pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
 from playwright.sync_api import Page, expect
 

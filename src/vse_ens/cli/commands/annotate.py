@@ -12,6 +12,7 @@ from vse_ens.cli.console import Console, columns, facts
 from vse_ens.cli.formatting import confidence_text, reasons_json, reasons_text
 from vse_ens.cli.options import (
     ClusterOptions,
+    DefuseFormulas,
     LabelsOption,
     ModelDir,
     WriteOptions,
@@ -72,6 +73,7 @@ def annotate(
             "every added label, such as 'suggested|'.",
         ),
     ] = "",
+    defuse_formulas: DefuseFormulas = False,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of suggestions per image.")] = 5,
     allow: Annotated[
         str | None,
@@ -128,6 +130,8 @@ def annotate(
         raise typer.BadParameter("--dry-run and --journal need --write", param_hint="'--dry-run'")
     if (file_format or prefix) and not all_images:
         raise typer.BadParameter("--format and --prefix need --all", param_hint="'--format'")
+    if defuse_formulas and (out is None or (file_format or out.suffix) not in ("csv", ".csv")):
+        raise typer.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
     if (cluster.cluster or cluster.address) and out is None:
         raise typer.BadParameter("--cluster and --address need --all --out", param_hint="'--cluster'")
     if all_images and explain:
@@ -144,7 +148,7 @@ def annotate(
     if per_namespace is not None:
         options["per_namespace"] = per_namespace
     if out is not None:
-        _annotate_all(model, out, file_format, prefix, options, cluster, console)
+        _annotate_all(model, out, file_format, prefix, defuse_formulas, options, cluster, console)
     elif write is not None:
         _write(model, write, file_format, prefix, options, writing, console)
     elif labels is not None:
@@ -174,6 +178,7 @@ def _annotate_all(
     out: Path,
     file_format: str | None,
     prefix: str,
+    defuse_formulas: bool,
     options: SuggestOptions,
     cluster: ClusterOptions,
     console: Console,
@@ -187,6 +192,7 @@ def _annotate_all(
             out,
             file_format,
             prefix=prefix,
+            defuse_formulas=defuse_formulas,
             progress=progress,
             cluster=cluster.cluster,
             address=cluster.address,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from vse_ens.cli.console import Console, columns
 from vse_ens.cli.formatting import confidence_text
-from vse_ens.cli.options import ModelDir, load_model
+from vse_ens.cli.options import DefuseFormulas, ModelDir, load_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ def audit(
     page: Annotated[
         Path | None, typer.Option(metavar="FILE.html", show_default=False, help="Write all findings as an HTML page.")
     ] = None,
+    defuse_formulas: DefuseFormulas = False,
     console: Console,
 ) -> None:
     """Find labels that are likely wrong, missing or duplicate.
@@ -51,9 +52,11 @@ def audit(
     for path, suffix, option in ((out, ".csv", "--out"), (page, ".html", "--page")):
         if path is not None and path.suffix != suffix:
             raise typer.BadParameter(f"{path} must end in {suffix}", param_hint=f"'{option}'")
+    if defuse_formulas and out is None:
+        raise typer.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")
     findings = _audit(load_model(model, console), top, wrong_share, console)
     if out is not None:
-        findings.write_csv(out)
+        findings.write_csv(out, defuse_formulas=defuse_formulas)
     if page is not None:
         from vse_ens.curate.audit.page import audit_page
 

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from vse_ens.cli.console import Console, columns, facts
 from vse_ens.cli.formatting import plural
-from vse_ens.cli.options import CollectionFormat, CollectionPath, WriteOptions
+from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, WriteOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -70,6 +70,7 @@ def show(
             help="Write the accepted pairs with person, time and model: a .csv, .parquet or .jsonl file.",
         ),
     ] = None,
+    defuse_formulas: DefuseFormulas = False,
     console: Console,
 ) -> None:
     """Show feedback counts and export accepted pairs.
@@ -79,11 +80,13 @@ def show(
     from vse_ens.data.feedback.export import check_name, export_accepted
     from vse_ens.data.feedback.pairs import count_feedback
 
+    if defuse_formulas and (out is None or out.suffix != ".csv"):
+        raise typer.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")
     if out is not None:
         check_name(out)
     with console.status(f"reading {file}"):
         counts = count_feedback(file)
-        written = None if out is None else export_accepted(file, out)
+        written = None if out is None else export_accepted(file, out, defuse_formulas=defuse_formulas)
     document = {
         "file": str(file),
         **asdict(counts),

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, columns
 from vse_ens.cli.formatting import confidence_text, label_list
 from vse_ens.cli.options import ModelDir, load_model, parse_labels
 
 
+class SearchCommand(TyperCommand):
+    """A command in which ``-person`` is no option but a label to exclude, as in the search field of the web page."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line with such labels moved behind ``--``, which ends the options."""
+        options: list[Any] = [parameter for parameter in self.params if parameter.param_type_name == "option"]
+        names = {name for parameter in options for name in (*parameter.opts, *parameter.secondary_opts)}
+        with_value = {name for parameter in options if not parameter.is_flag for name in parameter.opts}
+        kept: list[str] = []
+        excluded: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                break
+            if word.startswith("-") and not word.startswith("--") and word not in {"-h", *names}:
+                excluded.append(word)
+            else:
+                kept.append(word)
+            if word in with_value:
+                kept += islice(words, 1)
+        return super().parse_args(ctx, [*kept, "--", *excluded, *words])
+
+
 def search(
     model: ModelDir,
     labels: Annotated[
-        list[str], typer.Argument(metavar="LABEL", show_default=False, help="Labels the images should have.")
+        list[str],
+        typer.Argument(
+            metavar="LABEL",
+            show_default=False,
+            help="Labels the images should have; with a dash before it, as in -person, a label they should not have.",
+        ),
     ],
     *,
     without: Annotated[
@@ -38,21 +68,24 @@ def search(
 ) -> None:
     """Find images for labels, including images not tagged with them.
 
-    Results are sorted, best first. Images that already have all the labels are excluded unless --tagged is given.
+    Results are sorted, best first. Images that already have all the labels are excluded unless --tagged is given. After
+    --, a word such as -h or --top is a label as well.
     """
     annotator = load_model(model, console)
-    excluded = parse_labels(without)
-    terms = [*labels, *(f"-{label}" for label in excluded)]
+    with_dash = [label for label in labels if label.startswith("-") and label not in annotator.known_.labels]
+    included = [label for label in labels if label not in with_dash]
+    excluded = [*(label[1:] for label in with_dash), *parse_labels(without)]
+    terms = [*included, *(f"-{label}" for label in excluded)]
     with console.status("searching"):
         hits = annotator.search(terms, top, tagged=tagged, index=index)
     known_labels = [annotator.known_labels(hit.image) for hit in hits]
     document = {
-        "labels": labels,
+        "labels": included,
         "without": excluded,
         "images": [{**asdict(hit), "labels": known} for hit, known in zip(hits, known_labels, strict=True)],
     }
     rows = [
-        (hit.image, confidence_text(hit.confidence), label_list(known, first=labels))
+        (hit.image, confidence_text(hit.confidence), label_list(known, first=included))
         for hit, known in zip(hits, known_labels, strict=True)
     ]
     console.result(document, columns(("image", "confidence", "known labels"), rows, numbers=("confidence",)))

@@ -16,6 +16,7 @@ from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label, wrong_confidences
 from vse_ens.curate.explain import Reason, contributions, own_vectors
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.io.formulas import defuse
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
@@ -57,17 +58,22 @@ class Audit:
             "duplicates": [asdict(duplicate) for duplicate in self.duplicates],
         }
 
-    def write_csv(self, path: str | Path) -> None:
-        """Write one line per finding, atomically; the column ``decision`` is empty, for the curator."""
+    def write_csv(self, path: str | Path, *, defuse_formulas: bool = False) -> None:
+        """Write one line per finding, atomically; the column ``decision`` is empty, for the curator.
+
+        ``defuse_formulas`` puts an apostrophe before text that a spreadsheet would run as a formula.
+        """
+        safe = defuse if defuse_formulas else str
         with replace_file(Path(path)) as partial, partial.open("w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file)
             lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
             for kind, findings in (("wrong", self.wrong), ("missing", self.missing)):
                 lines.writerows(
-                    (kind, one.image, one.label, "", f"{one.confidence:.4f}", one.reason, "") for one in findings
+                    (kind, safe(one.image), safe(one.label), "", f"{one.confidence:.4f}", safe(one.reason), "")
+                    for one in findings
                 )
             lines.writerows(
-                ("duplicate", "", one.label, one.other, f"{one.confidence:.4f}", one.reason, "")
+                ("duplicate", "", safe(one.label), safe(one.other), f"{one.confidence:.4f}", safe(one.reason), "")
                 for one in self.duplicates
             )
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
-_TEXT, _OFFSETS = "picture_locations", "picture_offsets"
+PICTURE_ARRAYS = _TEXT, _OFFSETS = "picture_locations", "picture_offsets"
+"""The arrays of a model directory that hold the locations."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,14 @@ class Pictures:
     @classmethod
     def stored(cls, settings: Mapping[str, Any], images: Vocabulary, arrays: Mapping[str, NDArray[Any]]) -> Pictures:
         """Return the pictures of a saved model."""
-        try:
-            root, kind = str(settings["root"]), str(settings["format"])
-        except (KeyError, TypeError):
-            raise DataError("the settings of pictures have no root or format") from None
-        if _OFFSETS not in arrays:
+        root, kind = (settings.get(name) if isinstance(settings, Mapping) else None for name in ("root", "format"))
+        if not isinstance(root, str) or not isinstance(kind, str):
+            raise DataError("the settings of pictures have no root or format")
+        if not arrays:
             return cls(root, kind)
-        text, offsets = arrays.get(_TEXT, np.empty(0, np.uint8)), arrays[_OFFSETS]
+        text, offsets = (arrays.get(name, np.empty(0)) for name in PICTURE_ARRAYS)
+        if (text.dtype.name, text.ndim, offsets.dtype.name, offsets.ndim) != ("uint8", 1, "int64", 1):
+            raise DataError(f"the arrays {_TEXT} and {_OFFSETS} must be one-dimensional, of type uint8 and int64")
         if len(offsets) != len(images) + 1 or np.any(np.diff(offsets) < 0) or offsets[0] or offsets[-1] != len(text):
             raise DataError(f"{_OFFSETS} does not describe the locations of {len(images)} images")
         return cls(root, kind, _StoredLocations(images, text, offsets))

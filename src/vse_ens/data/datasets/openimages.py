@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,12 +26,13 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import strings_to_arrow
 from vse_ens.data.datasets.common import FileProgress, Files, LoadedPairs, Progress, count_of, find_file, list_files
 from vse_ens.data.io.columns import ColumnChoice
-from vse_ens.data.io.delimited import QuoteCheckedStream
+from vse_ens.data.io.delimited import WholeRecords
 from vse_ens.data.io.diagnose import find_text_error
 from vse_ens.data.io.dialect import Dialect
 from vse_ens.data.io.formats import PairsFile, detect_format
 from vse_ens.data.io.id_index import is_blank
 from vse_ens.data.io.ingest import ingest
+from vse_ens.data.io.records import RecordError
 from vse_ens.data.io.source import Batch
 from vse_ens.errors import ConfigError, DataError
 
@@ -112,8 +114,8 @@ def _kind_in(file: PairsFile) -> str:
     """Return the source in the first row of a file."""
     check_header(file)
     with file.open() as stream:
-        stream.readline()
-        return "machine" if stream.readline().split(b",")[1:2] == [b"machine"] else "human"
+        stream.readline(1000)
+        return "machine" if stream.readline(1000).split(b",")[1:2] == [b"machine"] else "human"
 
 
 # The latest version first, all labels before the boxable ones.
@@ -266,19 +268,20 @@ class _Pairs:
 
     def _rows(self, file: PairsFile) -> Iterator[pa.RecordBatch]:
         check_header(file)
-        rows = 1  # the header
-        with file.open() as stream:
-            text = QuoteCheckedStream(stream, ",", None)
+        rows = 0
+        with file.open_text() as stream:
+            stream.readline()  # the header
+            blocks = WholeRecords(stream, ",", None, _BLOCK)
             try:
-                for batch in _parse(text):
+                for batch in chain.from_iterable(map(_parse, blocks)):
                     rows += batch.num_rows
                     if not _is_valid(batch):
                         raise _find_error(file)
                     yield batch
                     self._progress.update(stream)
-            except pa.ArrowInvalid:
+            except (pa.ArrowInvalid, RecordError):
                 raise _find_error(file) from None
-        self._dropped["blank line", "blank lines"] += text.lines - rows
+        self._dropped["blank line", "blank lines"] += blocks.lines - rows
 
     def _kept(self, batch: pa.RecordBatch) -> Batch:
         images, sources, labels, confidence = batch.columns
@@ -305,16 +308,18 @@ class _Pairs:
         return Batch(images.filter(kept), self._names.of(labels.filter(kept)))
 
 
-def _parse(text: QuoteCheckedStream) -> Iterator[pa.RecordBatch]:
+def _parse(block: bytes) -> Sequence[pa.RecordBatch]:
+    if not block.strip(b"\r\n"):
+        return ()
     types = [pa.large_string(), pa.string(), pa.large_string(), pa.float64()]
-    yield from pa_csv.open_csv(
-        text,
-        read_options=pa_csv.ReadOptions(block_size=_BLOCK),
+    table = pa_csv.read_csv(
+        pa.BufferReader(block),
+        read_options=pa_csv.ReadOptions(column_names=HEADER, block_size=len(block) + 1, use_threads=False),
         parse_options=pa_csv.ParseOptions(quote_char=False),
-        convert_options=pa_csv.ConvertOptions(
-            include_columns=list(HEADER), column_types=dict(zip(HEADER, types, strict=True)), null_values=[]
-        ),
+        convert_options=pa_csv.ConvertOptions(column_types=dict(zip(HEADER, types, strict=True)), null_values=[]),
     )
+    batches: Sequence[pa.RecordBatch] = table.to_batches()
+    return batches
 
 
 def _is_valid(batch: pa.RecordBatch) -> bool:

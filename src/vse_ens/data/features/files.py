@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vse_ens.data.arrow import as_arrow, as_numpy
 from vse_ens.data.io.columns import has_known_names, to_ids
-from vse_ens.data.io.delimited import QuoteCheckedStream
+from vse_ens.data.io.delimited import TextTable
 from vse_ens.data.io.diagnose import find_row_lines, find_text_error
-from vse_ens.data.io.dialect import Dialect, csv_reader, sniff
-from vse_ens.data.io.formats import BOM, PairsFile, detect_format
+from vse_ens.data.io.dialect import Dialect, OneColumnError, sniff
+from vse_ens.data.io.formats import PairsFile, detect_format
 from vse_ens.data.io.id_index import IdIndex, is_blank
-from vse_ens.data.io.parquet import damaged_parquet
+from vse_ens.data.io.parquet import open_parquet
+from vse_ens.data.io.records import RecordError, records
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
@@ -77,7 +74,7 @@ class _Text:
         self._file = file
         try:
             dialect = sniff(file, 0, 1, False, None, '"')
-        except DataError:
+        except OneColumnError:
             raise DataError(f"{file.path} has no feature column besides the image ids; add one") from None
         first = _first_row(file, dialect)
         self._dialect = replace(dialect, header=_is_header(first))
@@ -85,47 +82,27 @@ class _Text:
 
     def batches(self) -> Iterator[list[pa.Array]]:
         """Yield all rows except the header."""
-        skipped = not self._dialect.header
-        with self._file.open() as stream:
-            text = QuoteCheckedStream(stream, self._dialect.separator, self._dialect.quote)
-            try:
-                for batch in self._parse(text):
-                    yield batch.columns if skipped else batch.slice(1).columns
-                    skipped = True
-            except pa.ArrowInvalid as error:
-                found = find_text_error(self._file, self._dialect)
-                raise found or DataError(f"{self.name} cannot be read as delimited text: {error}") from None
-        if not text.well_quoted and (found := find_text_error(self._file, self._dialect)):
-            raise found
+        header = int(self._dialect.header)
+        for columns in TextTable(self._file, self._dialect, None, _BLOCK).batches():
+            yield [column.slice(header) for column in columns]
+            header = 0
 
     def locate(self, row: int) -> str:
         """Return the line number."""
         return f"line {find_row_lines(self._file, self._dialect, [row])[0]}"
-
-    def _parse(self, text: QuoteCheckedStream) -> Any:
-        quote: Any = self._dialect.quote or False
-        columns = {f"f{index}": pa.large_string() for index in range(len(self.columns))}
-        return pa_csv.open_csv(
-            text,
-            read_options=pa_csv.ReadOptions(autogenerate_column_names=True, block_size=_BLOCK),
-            parse_options=pa_csv.ParseOptions(
-                delimiter=self._dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
-            ),
-            convert_options=pa_csv.ConvertOptions(column_types=columns, null_values=[]),
-        )
 
 
 class _Parquet:
     def __init__(self, file: PairsFile) -> None:
         self.name = str(file.path)
         self._file = file
-        with self._file.open() as stream, self._parquet(stream) as parquet:
+        with open_parquet(file) as parquet:
             self.columns = parquet.schema_arrow.names
             self.types = parquet.schema_arrow.types
 
     def batches(self) -> Iterator[list[pa.Array]]:
         """Yield all rows."""
-        with self._file.open() as stream, self._parquet(stream) as parquet:
+        with open_parquet(self._file) as parquet:
             rows = parquet.metadata.num_rows
             numbers = sum(
                 parquet.metadata.row_group(group).column(column).num_values
@@ -133,32 +110,20 @@ class _Parquet:
                 for column in range(parquet.metadata.num_columns)
             )
             size = max(1, _BATCH_NUMBERS * rows // max(numbers, rows, 1))
-            try:
-                for batch in parquet.iter_batches(size, use_threads=False):
-                    yield batch.columns
-            except (pa.ArrowException, OSError) as error:
-                raise damaged_parquet(self.name, error) from None
+            for batch in parquet.iter_batches(size, use_threads=False):
+                yield batch.columns
 
     def locate(self, row: int) -> str:
         """Return the row number, counted from 1."""
         return f"row {row + 1}"
 
-    def _parquet(self, stream: Any) -> Any:
-        # Parquet is read from its end, but a gzip stream is not seekable.
-        seekable = io.BytesIO(stream.read()) if self._file.gzipped else stream
-        try:
-            return pq.ParquetFile(seekable, page_checksum_verification=True)
-        except (pa.ArrowException, OSError) as error:
-            raise damaged_parquet(self.name, error) from None
-
 
 def _first_row(file: PairsFile, dialect: Dialect) -> list[str]:
-    head, _ = file.head()
-    text = io.StringIO(head.removeprefix(BOM).decode(errors="replace"), newline="")
-    try:
-        return next(row for row in csv_reader(text, dialect.separator, dialect.quote) if row)
-    except csv.Error as error:
-        raise find_text_error(file, dialect) or DataError(f"{file.path}, line 1 cannot be read: {error}") from None
+    with file.open_text() as stream:
+        try:
+            return next(row for _, row in records(stream, dialect, strict=True) if row)
+        except (RecordError, StopIteration):
+            raise find_text_error(file, dialect) or DataError(f"{file.path} is empty") from None
 
 
 def _is_header(first: Sequence[str]) -> bool:
@@ -205,8 +170,6 @@ class FeatureRows:
         """Return a column of ids, none of them blank."""
         name = self.file.columns[index]
         ids = to_ids(columns[index], self.file.name, name)
-        if not pa.types.is_large_string(ids.type):
-            raise DataError(f"column {name!r} of {self.file.name} holds lists, but ids are text or whole numbers")
         blank = np.flatnonzero(is_blank(ids.fill_null("")))
         if len(blank):
             raise self.error(blank[0], f"has no id in column {name!r}; fill it in or remove it")

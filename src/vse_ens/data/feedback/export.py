@@ -14,6 +14,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from vse_ens.data.feedback.store import Event, check_integrity, in_force, read_connection
+from vse_ens.data.io.formulas import defuse_table
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file
 
@@ -30,16 +31,23 @@ def check_name(path: Path) -> None:
         raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 
 
-def export_accepted(feedback: str | Path, out: str | Path) -> int:
-    """Write the accepted pairs in force, by image and label, and return their number."""
+def export_accepted(feedback: str | Path, out: str | Path, *, defuse_formulas: bool = False) -> int:
+    """Write the accepted pairs in force, by image and label, and return their number.
+
+    ``defuse_formulas`` puts an apostrophe before text in a .csv file that a spreadsheet would run as a formula; a
+    reader of the file must remove it again.
+    """
     source, target = Path(feedback), Path(out)
     check_name(target)
+    if defuse_formulas and target.suffix != ".csv":
+        raise ConfigError(f"defuse_formulas is for .csv files, not {target}; leave it out")
     written = 0
     with read_connection(source) as file, replace_file(target) as partial, _OPENERS[target.suffix](partial) as write:
         check_integrity(file, source, "integrity_check")
         events = in_force(file, "accept")
         while block := list(islice(events, _BLOCK)):
-            write(_table(block))
+            table = _table(block)
+            write(defuse_table(table) if defuse_formulas else table)
             written += len(block)
     return written
 

@@ -21,6 +21,9 @@ _LABEL_NAMES = (
     "tagstring",
 )  # fmt: skip
 
+# A table of more columns takes gigabytes of RAM for its bookkeeping alone.
+MAX_COLUMNS = 65_536
+
 Column = str | int | None
 
 
@@ -47,6 +50,11 @@ class ColumnChoice:
 
 def choose_columns(source: str, names: Sequence[str], image: Column = None, label: Column = None) -> ColumnChoice:
     """Return the requested columns, else those with a known name, else the first two that are left."""
+    if len(names) > MAX_COLUMNS:
+        raise DataError(
+            f"{source} has more than {MAX_COLUMNS:,} columns, which is the limit; write one pair or value per row "
+            f"instead"
+        )
     if len(names) < 2:
         reason = f"has one column only, {names[0]!r}; pairs need two" if names else "is empty"
         raise DataError(f"{source} {reason}")
@@ -73,21 +81,30 @@ def has_known_names(names: Sequence[str]) -> bool:
     return _find_known(names, _IMAGE_NAMES) is not None and _find_known(names, _LABEL_NAMES) is not None
 
 
-def to_ids(array: pa.Array, source: str, name: str) -> pa.Array:
-    """Return a column as large strings, or as lists of them; integers become their decimal text."""
+def to_ids(array: pa.Array, source: str, name: str, *, lists: bool = False) -> pa.Array:
+    """Return a column as large strings, or as ``lists`` of them where allowed; integers become their decimal text."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         array = array.dictionary_decode()
         kind = array.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        lists = array.cast(pa.large_list(kind.value_type)) if not pa.types.is_large_list(kind) else array
-        values = to_ids(lists.values, source, name)
-        return pa.LargeListArray.from_arrays(lists.offsets, values, mask=lists.is_null() if lists.null_count else None)
+    if lists and (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        large = array.cast(pa.large_list(kind.value_type)) if not pa.types.is_large_list(kind) else array
+        if pa.types.is_nested(kind.value_type):
+            raise DataError(
+                f"column {name!r} of {source} holds {kind}, but a list of labels holds text or whole numbers"
+            )
+        values = to_ids(large.values, source, name)
+        return pa.LargeListArray.from_arrays(large.offsets, values, mask=large.is_null() if large.null_count else None)
     if not _can_be_ids(kind):
         raise DataError(
             f"column {name!r} of {source} holds {kind}, but ids are text or whole numbers; convert it to text first"
         )
-    return array.cast(pa.large_string())
+    ids = array.cast(pa.large_string())
+    try:
+        ids.validate(full=True)  # Arrow takes text in a Parquet file as it is
+    except pa.ArrowInvalid:
+        raise DataError(f"column {name!r} of {source} holds text that is not UTF-8; write it again as UTF-8") from None
+    return ids
 
 
 def format_names(names: Sequence[str], limit: int = 12) -> str:

@@ -2,11 +2,16 @@
 
 Arrow's parser accepts a quoted field that continues after its closing quote, and a stray quote may swallow lines. So
 the bytes are checked on their way to it. If every opening quote follows a separator or line end, and every closing
-quote precedes one, the text has only one reading. Any other text is parsed again by Python's strict, slow parser.
+quote precedes one, the text has only one reading. From the first quote that breaks this rule on, Python's strict, slow
+parser reads the text.
+
+Blocks are read here, and Arrow parses them one by one: given the stream itself, it would read ahead in a thread that
+may call this code while the interpreter ends.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
@@ -15,13 +20,15 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from vse_ens.data.io.diagnose import count_blank_lines, find_row_lines, find_text_error
-from vse_ens.data.io.dialect import Dialect
-from vse_ens.data.io.formats import BOM, PairsFile
-from vse_ens.data.io.source import Batch
+from vse_ens.data.arrow import strings_to_arrow
+from vse_ens.data.io.diagnose import find_row_lines, find_text_error
+from vse_ens.data.io.dialect import Dialect, csv_reader, unlimited_field_size
+from vse_ens.data.io.formats import MAX_LINE_BYTES, PairsFile
+from vse_ens.data.io.records import Readable, RecordError, records
+from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import DataError
 
-# Bytes parsed at a time; a longer line is an error.
+# Bytes parsed at a time.
 _BLOCK = 1 << 20
 _LF, _CR = 10, 13
 
@@ -47,104 +54,157 @@ class DelimitedSource:
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows except the header, in order."""
-        rows = 0
-        with self._file.open() as stream:
-            text = QuoteCheckedStream(stream, self.dialect.separator, self.dialect.quote)
-            try:
-                for images, labels in self._parse(text):
-                    header = int(self.dialect.header and not rows)
-                    rows += len(images)
-                    yield Batch(images.slice(header), labels.slice(header))
-            except pa.ArrowException as error:
-                raise self._find_error() or self._unknown_error(error) from None
-        if not text.well_quoted and (found := self._find_error()):
-            raise found
-        if self.dialect.header and rows == 1:
+        table = TextTable(self._file, self.dialect, [self.columns.image, self.columns.label], _BLOCK)
+        header = int(self.dialect.header)
+        for images, labels in table.batches():
+            yield Batch(images.slice(header), labels.slice(header))
+            header = 0
+        if self.dialect.header and table.rows == 1:
             raise DataError(f"{self.name} has a header and no pair below it")
-        self._blank_lines = text.lines - rows if text.well_quoted else count_blank_lines(self._file, self.dialect)
+        self._blank_lines = table.blank_lines
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the line on which each row starts."""
         return find_row_lines(self._file, self.dialect, rows)
 
-    def _find_error(self) -> DataError | None:
-        return find_text_error(self._file, self.dialect)
 
-    def _unknown_error(self, error: pa.ArrowException) -> DataError:
-        if "straddl" in str(error):
-            return DataError(f"{self.name} has a line of more than {_BLOCK:,} bytes; split it into several")
-        return DataError(f"{self.name} cannot be read as delimited text: {error}")
+class TextTable:
+    """Columns of a delimited text as arrays of text; ``rows`` and ``blank_lines`` count what was read so far."""
 
-    def _parse(self, text: QuoteCheckedStream) -> Iterator[tuple[pa.Array, pa.Array]]:
-        columns = [f"f{self.dialect.columns.image}", f"f{self.dialect.columns.label}"]
-        quote: Any = self.dialect.quote or False
-        reader = pa_csv.open_csv(
-            text,
-            read_options=pa_csv.ReadOptions(autogenerate_column_names=True, block_size=_BLOCK),
+    def __init__(self, file: PairsFile, dialect: Dialect, columns: Sequence[int] | None, block_bytes: int) -> None:
+        self.rows = 0
+        self.blank_lines = 0
+        self._file = file
+        self._dialect = dialect
+        self._columns = columns
+        self._block_bytes = block_bytes
+
+    def batches(self) -> Iterator[list[pa.Array]]:
+        """Yield all rows in order, one array per column, or raise an error that names a line."""
+        with self._file.open_text() as stream:
+            blocks = WholeRecords(stream, self._dialect.separator, self._dialect.quote, self._block_bytes)
+            width = 0
+            try:
+                for block in blocks:
+                    if not block.strip(b"\r\n"):
+                        continue
+                    width = width or self._width(block)
+                    for batch in self._parse(block, width).to_batches():
+                        self.rows += len(batch)
+                        yield batch.columns
+                self.blank_lines = blocks.lines - self.rows
+                if blocks.rest is not None:
+                    yield from self._strict_batches(blocks.rest, width)
+            except (pa.ArrowException, RecordError) as error:
+                found = find_text_error(self._file, self._dialect)
+                raise found or DataError(f"{self._file.path} cannot be read as delimited text: {error}") from None
+        if not self.rows:
+            raise DataError(f"{self._file.path} is empty")
+
+    def _width(self, block: bytes) -> int:
+        text = io.StringIO(block.decode(errors="replace"), newline="")
+        with unlimited_field_size():
+            first = next(row for row in csv_reader(text, self._dialect.separator, self._dialect.quote) if row)
+        self._check_width(1, len(first), 0)
+        return len(first)
+
+    def _check_width(self, line: int, found: int, expected: int) -> None:
+        if found <= max(self._columns or (0,)) or expected not in (0, found):
+            raise RecordError(line, f"has {found} fields", "fix it")
+
+    def _parse(self, block: bytes, width: int) -> pa.Table:
+        names = [f"f{index}" for index in range(width)]
+        included = names if self._columns is None else [names[index] for index in self._columns]
+        quote: Any = self._dialect.quote or False
+        return pa_csv.read_csv(
+            pa.BufferReader(block),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=len(block) + 1, use_threads=False),
             parse_options=pa_csv.ParseOptions(
-                delimiter=self.dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
+                delimiter=self._dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
             ),
             convert_options=pa_csv.ConvertOptions(
-                include_columns=columns, column_types=dict.fromkeys(columns, pa.large_string()), null_values=[]
+                include_columns=included, column_types=dict.fromkeys(included, pa.large_string()), null_values=[]
             ),
         )
-        for batch in reader:
-            yield batch.column(0), batch.column(1)
+
+    def _strict_batches(self, stream: Readable, width: int) -> Iterator[list[pa.Array]]:
+        rows: list[list[str]] = []
+        for line, row in records(stream, self._dialect, strict=True):
+            if not row:
+                self.blank_lines += 1
+                continue
+            self._check_width(line, len(row), width)
+            width = len(row)
+            rows.append(row)
+            if len(rows) == BATCH_ROWS:
+                yield self._to_arrow(rows, width)
+                rows = []
+        if rows:
+            yield self._to_arrow(rows, width)
+
+    def _to_arrow(self, rows: list[list[str]], width: int) -> list[pa.Array]:
+        self.rows += len(rows)
+        columns = range(width) if self._columns is None else self._columns
+        return [strings_to_arrow([row[column] for row in rows]) for column in columns]
 
 
-class QuoteCheckedStream:
-    """A byte stream that counts line ends and checks the positions of quotes as it is read."""
+class WholeRecords:
+    """A delimited text in blocks of bytes that end with a record, as long as its quotes have only one reading.
 
-    def __init__(self, stream: IO[bytes], separator: str, quote: str | None) -> None:
+    ``lines`` counts the lines of these blocks, including blank ones; a line end within quotes does not count. ``rest``
+    is the text from the first block on whose quotes are out of place; None if there is none. A record that is too long
+    raises a `RecordError`.
+    """
+
+    def __init__(self, stream: IO[bytes], separator: str, quote: str | None, block_bytes: int) -> None:
+        self.lines = 0
+        self.rest: Readable | None = None
         self._stream = stream
+        self._block_bytes = block_bytes
         self._quote = quote.encode() if quote else None
         self._may_adjoin_quote = np.zeros(256, dtype=bool)
         self._may_adjoin_quote[[_LF, _CR, ord(separator), *(self._quote or b"")]] = True
         self._inside = False
         self._last = _LF
-        self._started = False
-        self._line_ends = 0
         self._well_quoted = True
-        self.closed = False
 
-    @property
-    def well_quoted(self) -> bool:
-        """Whether all quotes so far are next to a separator or line end, and none is open."""
-        return self._well_quoted and not self._inside
+    def __iter__(self) -> Iterator[bytes]:
+        pending: list[bytes] = []
+        while block := self._stream.read(self._block_bytes):
+            if self._last == _CR and not self._inside and block[0] == _LF:
+                self._last, block = _LF, block[1:]  # the line ended in the previous block
+                if not block:
+                    continue
+            lines, end = self._check(block)
+            if not self._well_quoted:
+                break
+            if end:
+                yield b"".join([*pending, block[:end]])
+                pending = []
+                self.lines += lines
+            pending.append(block[end:])
+            if sum(map(len, pending)) > MAX_LINE_BYTES:
+                raise RecordError(self.lines + 1, f"is longer than {MAX_LINE_BYTES:,} bytes", "split it")
+        if block or self._inside:
+            self.rest = _Joined([*pending, block], self._stream)
+        elif rest := b"".join(pending):
+            self.lines += 1
+            yield rest + b"\n"  # Arrow refuses a first block without a line end
 
-    @property
-    def lines(self) -> int:
-        """The number of lines so far, including blank ones; a line end within quotes does not count."""
-        return self._line_ends
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, without a byte order mark, and with a line end after the last line."""
-        block = self._stream.read(size)
-        if not self._started:
-            self._started = True
-            block = block.removeprefix(BOM)
-        if len(block) < size and (block or bytes([self._last]))[-1:] not in b"\r\n":
-            # A short read is the last one, and the parser rejects a first block without a line end.
-            block += b"\n"
-        if block:
-            self._check(block)
-        return block
-
-    def close(self) -> None:
-        """Do nothing: the caller closes the stream it opened."""
-
-    def _check(self, block: bytes) -> None:
+    def _check(self, block: bytes) -> tuple[int, int]:
+        """Check the quotes of a block; return its number of lines that end, and the position after the last of them."""
         if self._quote is not None and not self._inside and self._last == self._quote[0]:
             # The previous block ended with a closing quote.
             self._well_quoted &= bool(self._may_adjoin_quote[block[0]])
         if self._inside or (self._quote is not None and self._quote in block):
-            self._check_quotes(np.frombuffer(block, np.uint8))
+            lines, end = self._check_quotes(np.frombuffer(block, np.uint8))
         else:
-            split_crlf = self._last == _CR and block[0] == _LF
-            self._line_ends += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") - split_crlf
+            lines = block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+            end = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
         self._last = block[-1]
+        return lines, end
 
-    def _check_quotes(self, block: NDArray[np.uint8]) -> None:
+    def _check_quotes(self, block: NDArray[np.uint8]) -> tuple[int, int]:
         is_quote = block == ord(self._quote or b"")
         before = np.concatenate([np.array([self._last], np.uint8), block[:-1]])
         quotes = np.flatnonzero(is_quote)
@@ -153,6 +213,20 @@ class QuoteCheckedStream:
         self._well_quoted &= bool(self._may_adjoin_quote[before[opening]].all() and self._may_adjoin_quote[after].all())
         # Inside quotes where the number of quotes so far is odd; eight bits of the count are enough.
         inside = (np.cumsum(is_quote, dtype=np.uint8) + np.uint8(self._inside)) & 1
-        ends = (block == _CR) | ((block == _LF) & (before != _CR))
-        self._line_ends += int(np.count_nonzero(ends & (inside == 0)))
+        is_end = ((block == _CR) | (block == _LF)) & (inside == 0)
+        ends = np.flatnonzero(is_end)
         self._inside = bool(inside[-1])
+        lines = int(np.count_nonzero(is_end & ~((block == _LF) & (before == _CR))))
+        return lines, int(ends[-1]) + 1 if len(ends) else 0
+
+
+class _Joined:
+    """Some bytes, and the rest of a stream after them."""
+
+    def __init__(self, parts: list[bytes], stream: IO[bytes]) -> None:
+        self._parts = [part for part in parts if part]
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most ``size`` of the stream."""
+        return self._parts.pop(0) if self._parts else self._stream.read(size)

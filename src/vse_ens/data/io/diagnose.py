@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vse_ens.data.io.dialect import Dialect, csv_reader, describe_separator, unlimited_field_size
+from vse_ens.data.io.dialect import Dialect, describe_separator
 from vse_ens.data.io.formats import PairsFile
 from vse_ens.data.io.id_index import is_blank
+from vse_ens.data.io.records import RecordError, records
 from vse_ens.data.io.source import Source
 from vse_ens.errors import DataError
 
@@ -45,78 +44,39 @@ def find_text_error(file: PairsFile, dialect: Dialect) -> DataError | None:
     """Return the first error in a delimited text: a byte, a quote, or a line with too many or too few fields."""
     width = 0
     try:
-        for line, row in _records(file, dialect, strict=True):
-            width = width or len(row)
-            if row and len(row) != width:
-                return DataError(
-                    f"{file.path}, line {line} has {_fields(len(row))} where line 1 has {width} (split at "
-                    f"{describe_separator(dialect.separator)}); fix it, or put fields that contain the separator in "
-                    f"quotes"
-                )
-    except _BadByteError as error:
-        return DataError(
-            f"{file.path}, line {error.line} is not UTF-8 (byte 0x{error.byte:02x}); re-encode the file, for example "
-            f"with iconv -f LATIN1 -t UTF-8"
-        )
-    except _BadQuoteError as error:
-        return DataError(
-            f"{file.path}, line {error.line} has a quote that {error.reason}; fix it, or set quote=None "
-            f"(--quote '' on the command line) if {dialect.quote} is an ordinary character in this file"
-        )
+        with file.open_text() as stream:
+            for line, row in records(stream, dialect, strict=True):
+                width = width or len(row)
+                if row and len(row) != width:
+                    return DataError(
+                        f"{file.path}, line {line} has {_fields(len(row))} where line 1 has {width} (split at "
+                        f"{describe_separator(dialect.separator)}); fix it, or put fields that contain the separator "
+                        f"in quotes"
+                    )
+    except RecordError as error:
+        return _record_error(file, error)
     return None
 
 
 def find_row_lines(file: PairsFile, dialect: Dialect, rows: Sequence[int]) -> list[int]:
     """Return the line on which each of ``rows`` starts; the header is not counted as a row."""
     requested = {row + dialect.header for row in rows}
-    filled = (line for line, fields in _records(file, dialect) if fields)
-    return [line for row, line in enumerate(filled) if row in requested]
+    found: list[int] = []
+    with file.open_text() as stream:
+        filled = (line for line, fields in records(stream, dialect) if fields)
+        try:
+            for row, line in enumerate(filled):
+                if row in requested:
+                    found.append(line)
+                if len(found) == len(requested):
+                    break  # lines further down have not been read yet and may be broken
+        except RecordError as error:
+            raise _record_error(file, error) from None
+    return found
 
 
-def count_blank_lines(file: PairsFile, dialect: Dialect) -> int:
-    """Return the number of empty lines."""
-    return sum(not fields for _, fields in _records(file, dialect))
-
-
-class _BadByteError(Exception):
-    def __init__(self, line: int, byte: int) -> None:
-        super().__init__(line, byte)
-        self.line = line
-        self.byte = byte
-
-
-class _BadQuoteError(Exception):
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(line, reason)
-        self.line = line
-        self.reason = reason
-
-
-def _records(file: PairsFile, dialect: Dialect, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row with the line on which it starts; a blank line is a row without fields."""
-    with file.open() as stream, unlimited_field_size():
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        rows = csv_reader(_checked(text), dialect.separator, dialect.quote, strict)
-        while True:
-            line = rows.line_num + 1
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                never_closed = "unexpected end" in str(error)
-                reason = "is never closed" if never_closed else "is followed by more of the same field"
-                raise _BadQuoteError(line, reason) from None
-            yield line, row
-
-
-def _checked(lines: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(lines, 1):
-        if not line.isascii():
-            for character in line:
-                if 0xDC80 <= ord(character) <= 0xDCFF:  # surrogateescape's form of a byte that is not UTF-8
-                    raise _BadByteError(number, ord(character) - 0xDC00)
-        yield line
+def _record_error(file: PairsFile, error: RecordError) -> DataError:
+    return DataError(f"{file.path}, line {error.line} {error.reason}; {error.advice}")
 
 
 def _blank_rows(ids: pa.Array) -> NDArray[np.bool_]:

@@ -28,6 +28,10 @@ _MIN_ROWS = 20
 _MAX_UNIQUE_ROWS = 0.02
 
 
+class OneColumnError(DataError):
+    """A delimited text with a single column."""
+
+
 @dataclass(frozen=True)
 class Dialect:
     """Everything that is needed to parse a delimited text."""
@@ -59,14 +63,14 @@ def sniff(
             notes.append(f"used {describe_separator(separator)} as the separator")
     rows = _sample(text, separator, quote)
     if len(rows[0]) < 2:
-        raise DataError(
+        raise OneColumnError(
             f"{file.path} has one column only when split at {describe_separator(separator)}: its first line is "
             f"{_shorten(text.splitlines()[0])!r}; give its separator"
         )
     if header is False:
         for option, column in (("image", image), ("label", label)):
             if isinstance(column, str):
-                raise ConfigError(f"{option}={column!r} names a column, but header=False: give its number, from 0")
+                raise ConfigError(f"{option} names column {column!r}, but there is no header: give its number, from 0")
     if header is None:
         header, how = _guess_header(rows, image, label)
         notes.extend(how)

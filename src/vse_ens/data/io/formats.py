@@ -60,9 +60,15 @@ _ADVICE = {
     "text": "give it the right suffix or format",
     "a JSON array": "write one object per line",
     "UTF-16 text": "re-encode it, for example with iconv -f UTF-16 -t UTF-8",
+    "binary data": "check that it is the right file",
 }
 _HEAD_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
+# A line, or a record of several lines in quotes, may be this long: a million numbers or labels fit. Longer ones are
+# refused, so that a small compressed file cannot fill the memory.
+MAX_LINE_BYTES = 1 << 24
+# Codes that no text has: those below a space except tab, line ends and form feed, and delete.
+_CONTROL = bytes(code for code in (*range(32), 127) if code not in b"\t\n\f\r")
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,14 @@ class PairsFile:
         """Open the file, decompressed; a damaged gzip file raises a `DataError`, also inside the caller's block."""
         with _readable(self.path), gzip.open(self.path) if self.gzipped else self.path.open("rb") as stream:
             yield cast("IO[bytes]", stream)
+
+    @contextmanager
+    def open_text(self) -> Iterator[IO[bytes]]:
+        """Open the file, decompressed, after its byte order mark if it has one."""
+        with self.open() as stream:
+            if stream.read(len(BOM)) != BOM:
+                stream.seek(0)
+            yield stream
 
     def head(self) -> tuple[bytes, bool]:
         """Return up to 1 MiB from the start, decompressed, and whether that is the whole file."""
@@ -104,8 +118,10 @@ def _check_exists(path: Path) -> None:
     try:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name a file in it")
-        if path.exists():
+        if path.is_file():
             return
+        if path.exists():
+            raise DataError(f"{path} is a pipe or a device, not a regular file; write its content to a file first")
         if not path.parent.is_dir():
             raise DataError(f"{path} does not exist: there is no folder {path.parent}")
         near = difflib.get_close_matches(path.name, [one.name for one in path.parent.iterdir()], n=3, cutoff=0.6)
@@ -122,7 +138,7 @@ def _by_suffix(path: Path) -> PairsFile:
     if format_name is None:
         raise DataError(
             f"{path} has none of the suffixes {', '.join(_SUFFIXES)} (each also with .gz); "
-            f"rename it or set format={'|'.join(get_args(FormatName))}"
+            f"rename it, or give its format: {', '.join(get_args(FormatName))}"
         )
     is_gzip = _starts_with(path, _GZIP)
     if named_gzip and not is_gzip and path.stat().st_size:
@@ -150,9 +166,25 @@ def _guess_content(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (len(head) >= 4 and not (any(head[1::2]) and any(head[0::2]))):
         return "UTF-16 text"
     text = head.removeprefix(BOM).lstrip()
+    if has_control_codes(head) and not _is_utf8(head):
+        return "binary data"
     if text.startswith(b"["):
         return "a JSON array"
     return "JSON Lines" if re.match(rb'\{\s*("|$)', text) else "text"
+
+
+def has_control_codes(content: bytes) -> bool:
+    """Return whether bytes contain codes that text does not have."""
+    return len(content.translate(None, _CONTROL)) < len(content)
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Return whether bytes are UTF-8, of which the last character may be incomplete."""
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return True
 
 
 def _guess_file(path: Path) -> str:

@@ -64,7 +64,7 @@ def to_frame(data: Annotations, backend: str = "pyarrow") -> Any:
         return nw.from_arrow(table, backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
         raise MissingPartError(f"a {backend} frame needs the package {backend}; install it") from error
-    except ValueError as error:
+    except (ValueError, AssertionError) as error:  # narwhals 2.0 asserts
         raise ConfigError(f"backend must be pyarrow, polars or pandas, got {backend!r}") from error
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from vse_ens.data.arrow import lists_to_arrow, strings_to_arrow
 from vse_ens.data.io.columns import choose_columns, format_names
-from vse_ens.data.io.formats import PairsFile
+from vse_ens.data.io.formats import MAX_LINE_BYTES, PairsFile
+from vse_ens.data.io.records import MAX_BLANK_LINES, encoding_advice
 from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import ConfigError, DataError
 
@@ -66,21 +67,36 @@ class JsonLinesSource:
 
     def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         decode = json.JSONDecoder(object_pairs_hook=_with_distinct_keys).decode
-        with self._file.open() as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="\n")
-            for line, content in enumerate(text, 1):
+        for line, content in self._lines():
+            try:
+                decoded = decode(content)
+            except ValueError as error:
+                reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+                raise self._error(line, f"is not JSON ({reason}): {content.strip()[:60]!r}") from None
+            except RecursionError:
+                raise self._error(line, f"is nested too deeply: {content.strip()[:60]!r}") from None
+            if type(decoded) is not dict:
+                raise self._error(line, f"is not a JSON object with an image and a label: {content.strip()[:60]!r}")
+            yield line, decoded
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """Yield every line that is not blank, with its number."""
+        with self._file.open_text() as stream:
+            lines = io.BufferedReader(cast("io.RawIOBase", stream)) if self._file.gzipped else stream
+            line = last = 0
+            while content := lines.readline(MAX_LINE_BYTES + 1):
+                line += 1
+                if len(content) > MAX_LINE_BYTES:
+                    raise self._error(line, f"is longer than {MAX_LINE_BYTES:,} bytes; split it into several")
                 if content.isspace():
+                    if line - last > MAX_BLANK_LINES:
+                        raise self._error(line, f"follows {MAX_BLANK_LINES:,} blank lines; remove them")
                     continue
-                if not content.isascii() and not _is_unicode(content):
-                    raise self._error(line, "is not UTF-8; re-encode the file")
+                last = line
                 try:
-                    decoded = decode(content)
-                except ValueError as error:
-                    reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-                    raise self._error(line, f"is not JSON ({reason}): {content.strip()[:60]!r}") from None
-                if type(decoded) is not dict:
-                    raise self._error(line, f"is not a JSON object with an image and a label: {content.strip()[:60]!r}")
-                yield line, decoded
+                    yield line, content.decode()
+                except UnicodeDecodeError:
+                    raise self._error(line, f"is not UTF-8; {encoding_advice(content)}") from None
 
     def _value(self, content: dict[str, Any], key: str, line: int) -> Any:
         if key not in content:
@@ -117,7 +133,7 @@ def _with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a text has no lone surrogate, be it escaped in the file or a byte that is not UTF-8."""
+    """Return whether a text has no lone surrogate, which JSON can write as an escape."""
     try:
         text.encode()
     except UnicodeEncodeError:

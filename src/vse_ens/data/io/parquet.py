@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vse_ens.data.io.columns import Column, choose_columns, to_ids
+from vse_ens.data.io.columns import Column, ColumnChoice, choose_columns, to_ids
 from vse_ens.data.io.formats import PairsFile
 from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import DataError
@@ -31,18 +31,12 @@ class ParquetSource:
         if not self.expected_rows:
             raise DataError(f"{self.name} is empty: it has columns but no rows")
         self.columns = choose_columns(self.name, names, image, label)
-        self._columns = [self.columns.image_name, self.columns.label_name]
         self.notes: Sequence[str] = self.columns.notes
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in order."""
         with self._open() as parquet:
-            image, label = self._columns
-            # One thread: decoding is a small part of reading, and a second one would double its RAM.
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=self._columns, use_threads=False):
-                yield Batch(
-                    to_ids(batch.column(image), self.name, image), to_ids(batch.column(label), self.name, label)
-                )
+            yield from pair_batches(parquet, self.name, self.columns)
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return ``rows`` counted from 1."""
@@ -50,18 +44,38 @@ class ParquetSource:
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
-        with self._file.open() as stream, tempfile.TemporaryFile() as decompressed:
-            seekable: IO[bytes] = stream
-            if self._file.gzipped:
-                copyfileobj(stream, decompressed, 1 << 20)
-                seekable = decompressed
-            try:
-                with pq.ParquetFile(
-                    seekable, pre_buffer=False, buffer_size=1 << 16, page_checksum_verification=True
-                ) as parquet:
-                    yield parquet
-            except (pa.ArrowException, OSError) as error:
-                raise damaged_parquet(self.name, error) from None
+        with open_parquet(self._file, pre_buffer=False, buffer_size=1 << 16) as parquet:
+            yield parquet
+
+
+@contextmanager
+def open_parquet(file: PairsFile, **options: Any) -> Iterator[Any]:
+    """Open a Parquet file, gzipped or not; Arrow's errors inside the caller's block name the file."""
+    with file.open() as stream, tempfile.TemporaryFile() as decompressed:
+        seekable: IO[bytes] = stream
+        if file.gzipped:
+            copyfileobj(stream, decompressed, 1 << 20)
+            seekable = decompressed
+        try:
+            with pq.ParquetFile(seekable, page_checksum_verification=True, **options) as parquet:
+                yield parquet
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column name is not UTF-8
+            raise damaged_parquet(file.path, error) from None
+
+
+def pair_batches(parquet: Any, source: str, columns: ColumnChoice) -> Iterator[Batch]:
+    """Yield the ids in two columns of an open Parquet file."""
+    names = parquet.schema_arrow.names
+    chosen = [names[columns.image], names[columns.label]]
+    # Columns are selected by name, and others may have the same name: all of them are read, name by name.
+    distinct = list(dict.fromkeys(chosen))
+    read = [index for name in distinct for index, one in enumerate(names) if one == name]
+    image, label = read.index(columns.image), read.index(columns.label)
+    # One thread: decoding is a small part of reading, and a second one would double its RAM.
+    for batch in parquet.iter_batches(BATCH_ROWS, columns=distinct, use_threads=False):
+        yield Batch(
+            to_ids(batch.column(image), source, chosen[0]), to_ids(batch.column(label), source, chosen[1], lists=True)
+        )
 
 
 class TableSource:
@@ -81,7 +95,9 @@ class TableSource:
         """Yield all rows in order."""
         image, label = self._table.column_names
         for batch in self._table.to_batches(max_chunksize=BATCH_ROWS):
-            yield Batch(to_ids(batch.column(0), self.name, image), to_ids(batch.column(1), self.name, label))
+            yield Batch(
+                to_ids(batch.column(0), self.name, image), to_ids(batch.column(1), self.name, label, lists=True)
+            )
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return ``rows`` counted from 1."""

@@ -120,6 +120,6 @@ def _json_list(text: str) -> list[str] | None:
             return None
         labels = [str(one) for one in decoded]
         "".join(labels).encode()
-    except ValueError:  # not JSON, or a lone surrogate
+    except (ValueError, RecursionError):  # not JSON, a lone surrogate, or nested too deeply
         return None
     return labels

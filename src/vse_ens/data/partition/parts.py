@@ -17,9 +17,9 @@ from pyarrow import fs
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import as_arrow, as_numpy
-from vse_ens.data.io.columns import Column, choose_columns, to_ids
-from vse_ens.data.io.parquet import damaged_parquet
-from vse_ens.data.io.source import BATCH_ROWS, Batch
+from vse_ens.data.io.columns import Column, choose_columns
+from vse_ens.data.io.parquet import damaged_parquet, pair_batches
+from vse_ens.data.io.source import Batch
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
@@ -67,20 +67,19 @@ class PartFiles:
         for one in self.files:
             try:
                 yield from self._batches(one.path)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise damaged_parquet(one.path, error) from None
 
     def _batches(self, path: str) -> Iterator[Batch]:
         with self.filesystem.open_input_file(path) as stream, pq.ParquetFile(stream) as parquet:
             names = parquet.schema_arrow.names
             columns = choose_columns(path, names, self.image, self.label)
-            chosen = [names[columns.image], names[columns.label]]
             row = 0
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=chosen, use_threads=False):
-                pairs = _flatten(*(to_ids(batch.column(name), path, name) for name in chosen))
+            for images, labels in pair_batches(parquet, path, columns):
+                pairs = _flatten(images, labels)
                 if pairs.images.null_count or pairs.labels.null_count:
-                    raise DataError(f"{path} has an empty image or label id in rows {row + 1} to {row + len(batch)}")
-                row += len(batch)
+                    raise DataError(f"{path} has an empty image or label id in rows {row + 1} to {row + len(images)}")
+                row += len(images)
                 yield pairs
 
 

@@ -35,7 +35,7 @@ def write_scene_folder(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> SceneCounts:
-    """Write one JPEG file per image, with its labels as keywords (photos), in .txt files (txt-tags) or as boxes (coco).
+    """Write one JPEG per image, with its labels as keywords (photos), in a .txt file (txt-tags) or as boxes (coco).
 
     The scene of an image is a label too: ``place|beach`` as a keyword, ``place:beach`` as a tag. Boxes have no scene.
     """

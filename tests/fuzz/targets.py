@@ -1,0 +1,105 @@
+"""What is fuzzed: every reader, and the loader of models. Any bytes may be refused, but only with one sentence."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.features import read_features
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.errors import VseError
+
+Target = Callable[[bytes], None]
+IMAGES = Vocabulary.from_ids(["a", "b"], "image")
+
+
+@functools.cache
+def folder() -> Path:
+    """A folder for the files of this process."""
+    return Path(tempfile.mkdtemp(prefix="vse-fuzz-"))
+
+
+def refused_with_a_sentence(read: Callable[[Path], object], path: Path) -> None:
+    """Read a file; an error must be one of ours, in one line of readable length."""
+    try:
+        read(path)
+    except VseError as error:
+        message = str(error)
+        if "\n" in message.replace(str(path), "") or len(message) > 1000:
+            raise AssertionError(f"not one sentence: {message!r}") from None
+
+
+def reader(name: str, read: Callable[[Path], object]) -> Target:
+    """Write the bytes to a file of that name and read it."""
+
+    def target(content: bytes) -> None:
+        path = folder() / name
+        path.write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
+        refused_with_a_sentence(read, path)
+
+    return target
+
+
+def features(path: Path) -> object:
+    return read_features(path, IMAGES)
+
+
+def wide(path: Path) -> object:
+    return Annotations.read(path, layout="wide")
+
+
+@functools.cache
+def model_files() -> dict[str, bytes]:
+    """The files of a tiny model."""
+    pairs = [(f"i{image}", f"l{(image * step) % 7}") for image in range(12) for step in (1, 2, 3)]
+    path = folder() / "model"
+    Annotator(epochs=1, dimensions=2, validate=False, label_pairs=2).fit(Annotations.from_pairs(pairs)).save(path)
+    return {one.name: one.read_bytes() for one in sorted(path.iterdir())}
+
+
+def model(content: bytes) -> None:
+    """Replace one file of a model, chosen by the first byte, and seal the model again as its writer would."""
+    if not content:
+        return
+    files = dict(model_files())
+    name = sorted(files)[content[0] % len(files)]
+    files[name] = content[1:]
+    if name != "manifest.json":
+        manifest = json.loads(files["manifest.json"])
+        manifest["files"][name] = {"sha256": hashlib.sha256(content[1:]).hexdigest(), "size": len(content) - 1}
+        files["manifest.json"] = json.dumps(manifest).encode()
+    path = folder() / "hostile"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    for one, text in files.items():
+        (path / one).write_bytes(text)
+    refused_with_a_sentence(Annotator.load, path)
+
+
+def raw_gzip(content: bytes) -> None:
+    """Read the bytes as a compressed file."""
+    path = folder() / "b.tsv.gz"
+    path.write_bytes(content)
+    refused_with_a_sentence(Annotations.read, path)
+
+
+TARGETS: dict[str, Target] = {
+    "csv": reader("a.csv", Annotations.read),
+    "csv-gz": reader("a.csv.gz", Annotations.read),
+    "csv-wide": reader("a.csv", wide),
+    "txt": reader("a.txt", Annotations.read),
+    "gzip": raw_gzip,
+    "jsonl": reader("a.jsonl", Annotations.read),
+    "parquet": reader("a.parquet", Annotations.read),
+    "features-csv": reader("f.csv", features),
+    "features-parquet": reader("f.parquet", features),
+    "model": model,
+}

@@ -1,0 +1,39 @@
+"""Every stored input of the fuzzer, and some mutations of each, which are the same on every run."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.fuzz.__main__ import mutated, stored
+from tests.fuzz.targets import TARGETS, model_files, refused_with_a_sentence
+from vse_ens.errors import DataError
+
+MUTATIONS = 30
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_stored_input_and_no_mutation_of_it_breaks_a_promise(name: str) -> None:
+    contents = [path.read_bytes() for path in stored(name)]
+    if name == "model":
+        contents += [bytes([number]) + content for number, content in enumerate(model_files().values())]
+    assert contents
+    chance = random.Random(name)
+    for content in contents:
+        TARGETS[name](content)
+        for _ in range(MUTATIONS):
+            TARGETS[name](mutated(content, chance))
+
+
+def test_a_fault_and_a_message_of_two_lines_are_found(tmp_path) -> None:
+    def fails(error: Exception):
+        def read(path):
+            raise error
+
+        return read
+
+    for error in (ValueError("fault"), DataError("two\nlines"), DataError("x" * 2000)):
+        with pytest.raises((ValueError, AssertionError)):
+            refused_with_a_sentence(fails(error), tmp_path)
+    refused_with_a_sentence(fails(DataError("one sentence")), tmp_path)
