@@ -86,10 +86,14 @@ def _python() -> Finding:
     return Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
 
 
+# Modules with another name than their package.
+_MODULES = {"pyyaml": "yaml"}
+
+
 def _required(package: str) -> Finding:
     try:
         # Import it: a wheel for another platform is present but fails here.
-        importlib.import_module(package)
+        importlib.import_module(_MODULES.get(package, package))
     except Exception as error:  # noqa: BLE001  # any error means that it does not work
         return Finding(
             package, "broken", f"{type(error).__name__}: {error}", f"pip install --force-reinstall {package}"
