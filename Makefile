@@ -16,7 +16,7 @@ PYTEST  = $(BIN)/pytest -n 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs kernels fuzz rehearse bench format clean
+.PHONY: help demo test test-fast check docs kernels fuzz mutants rehearse bench format clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -80,6 +80,11 @@ rehearse: $(BIN)/python ## build a release, install it in an empty environment, 
 bench: $(READY_DEV) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"
 	@$(BIN)/python -m benchmarks
+
+AREAS ?=
+mutants: $(READY_DEV) ## change single lines and see whether the tests notice (AREAS="feedback security"); takes hours
+	@echo "== mutants"
+	@$(BIN)/python -m tools.mutation $(AREAS)
 
 format: $(READY_DEV) ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -20,11 +20,14 @@ from benchmarks.accuracy.presets import ACCURACY
 from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.accuracy.vocabularies import VOCABULARIES
 from benchmarks.core.benchmark import Benchmark
+from benchmarks.robustness.fuzz import FUZZ
 from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
+from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
 from benchmarks.service.serving import SERVING
 from benchmarks.speed.evaluation import EVALUATION
+from benchmarks.speed.folders import FOLDERS
 from benchmarks.speed.labels import LABELS
 from benchmarks.speed.reading import READING
 from benchmarks.speed.samplers import SPEED
@@ -41,9 +44,12 @@ SUITE: dict[str, Benchmark[Any]] = {
         LABEL_WEIGHTS,
         START,
         READING,
+        FOLDERS,
+        FUZZ,
         EVALUATION,
         INFERENCE,
         SERVING,
+        HISTORY,
         WARP_TRIES,
         TIME_TO_ACCURACY,
         ACCURACY,

@@ -25,9 +25,11 @@ LONG = ("cluster", "docs", "browser", "slow")
 # Files that share a Ray cluster or a browser run in one worker.
 SHARING = {
     "cluster": (
+        "tests/cli/commands/test_train_on_a_cluster.py",
         "tests/curate/test_on_a_cluster.py",
         "tests/label_weights/test_on_a_cluster.py",
         "tests/run/ray/test_pool.py",
+        "tests/train/test_on_a_cluster.py",
     ),
     "browser": ("tests/service/browser/",),
 }
@@ -121,9 +123,11 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def plain_environment() -> dict[str, str]:
-    """The environment of a child process whose output is compared: 80 columns, no colour."""
+def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a child process whose output is compared: 80 columns, no colour, own caches and journals."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
+    home = tmp_path_factory.mktemp("home")
+    kept |= {"XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state")}
     return {**kept, "COLUMNS": "80", "NO_COLOR": "1", "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}"}
 
 

@@ -16,8 +16,9 @@ from tests.support.brute_force import on_order
 from vse_ens.annotator import Annotator, Suggestion
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.errors import ConfigError, DataError, ModelError, UnknownIdError
+from vse_ens.errors import ConfigError, DataError, InsufficientMemoryError, ModelError, UnknownIdError
 from vse_ens.presets import PRESETS
+from vse_ens.train import ram_estimate
 
 SMALL: dict[str, Any] = {"sampler": "uniform", "dimensions": 8, "epochs": 3, "workers": 1}
 WORDS = ["Meer", "sable", "海", "été", "🏖️ beach", "a/b", "007", "x y"]
@@ -41,6 +42,23 @@ def features(data: Annotations) -> np.ndarray:
 @pytest.fixture(scope="module")
 def fitted(data: Annotations) -> Annotator:
     return Annotator("opt-auc", **SMALL).fit(data)
+
+
+def test_the_estimate_of_memory_is_the_limit_that_fit_keeps(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Annotator("opt-auc", dimensions=8, epochs=1, workers=1)
+    estimate = model.memory_estimate(data)
+    assert estimate.total == sum(estimate.parts.values()) > 0
+    assert model.memory_estimate(data.to_frame("pandas")).parts == estimate.parts
+    assert Annotator("opt-auc", dimensions=80, workers=1).memory_estimate(data).total > estimate.total
+    assert "needed" in str(estimate)
+    for available, enough in ((estimate.total, True), (estimate.total - 1, False)):
+        monkeypatch.setattr(ram_estimate, "available_memory", lambda available=available: available)
+        assert model.memory_estimate(data).available == available
+        if enough:
+            model.fit(data)
+        else:
+            with pytest.raises(InsufficientMemoryError, match=r"training needs about .* of RAM"):
+                model.fit(data)
 
 
 def test_suggestions_are_labels_the_image_lacks_best_first(fitted: Annotator, data: Annotations) -> None:

@@ -19,7 +19,7 @@ LAYERS = (
     {"run", "label_weights"},
     {"model", "data"},
     {"storage", "kernels"},
-    {"config", "presets", "streams", "errors"},
+    {"config", "presets", "streams", "errors", "system"},
 )
 # ... and of its own layer only these: (importer, imported).
 WITHIN_LAYER = {
@@ -53,7 +53,13 @@ OWNERS = {
     "prometheus_client": ("service/",),
     "typer": ("cli/",),
     "rich": ("cli/",),
+    # Not on every operating system.
+    "fcntl": ("system",),
+    "msvcrt": ("system",),
+    "ctypes": ("system",),
+    "resource": ("run/ram",),
 }
+MISSING_ON_SOME_SYSTEMS = {"pwd", "grp", "termios", "tty", "pty", "posix", "nt", "winreg", "syslog", "crypt"}
 PICKLERS = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 # Random numbers come from named streams.
 GLOBAL_RANDOMNESS = {"np.random.seed", "np.random.default_rng", "np.random.RandomState"}
@@ -93,6 +99,8 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _import_fault(path: str, package: str, module: str, name: str) -> str | None:
     library, *inner = module.split(".")
+    if library in MISSING_ON_SOME_SYSTEMS:
+        return f"imports {library}, which not every operating system has"
     if library in PICKLERS:
         return f"imports {library}: no pickle, anywhere"
     if library == "random":

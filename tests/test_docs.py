@@ -25,16 +25,21 @@ MAX_WIDTH = 160  # characters of a line of prose
 
 RUN = (
     "README.md",
+    "docs/archives.md",
     "docs/baselines.md",
     "docs/cli.md",
+    "docs/collections.md",
     "docs/compare.md",
     "docs/context.md",
+    "docs/data-sets.md",
     "docs/data.md",
     "docs/datasets.md",
     "docs/features.md",
     "docs/feedback.md",
     "docs/index.md",
+    "docs/photographers.md",
     "docs/scenes.md",
+    "docs/tagged-folders.md",
     "docs/training.md",
     "docs/walkthrough.md",
 )
@@ -111,6 +116,8 @@ def test_what_a_document_shows_is_what_happens(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_environment: dict[str, str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, plain_environment[name])
     names: dict[str, object] = {}
     for block in blocks((ROOT / document).read_text(encoding="utf-8")):
         if block.language == "console":

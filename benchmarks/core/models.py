@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens import __version__
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
@@ -67,8 +68,8 @@ def random_context_model(data: Annotations, dimensions: int) -> Model:
         image_vectors=normal(0, dimensions),
         input_vectors=normal(inputs, dimensions),
         label_pairs=label_pairs,
-        label_squares=normal(labels),
-        input_squares=normal(inputs),
+        label_squares=1.0 + np.abs(normal(labels)),
+        input_squares=1.0 + np.abs(normal(inputs)),
     )
     return Model(embeddings, LabelWeights(normal(labels, labels)), 10.0)
 
@@ -82,6 +83,10 @@ def save_random_model(
         "config": configure(preset, dimensions=model.embeddings.dimensions).to_dict(),
         "preset": preset,
         "training": {
+            "version": __version__,
+            "epochs": 1,
+            "best_epoch": 1,
+            "complete": True,
             "label_weights_scale": model.label_weights_scale,
             "label_weights_regularization": None,
             "generations": 0,

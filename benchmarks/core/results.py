@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.core.benchmark import Raw
-from vse_ens.run.threads import available_cores
+from vse_ens.system import available_cores
 
 FOLDER = Path(__file__).parents[1] / "results"
 _PACKAGES = ("vse-ens", "numpy", "numba", "llvmlite", "polars", "pyarrow")

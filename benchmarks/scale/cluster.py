@@ -21,7 +21,7 @@ from vse_ens.data.partition.parts import PartFiles
 from vse_ens.data.partition.store import Partition
 from vse_ens.kernels.arrays import DRAWS
 from vse_ens.presets import configure
-from vse_ens.run.threads import available_cores
+from vse_ens.system import available_cores
 from vse_ens.train.sharded.merge import exchanges_per_epoch
 from vse_ens.train.trainer import Trainer
 

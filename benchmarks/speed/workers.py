@@ -23,7 +23,8 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.presets import configure
-from vse_ens.run.threads import Workers, available_cores
+from vse_ens.run.threads import Workers
+from vse_ens.system import available_cores
 
 # Configuration and rounds per turn: an epoch, except with the softmax loss, which does 33 times the work per draw.
 # `context` is the engine of that preset.

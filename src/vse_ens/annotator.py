@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -15,6 +15,7 @@ from vse_ens.config import Config, Settings
 from vse_ens.curate.explain import own_vectors
 from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
@@ -25,6 +26,7 @@ from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure
+from vse_ens.storage.atomic import reserve
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
@@ -127,7 +129,8 @@ class Annotator:
             data: The pairs. A folder of Parquet files, given by a path or an address that Arrow reads, is partitioned
                 by shard beside ``checkpoint``; no step holds all pairs in memory.
             progress: Called after every round with a `vse_ens.train.progress.Progress`.
-            checkpoint: A directory in which the state of the run is saved from time to time.
+            checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
+                may use it. If it cannot be written later, for example to a full disk, training goes on.
             resume: Continue from the checkpoint. The result is the same bytes as without the interruption.
             cluster: ``"ray"`` trains the shards of the model, 8 by default, on a Ray cluster; see docs/scale.md.
             address: The address of a running cluster; without it, one is started on this machine.
@@ -137,11 +140,17 @@ class Annotator:
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.run.pool import open_pool
         from vse_ens.train.checkpoint import Checkpoints
+        from vse_ens.train.run_files import check_run_files
         from vse_ens.train.trainer import Trainer
 
-        pairs = self._pairs(data, checkpoint)
-        config = self._config_for(pairs, on_cluster=cluster is not None)
-        with open_pool(cluster, address, self.workers) as pool, Interrupt() as interrupt:
+        with ExitStack() as stack:
+            if checkpoint is not None:
+                stack.enter_context(reserve(Path(checkpoint), error=ModelError))
+                check_run_files(Path(checkpoint))
+            pairs = self._pairs(data, checkpoint)
+            config = self._config_for(pairs, on_cluster=cluster is not None)
+            pool = stack.enter_context(open_pool(cluster, address, self.workers))
+            interrupt = stack.enter_context(Interrupt())
             # On a cluster ``workers`` is the number of its workers; this process uses all cores.
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
@@ -155,7 +164,7 @@ class Annotator:
                     checkpoints.after_round(trainer)
             self.interrupted_ = interrupt.requested and not trainer.finished
             if checkpoints and self.interrupted_:
-                checkpoints.write(trainer)
+                checkpoints.try_write(trainer)
             self._take(trainer)
         return self
 
@@ -168,11 +177,12 @@ class Annotator:
         """
         from vse_ens.data.partition.build import partition
         from vse_ens.data.partition.parts import PartFiles
-        from vse_ens.train.checkpoint import shards_folder
+        from vse_ens.train.run_files import check_run_files, shards_folder
         from vse_ens.train.sharded.sources import check_partitioned
 
         shards = self.settings.get("shards", _DEFAULT_SHARDS)
         check_partitioned(self.config(shards=shards))
+        check_run_files(Path(checkpoint))
         files = parts if isinstance(parts, PartFiles) else PartFiles.find(parts)
         return partition(files, shards_folder(Path(checkpoint)) / "pairs", shards, progress=progress)
 
@@ -269,8 +279,8 @@ class Annotator:
         return self.model_.embeddings
 
     def remove_checkpoint(self, checkpoint: str | Path) -> None:
-        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it."""
-        from vse_ens.train.checkpoint import remove_checkpoint
+        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it, and no other file."""
+        from vse_ens.train.run_files import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))
 
@@ -299,6 +309,8 @@ class Annotator:
             top: The number of suggestions per image, 5 by default.
             allow: Suggest only these labels.
             deny: Never suggest these labels.
+            only: Suggest only labels that match one of these patterns, such as ``place|*``.
+            per_namespace: At most so many suggestions per namespace, such as ``place|`` or ``character:``.
             min_confidence: Leave out suggestions below this confidence.
             explain: Fill ``because`` of each suggestion.
         """
@@ -353,6 +365,23 @@ class Annotator:
                 defuse_formulas=defuse_formulas,
                 progress=progress,
             )
+
+    def suggested_edits(
+        self, *, progress: Callable[[int], None] | None = None, **how: Unpack[SuggestOptions]
+    ) -> dict[str, LabelEdit]:
+        """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
+
+        Images without a suggestion have an empty edit. The arguments are those of `annotate`.
+        """
+        self._check_fitted()
+        images, labels = self.known_.images, self.known_.labels
+        edits: dict[str, LabelEdit] = {}
+        for block in self._suggester(**how).images():
+            for image, row in zip(images.ids(block.images), block.labels, strict=True):
+                edits[image] = LabelEdit(tuple(labels.ids(row[row >= 0])))
+            if progress:
+                progress(len(edits))
+        return edits
 
     def known_labels(self, image: str) -> list[str]:
         """Return the labels that an image had in training."""
@@ -608,21 +637,24 @@ class Annotator:
         self._saved = ModelRef.of(path), self.model_
 
     @classmethod
-    def load(cls, path: str | Path, *, verify: bool = True) -> Annotator:
-        """Load a model directory as a memory map; ``verify=False`` skips checking the contents of large models."""
+    def load(cls, path: str | Path, *, verify: bool = True, in_memory: bool = False) -> Annotator:
+        """Load a model directory; every fault is a `ModelError`.
+
+        Args:
+            path: The directory.
+            verify: Read every byte and compare it with its checksum. Types, shapes, index ranges, IDs and all numbers
+                that belong to labels are checked in any case; see docs/model-format.md.
+            in_memory: Read all files into RAM instead of mapping them, so that a file changed in place does no harm.
+        """
         ref = ModelRef.of(path)
-        stored = load_model(path, verify=verify)
-        try:
-            config = Config.from_dict(stored.settings["config"])
-            model = cls(stored.settings["preset"], seed=config.seed, **_differences(stored.settings["preset"], config))
-            model.config_ = config
-            model.training_ = dict(stored.settings["training"])
-            model.model_ = Model.from_arrays(stored.arrays, model.training_["label_weights_scale"])
-            model.calibration_ = Calibration.from_arrays(stored.arrays)
-            model.validation_ = stored.settings["validation"]
-        except (KeyError, TypeError) as error:
-            raise ModelError(f"{path}: model.json has no valid {error}; train the model again") from error
-        model.known_ = stored.known
+        stored = load_model(path, verify=verify, in_memory=in_memory)
+        loaded, config = LoadedModel.of_stored(stored, path)
+        name = stored.settings["preset"]
+        model = cls(name, seed=config.seed, **_differences(name, config))
+        model.config_ = config
+        model.training_ = dict(stored.settings["training"])
+        model.model_, model.known_, model.calibration_ = loaded
+        model.validation_ = stored.settings.get("validation")
         model._saved = ref, model.model_
         return model
 

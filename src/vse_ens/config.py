@@ -17,6 +17,18 @@ RANK_WEIGHTS = ("harmonic", "mean", "top-n")
 ENGINES = ("fast", "serial")
 POSITIVES = ("by-image", "shuffled", "iid")
 SERIAL_SAMPLERS = ("uniform", "warp", "vse-ens", "naive")
+# Larger values are mistakes: they would exhaust the memory, or never end.
+_LIMITS = {
+    "dimensions": 65_536,
+    "epochs": 1_000_000,
+    "negatives": 65_536,
+    "candidates": 65_536,
+    "label_pairs": 2**31 - 1,
+    "slices": 65_536,
+    "batch": 2**31 - 1,
+    "shards": 65_536,
+    "exchanges": 65_536,
+}
 METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
 
@@ -127,6 +139,9 @@ class Config:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+        for name, most in _LIMITS.items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"{name} must be at most {most:,}, got {getattr(self, name)!r}")
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be an integer below 2**64, got {self.seed}")
         for name in ("label_bias", "label_weights", "redraw_positives", "warp_cap", "validate", "refit"):

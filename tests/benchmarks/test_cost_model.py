@@ -5,15 +5,53 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from benchmarks.scale.cost_model import LARGE, QUICK, Case, predict, simulate, table
+from benchmarks.scale.cost_model import (
+    CHANGES,
+    LARGE,
+    SHARE_OF_LINK,
+    Case,
+    _collect,
+    _distribute,
+    predict,
+    simulate,
+    table,
+)
 from benchmarks.scale.full_size import run
 
+from vse_ens.streams import Streams
 
-@pytest.mark.parametrize("nodes", [1, 2, 4, 6, 16, 64, 100, 256])
-@pytest.mark.parametrize("case", [LARGE, QUICK], ids=["context", "vse-ens"])
-def test_formula_is_near_the_simulation(case: Case, nodes: int) -> None:
-    sized = replace(case, nodes=nodes)
-    assert predict(sized).total == pytest.approx(simulate(sized).total, rel=0.2)
+
+def only_links(nodes: int) -> Case:
+    """A round in which nothing but the links takes time: 1 GB of tables at 1 MB/s, so no other constant matters."""
+    return Case(
+        0, 1_000_000, 0, bytes_per_label=1_000, draws=1e12, nodes=nodes, cores=1, bytes_per_second=1e6, uneven=0.0
+    )
+
+
+@pytest.mark.parametrize("nodes", [2, 4, 6, 16, 64, 100])
+def test_the_number_of_transfers_is_that_of_the_simulation(nodes: int) -> None:
+    """The formula and the simulation share the time of a transfer; how many one link carries, each finds by itself."""
+    case = only_links(nodes)
+    assert max(_distribute(case)) / case.transfer == pytest.approx(case.distributions, rel=0.15)
+    assert _collect(case, 0.0) / case.transfer == pytest.approx(2 * case.collections, rel=0.15)
+
+
+def test_two_nodes_are_as_worked_out_by_hand() -> None:
+    """The tables go over the link once. Half of the changes go to each node, then one half to the driver."""
+    case = only_links(2)
+    seconds = 1e9 / (SHARE_OF_LINK * 1e6)
+    assert max(_distribute(case)) == pytest.approx(seconds, rel=1e-3)
+    assert _collect(case, 0.0) == pytest.approx(CHANGES * (seconds / 2 + seconds / 2), rel=1e-2)
+    assert predict(case).moving == pytest.approx(seconds + CHANGES * seconds, rel=1e-2)
+
+
+def test_a_slow_shard_makes_the_others_wait() -> None:
+    """Without links, a round takes as long as its slowest shard: by the formula about sqrt(2 ln n) deviations."""
+    case = replace(LARGE, labels=1, nodes=1, cores=256, uneven=0.1)
+    computed = case.pairs / 256 / case.draws
+    slowest = float(Streams(0).child("simulation", 1).normals(256).max())
+    assert simulate(case).waiting == pytest.approx(0.1 * slowest * computed, rel=1e-3)
+    assert predict(case).waiting == pytest.approx(simulate(case).waiting, rel=0.3)
 
 
 def test_more_nodes_compute_less_and_move_more() -> None:

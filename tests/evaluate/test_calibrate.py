@@ -229,8 +229,32 @@ def test_a_model_is_calibrated_by_what_was_held_out(monkeypatch: pytest.MonkeyPa
     # In blocks of other sizes, products may round in another way.
     monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 60 * 300)
     assert confidences(calibrate(model, split), scores, counts) == pytest.approx(before, abs=1e-4)
+
+
+def test_the_temperature_is_fitted_on_a_sample_spread_over_all_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids often follow time or source: the first images alone would be another population."""
+    split = leave_one_out(scenes(1_500, 60))
+    images = np.flatnonzero(split.test.labels_per_image)
+    given: list[tuple[NDArray[np.integer], NDArray[np.int64]]] = []
+
+    def note(scores: Floats, counts: NDArray[np.integer], targets: NDArray[np.int64]) -> Temperature:
+        assert len(scores) == len(counts) == len(targets)
+        given.append((counts, targets))
+        return Temperature(1.0, 0.0)
+
+    monkeypatch.setattr(calibrate_module, "fit_temperature", note)
+    calibrate(a_model(split.train), split)
     monkeypatch.setattr(calibrate_module, "_SAMPLE_SCORES", 60 * 300)
-    assert calibrate(model, split).temperature.base == pytest.approx(calibration.temperature.base, rel=0.5)
+    calibrate(a_model(split.train), split)
+    (_, every), (counts, sample) = given
+    np.testing.assert_array_equal(every, split.test.indices, "a sample of all, where they are few")
+    # At most 300 images at equal distances, from the first to within one distance of the last.
+    distance = -(-len(images) // 300)
+    assert distance > 1
+    chosen = np.arange(0, len(images), distance)
+    assert len(images) - distance <= chosen[-1]
+    np.testing.assert_array_equal(sample, split.test.indices[chosen])
+    np.testing.assert_array_equal(counts, split.train.labels_per_image[images[chosen]])
 
 
 def test_the_block_of_scores_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

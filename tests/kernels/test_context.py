@@ -168,6 +168,20 @@ def test_without_a_negative_there_is_decay_and_no_step() -> None:
         assert_allclose(problem.tables.bias, start["bias"] * (1.0 - 0.01 * 0.25), rtol=1e-6)
 
 
+def test_decay_takes_a_vector_to_zero_and_never_to_the_other_side() -> None:
+    """An image with many labels decays the input of each by all the others: the sum may exceed 1."""
+    config = softmax(tower="context+id", regularization=10.0, label_pairs=99)
+    problem = make_context_problem(config, annotations([[0, 1, 2, 3]], 4))
+    problem.context.input_squares[:2] = 0.01, 400.0
+    start = problem.context.inputs.copy()
+    compute(problem, [np.array([0])], [1], rate=0.05).apply()
+    decay = 0.05 * 10.0 * 3 / np.array([0.1, 20.0])  # of three other labels
+    assert decay[0] > 2.0 > 1.0 > decay[1]
+    assert (problem.context.inputs[0] == 0.0).all()
+    assert_allclose(problem.context.inputs[1], start[1] * (1.0 - decay[1]), rtol=1e-5)
+    assert (problem.image_vectors[0] == 0.0).all(), "four labels decay the image's own vector by 0.5 each"
+
+
 def test_steps_shrink_with_the_squares_of_all_slopes_so_far() -> None:
     problem = make_context_problem(softmax(regularization=0.0), annotations([[2, 5, 6]], LABELS))
     start = {name: table.copy() for name, table in problem.trained.items()}

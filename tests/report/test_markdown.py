@@ -34,7 +34,7 @@ def test_cells_have_their_notes_behind_them() -> None:
         "",
         "| model | value |",
         "| --- | --- |",
-        "| a | **0.50** (0.40 to 0.60), paper 0.61, slow |",
+        "| a | **0.50** (0.40 to 0.60), paper 0.61 (slow) |",
         "| b\\|c | – |",
     ]
 

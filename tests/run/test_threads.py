@@ -9,7 +9,8 @@ from functools import partial
 import pytest
 
 from vse_ens.errors import ConfigError
-from vse_ens.run.threads import Workers, available_cores
+from vse_ens.run.threads import Workers
+from vse_ens.system import available_cores
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from vse_ens.errors import ModelError
 from vse_ens.service import models as models_module
 from vse_ens.service.errors import ApiError
 from vse_ens.service.models import ModelManager, ServedModel
+from vse_ens.service.settings import Settings
+from vse_ens.service.state import Service
 from vse_ens.service.telemetry import ServiceMetrics
 
 
@@ -18,9 +21,9 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
     gate = threading.Event()
     load = ServedModel.load
 
-    def slowly(path: Path) -> ServedModel:
+    def slowly(path: Path, *, verify: bool) -> ServedModel:
         gate.wait(300)
-        return load(path)
+        return load(path, verify=verify)
 
     monkeypatch.setattr(ServedModel, "load", slowly)
 
@@ -54,11 +57,11 @@ def test_two_who_ask_at_once_load_one_after_the_other(model: Path, monkeypatch: 
     under_way, most = 0, 0
     load = ServedModel.load
 
-    def counted(path: Path) -> ServedModel:
+    def counted(path: Path, *, verify: bool) -> ServedModel:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        found = load(path)
+        found = load(path, verify=verify)
         under_way -= 1
         return found
 
@@ -89,9 +92,48 @@ def test_a_fingerprint_is_that_of_the_model_that_was_loaded(
         return found
 
     monkeypatch.setattr(Annotator, "load", replaced)
-    served = ServedModel.load(place)
+    served = ServedModel.load(place, verify=True)
     assert (served.annotator.preset, served.name) == ("vse-ens", "other")
     assert served.fingerprint == models_module._fingerprint(other_model) != models_module._fingerprint(model)
+
+
+def test_a_damaged_model_is_neither_served_nor_swapped_in(model: Path, tmp_path: Path) -> None:
+    place = tmp_path / "served"
+    shutil.copytree(model, place)
+    models = ModelManager(place, ServiceMetrics(), timeout=1)
+    served = asyncio.run(models.load())
+    files = [file for file in place.iterdir() if file.name != "model.json"]
+    assert len(files) >= 3
+    for file in files:
+        whole = file.read_bytes()
+        for position in (len(whole) // 2, len(whole) - 1):
+            bytes_there = bytearray(whole)
+            bytes_there[position] ^= 4
+            file.unlink()  # the old model is mapped
+            file.write_bytes(bytes_there)
+            with pytest.raises(ModelError, match=file.name):
+                ServedModel.load(place, verify=True)
+            with pytest.raises(ModelError, match=file.name):
+                asyncio.run(models.load())
+            assert models.loaded is served
+        file.write_bytes(whole)
+    assert asyncio.run(models.load()) is not served
+
+
+def test_a_huge_model_may_be_served_unread(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    load = Annotator.load
+
+    def noted(path: Path, *, verify: bool) -> Annotator:
+        asked.append(verify)
+        return load(path, verify=verify)
+
+    monkeypatch.setattr(Annotator, "load", noted)
+    for verify in (False, True):
+        service = Service(Settings(model, verify=verify))
+        asyncio.run(service.models.load())
+        service.close()
+    assert asked == [False, True]
 
 
 def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
@@ -101,7 +143,7 @@ def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
         models = ModelManager(model, ServiceMetrics(), timeout=1)
         first = await models.load()
 
-        def fail(_: Path) -> ServedModel:
+        def fail(_: Path, *, verify: bool) -> ServedModel:
             raise ZeroDivisionError("unforeseen")
 
         monkeypatch.setattr(ServedModel, "load", fail)

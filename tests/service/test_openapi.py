@@ -56,11 +56,19 @@ def test_bodies_have_examples_that_work(client: Client, document: Any) -> None:
 
 def test_the_key_is_told_where_there_is_one(document: Any, serve: Callable[..., Client]) -> None:
     assert "securitySchemes" not in document["components"]
-    with_key = serve(api_key="key").get("/openapi.json").json()
+    with_key = serve(api_key="a-key-nobody-guesses").get("/openapi.json").json()
     assert with_key["components"]["securitySchemes"] == {"key": {"type": "http", "scheme": "bearer"}}
     assert with_key["security"] == [{"key": []}]
     free = {name for name, operation in operations(with_key) if operation.get("security") == []}
     assert free == {"GET /health", "GET /ready"}
+
+
+def test_the_document_is_encoded_once(serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve(feedback=None)
+    first = client.get("/openapi.json")
+    assert first.headers["content-type"] == "application/json"
+    monkeypatch.setattr(client.app, "openapi", lambda: pytest.fail("made again"))
+    assert client.get("/openapi.json").content == first.content
 
 
 def test_the_document_needs_no_outside_address(document: Any) -> None:

@@ -19,13 +19,20 @@ def test_this_machine_needs_no_key(host: str) -> None:
 def test_another_address_is_refused_without_a_key(host: str) -> None:
     with pytest.raises(ConfigError, match=r"is reachable from other machines.*--api-key-file"):
         Settings(MODEL, host=host)
-    assert not Settings(MODEL, host=host, api_key="key").is_loopback
+    assert Settings(MODEL, host=host, api_key="a-key-nobody-guesses").is_loopback is False
 
 
-@pytest.mark.parametrize("key", ["", "ключ", "a\nb", "tab\t"])
+@pytest.mark.parametrize("key", ["ключ" * 10, "a-key-nobody-\nguesses", "a-key-nobody-guesses\t"])
 def test_a_key_must_fit_into_a_header(key: str) -> None:
     with pytest.raises(ConfigError, match="the API key must consist of printable ASCII"):
         Settings(MODEL, api_key=key)
+
+
+@pytest.mark.parametrize("length", [0, 5, 15])
+def test_a_key_that_can_be_guessed_is_refused(length: int) -> None:
+    with pytest.raises(ConfigError, match=f"has {length} characters.*create one with: openssl rand -hex 32"):
+        Settings(MODEL, api_key="x" * length)
+    assert Settings(MODEL, api_key="x" * 16).api_key == "x" * 16
 
 
 @pytest.mark.parametrize(
@@ -59,6 +66,11 @@ def test_pictures_have_an_origin(template: str, origin: str | None) -> None:
 def test_a_template_that_could_break_the_page_is_refused(template: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         Settings(MODEL, image_url=template)
+
+
+def test_without_a_template_there_are_no_pictures() -> None:
+    settings = Settings(MODEL)
+    assert (settings.picture_url("a"), settings.image_origin) == (None, None)
 
 
 def test_the_address_is_what_a_browser_takes() -> None:

@@ -92,14 +92,15 @@ def test_what_came_from_elsewhere_is_found_by_its_reference(feedback: Feedback) 
     kept = feedback.add("img", "sea", "accept", **WHO, reference="annotation 1")
     feedback.undo(feedback.add("img", "fog", "accept", **WHO, reference="annotation 1"), by="anna", model="abc")
     feedback.add("img", "sand", "accept", **WHO, reference="annotation 2")
-    assert [event.event for event in feedback.events_of_reference("annotation 1")] == [kept]
+    with feedback.batch() as batch:
+        assert [event.event for event in batch.events_of_reference("annotation 1")] == [kept]
 
 
 def test_ids_may_hold_anything_that_is_text(feedback: Feedback) -> None:
     ids = ["<script>alert(1)</script>", "a'b\"c;--", "海\n🌊", "nul\0nul", "../../etc/passwd"]
     for one in ids:
-        feedback.add(one, one, "accept", **WHO | {"by": one})
-    assert {(event.image, event.label, event.by) for event in feedback.pairs()} == {(one, one, one) for one in ids}
+        feedback.add(one, one, "accept", **WHO)
+    assert {(event.image, event.label) for event in feedback.pairs()} == {(one, one) for one in ids}
     assert all(list(feedback.of(one).accepted) == [one] for one in ids)
 
 
@@ -109,6 +110,9 @@ def test_ids_may_hold_anything_that_is_text(feedback: Feedback) -> None:
         ({"image": " "}, "image must not be blank"),
         ({"label": ""}, "label must not be blank"),
         ({"by": ""}, "by must not be blank"),
+        ({"by": "anna\n2026-01-01 forged"}, r"by 'anna\\n2026-01-01 forged' must be one line without control"),
+        ({"by": "anna\x1b[2J"}, "must be one line without control characters"),
+        ({"by": "anna\u2028"}, "must be one line without control characters"),
         ({"image": "\ud800"}, "not valid Unicode"),
         ({"verdict": "undo"}, "verdict must be one of accept, reject, got 'undo'"),
         ({"confidence": float("nan")}, "confidence must be between 0 and 1, got nan"),
@@ -128,6 +132,31 @@ def test_only_a_verdict_can_be_undone(feedback: Feedback) -> None:
     for unknown in (99, 0, -1, 10**30):
         with pytest.raises(UnknownIdError, match="unknown event"):
             feedback.undo(unknown, by="anna", model="abc")
+
+
+def test_a_batch_is_stored_whole_or_not_at_all(feedback: Feedback) -> None:
+    first = feedback.add("img", "sea", "accept", **WHO)
+
+    def fail() -> None:
+        with feedback.batch() as batch:
+            batch.undo(first, by="anna", model="abc")
+            batch.add("img", "sand", "accept", **WHO)
+            batch.add("img", " ", "accept", **WHO)
+
+    with pytest.raises(ConfigError, match="label must not be blank"):
+        fail()
+    assert feedback.of("img").accepted == {"sea": first}
+    with feedback.batch() as batch:
+        undo, sand = batch.undo(first, by="anna", model="abc"), batch.add("img", "sand", "accept", **WHO)
+    assert (feedback.of("img").accepted, [event.event for event in feedback.events()]) == (
+        {"sand": sand},
+        [first, undo, sand],
+    )
+
+
+def test_a_name_may_be_of_any_language(feedback: Feedback) -> None:
+    for name in ("Zoë O'Neil", "安娜", "نرگس‌زاده", "anna@example.org"):
+        assert feedback.add("img", name, "accept", **WHO | {"by": name})
 
 
 def test_it_is_all_there_when_opened_again(tmp_path: Path) -> None:
@@ -299,6 +328,54 @@ def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     waiting.join(timeout=300)
     assert list(feedback.of("img").accepted) == ["sand", "sea"]
     feedback.close()
+
+
+@pytest.mark.parametrize("what", ["file", "log", "all", "replaced", "moved"])
+def test_nothing_is_acknowledged_after_the_file_was_deleted(tmp_path: Path, what: str) -> None:
+    path, elsewhere = tmp_path / "f.sqlite", tmp_path / "g.sqlite"
+    feedback = Feedback(path)
+    event = feedback.add("img", "sea", "accept", **WHO)
+    log = Path(f"{path}-wal")
+    if what == "moved":
+        path.rename(elsewhere)
+    elif what == "replaced":
+        elsewhere.write_bytes(path.read_bytes())
+        elsewhere.replace(path)
+    else:
+        for file in {"file": [path], "log": [log], "all": [path, log, Path(f"{path}-shm")]}[what]:
+            file.unlink()
+    for call in (
+        lambda: feedback.add("img", "sand", "accept", **WHO),
+        lambda: feedback.undo(event, by="anna", model="abc"),
+    ):
+        with pytest.raises(DataError, match=r"f\.sqlite was deleted, moved or replaced while it was open"):
+            call()
+    assert feedback.of("img").accepted == {"sea": event}  # what was acknowledged is still answered
+    if what == "moved":
+        elsewhere.rename(path)
+        assert feedback.add("img", "sand", "accept", **WHO) > event
+    feedback.close()
+
+
+def test_nothing_is_acknowledged_if_the_file_is_deleted_while_it_is_written(tmp_path: Path) -> None:
+    feedback = Feedback(tmp_path / "f.sqlite")
+
+    def delete() -> None:
+        with feedback.batch() as batch:
+            batch.add("img", "sea", "accept", **WHO)
+            feedback.path.unlink()
+
+    with pytest.raises(DataError, match="was deleted"):
+        delete()
+    feedback.close()
+
+
+def test_a_link_to_the_file_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link.sqlite").symlink_to(tmp_path / "f.sqlite")
+    feedback = Feedback(tmp_path / "link.sqlite")
+    assert feedback.add("img", "sea", "accept", **WHO) == 1
+    feedback.close()
+    assert (tmp_path / "f.sqlite").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_full_disk_is_told_and_the_file_lives_on(feedback: Feedback) -> None:

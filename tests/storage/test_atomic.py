@@ -9,7 +9,16 @@ import pytest
 from tests.support.stored_models import beside
 from vse_ens.errors import DataError
 from vse_ens.storage import atomic
-from vse_ens.storage.atomic import open_atomic, replace_dir, replace_files, write_bytes, write_json, write_text
+from vse_ens.storage.atomic import (
+    open_atomic,
+    remove_dir,
+    replace_dir,
+    replace_files,
+    reserve,
+    write_bytes,
+    write_json,
+    write_text,
+)
 
 
 def test_both_files_appear_together_in_place_of_the_old(tmp_path: Path) -> None:
@@ -84,7 +93,7 @@ def test_an_old_folder_is_removed_only_when_the_new_one_is_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
     if not exchange:
-        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
     folder = tmp_path / "folder"
     for text in ("old", "new"):
         with replace_dir(folder) as partial:
@@ -106,6 +115,70 @@ def test_an_old_folder_is_removed_only_when_the_new_one_is_in_place(
     assert all(removed)
     assert [path.name for path in folder.rglob("*")] == ["deep", "newest"]
     assert beside(folder) == []
+
+
+def test_a_path_is_reserved_by_one_process_at_a_time(tmp_path: Path) -> None:
+    place = tmp_path / "new" / "model"
+    with reserve(place):
+        assert beside(place) == [".model.run.lock"]
+        with (
+            pytest.raises(
+                DataError, match=r"another process is training .*model; wait until it has finished, or choose"
+            ),
+            reserve(place),
+        ):
+            pass
+        write_bytes(place, b"")  # the holder writes
+    place.unlink()
+    with reserve(place):
+        pass
+    assert beside(place) == []
+
+
+def test_a_path_is_reserved_although_its_last_holder_ends_at_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_lock, opened = atomic.open_lock, []
+
+    def open_late(lock: Path) -> int:
+        opened.append(open_lock(lock))
+        if len(opened) == 1:
+            lock.unlink()
+        return opened[-1]
+
+    monkeypatch.setattr(atomic, "open_lock", open_late)
+    with reserve(tmp_path / "model"):
+        assert len(opened) == 2
+
+
+def test_a_path_that_cannot_be_written_cannot_be_reserved(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(DataError, match=r"below could not be written: Not a directory"),
+        reserve(tmp_path / "file/below"),
+    ):
+        pass
+
+
+def test_a_directory_is_removed_with_what_a_killed_writer_left_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for name in ("run", ".run.partial", ".run.replaced"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "state").write_text("")
+    (tmp_path / ".run.lock").write_text("")
+    remove_dir(folder, ["state", "arrays"])
+    assert list(tmp_path.iterdir()) == []
+    remove_dir(folder, ["state"])
+    remove_dir(tmp_path / "none" / "run", ["state"])
+
+
+def test_only_known_files_of_a_directory_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ("state", "thesis"):
+        (folder / name).write_text(name)
+    remove_dir(folder, ["state"])
+    assert [path.name for path in folder.iterdir()] == ["thesis"]
 
 
 def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:

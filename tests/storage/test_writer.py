@@ -30,19 +30,19 @@ from vse_ens.storage.atomic import replace_dir
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Once as the system can, once as on file systems that cannot exchange two directories."""
     if request.param == "two renames":
-        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
     return str(request.param)
 
 
 def test_directories_are_exchanged_in_one_step(tmp_path: Path) -> None:
     (tmp_path / "one" / "a").mkdir(parents=True)
     (tmp_path / "other" / "b").mkdir(parents=True)
-    if not atomic._exchange(tmp_path / "one", tmp_path / "other"):
+    if not atomic.exchange_directories(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this system cannot exchange two directories")
     assert (tmp_path / "one" / "b").is_dir()
     assert (tmp_path / "other" / "a").is_dir()
     with pytest.raises(FileNotFoundError):
-        atomic._exchange(tmp_path / "one", tmp_path / "none")
+        atomic.exchange_directories(tmp_path / "one", tmp_path / "none")
 
 
 def test_a_model_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path, ways: str) -> None:
@@ -97,7 +97,7 @@ def test_a_failed_write_changes_nothing(
 def test_a_rename_that_fails_between_the_two_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_model(tmp_path / "model", make_model())
     before = contents(tmp_path / "model")
-    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
     rename = Path.rename
 
     def fail(self: Path, target: Path) -> Path:
@@ -157,6 +157,57 @@ def test_a_file_that_is_no_part_of_the_model_is_not_lost(tmp_path: Path) -> None
     with pytest.raises(ModelError, match=r"contains 'notes\.txt', which is not part of a model and would be lost"):
         save_model(tmp_path / "model", make_model())
     assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"model.json": '{"format": "tfjs", "modelTopology": {}}'},
+        {"model.json": "not JSON"},
+        {"model.json": "[1, 2]"},
+        {"model.json": "{}", "README.md": "mine"},
+        {"manifest.json": '{"name": "a web app"}'},
+        {"manifest.json": '{"files": {}, "sha256": ""}', "README.md": "mine"},
+        {"model.json": '{"format": "vse-ens checkpoint"}'},
+    ],
+)
+def test_files_of_another_program_under_our_names_are_not_lost(tmp_path: Path, foreign: dict[str, str]) -> None:
+    (tmp_path / "model").mkdir()
+    for name, text in foreign.items():
+        (tmp_path / "model" / name).write_text(text)
+    before = contents(tmp_path / "model")
+    with pytest.raises(
+        ModelError, match=r"is not a model directory: its model\.json was not written by vse-ens; choose another --out"
+    ):
+        save_model(tmp_path / "model", make_model())
+    assert contents(tmp_path / "model") == before
+    assert beside(tmp_path / "model") == []
+
+
+def test_a_folder_under_one_of_our_names_is_not_lost(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", make_model())
+    (tmp_path / "model" / "README.md").unlink()
+    (tmp_path / "model" / "README.md").mkdir()
+    (tmp_path / "model" / "README.md" / "thesis.tex").write_text("mine")
+    with pytest.raises(ModelError, match=r"contains 'README\.md', which is not part of a model and would be lost"):
+        save_model(tmp_path / "model", make_model())
+    assert (tmp_path / "model" / "README.md" / "thesis.tex").read_text() == "mine"
+
+
+def test_a_fifo_under_one_of_our_names_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    os.mkfifo(tmp_path / "model" / "model.json")
+    with pytest.raises(ModelError, match=r"its model\.json was not written by vse-ens"):
+        save_model(tmp_path / "model", make_model())
+
+
+def test_a_model_of_another_version_is_replaced(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", make_model())
+    (tmp_path / "model" / "model.json").write_text('{"format": "vse-ens model", "version": 1}')
+    save_model(tmp_path / "model", make_model(2.0))
+    (tmp_path / "model" / "model.json").unlink()  # the manifest still says that it is ours
+    save_model(tmp_path / "model", make_model(3.0))
+    assert load_model(tmp_path / "model").arrays["label"][1, 0] == 9.0
 
 
 def test_an_empty_directory_and_a_damaged_model_are_replaced(tmp_path: Path) -> None:
@@ -233,6 +284,27 @@ def test_files_and_directories_are_on_the_disk_before_they_are_in_place(
 # --- two at once ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("another", [False, True])
+def test_a_lock_on_a_removed_file_excludes_nobody_and_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, another: bool
+) -> None:
+    """The last holder removes the lock file between our opening and our locking it; a third may have made a new one."""
+    open_lock = atomic.open_lock
+
+    def open_late(lock: Path) -> int:
+        descriptor = open_lock(lock)
+        lock.unlink()
+        if another:
+            lock.touch()
+        return descriptor
+
+    descriptor = atomic._try_lock(tmp_path / "lock")
+    assert descriptor is not None
+    os.close(descriptor)
+    monkeypatch.setattr(atomic, "open_lock", open_late)
+    assert atomic._try_lock(tmp_path / "lock") is None
+
+
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
     started, order = threading.Event(), []
 
@@ -248,7 +320,7 @@ def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
         time.sleep(0.2)
         assert folder.is_dir()  # the second writer has not taken it for what a dead one left
         order.append("first")
-        (folder / "model.json").write_text("{}")
+        (folder / "model.json").write_text('{"format": "vse-ens model"}')
     other.join()
     assert order == ["first", "second"]
     assert load_model(tmp_path / "model").arrays["label"][1, 0] == 6.0
@@ -262,7 +334,7 @@ def test_a_writer_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: py
         with pytest.raises(ModelError, match=r"another process has been writing .*model for 0\.1 seconds; wait for it"):
             save_model(tmp_path / "model", make_model(2.0))
         assert folder.is_dir()
-        (folder / "model.json").write_text("{}")
+        (folder / "model.json").write_text('{"format": "vse-ens model"}')
     assert beside(tmp_path / "model") == []
 
 
@@ -273,7 +345,7 @@ from vse_ens.storage import atomic
 from vse_ens.model.checkpoint_store import save_state
 path, number, times, way = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 if way == "two renames":
-    atomic._exchange = lambda one, other: False
+    atomic.exchange_directories = lambda one, other: False
 for n in range(times):
     version = number + n
     save_state(path, {"a": np.full(50_000 + version, float(version)), "b": np.full(7, version)}, {"version": version})

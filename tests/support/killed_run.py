@@ -28,7 +28,7 @@ from vse_ens.train.checkpoint import Checkpoints
 from vse_ens.train.trainer import Trainer
 
 schedule.MIN_ROUND_DRAWS = 20
-checkpoint_module._TIMES_WRITING = 1  # as often as can be
+checkpoint_module._PAUSE_FACTOR = 1  # as often as can be
 
 RUNS = {
     "validated": Config(

@@ -40,8 +40,8 @@ def random_case(kind: str, images: int = 60, labels: int = 40, dimensions: int =
         normal(0, dimensions),
         normal(inputs, dimensions),
         pairs,
-        normal(labels if context else 0),
-        normal(inputs),
+        np.abs(normal(labels if context else 0)),
+        np.abs(normal(inputs)),
     )
     weights = normal(labels, labels)
     if "sparse" in kind:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vse_ens.errors import ClusterError
+
 ROOT = Path(__file__).parents[2]
 
 # A lost node is noticed within two seconds, not half a minute.
 _QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+# For hangs only.
+_LONGEST_START = 600.0
 _running: Any = None
 _stack = ExitStack()
 
@@ -39,10 +44,23 @@ def start_cluster() -> Any:
         _stack.callback(cluster.shutdown)
         for _ in range(2):
             cluster.add_node(num_cpus=1)
-        ray, _ = start(cluster.address, None)
+        cluster.wait_for_nodes(timeout=_LONGEST_START)
+        ray = _connect(start, cluster.address)
         _stack.callback(ray.shutdown)
         _running = cluster
     return _running
+
+
+def _connect(start: Any, address: str) -> Any:
+    """On a busy machine, the port of a new cluster may refuse connections for a while."""
+    end = time.monotonic() + _LONGEST_START
+    while True:
+        try:
+            return start(address, None)[0]
+        except ClusterError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.5)
 
 
 def stop_cluster() -> None:

@@ -26,7 +26,9 @@ KINDS = (
 def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotator:
     """A model of random numbers, as if it had been trained with labels held out."""
     case = random_case(kind, images, labels)
-    model = Annotator("context" if "context" in kind else "opt-auc", workers=2)
+    preset, tower = ("context", "context+id" if "id" in kind else "context") if "context" in kind else ("opt-auc", "id")
+    dimensions = case.model.embeddings.dimensions
+    model = Annotator(preset, workers=2, tower=tower, dimensions=dimensions)
     model.config_ = model.config()
     model.model_, model.known_ = case.model, case.known
     knots = np.array([0.0, 0.1, 1.0], np.float32)
@@ -38,7 +40,7 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
         "complete": True,
         "generations": 0,
         "label_weights_scale": case.model.label_weights_scale,
-        "label_weights_regularization": None,
+        "label_weights_regularization": 1.0 if case.model.label_weights else None,
     }
     model.validation_ = None
     return model

@@ -20,9 +20,27 @@ from pathlib import Path
 from vse_ens.service.server import run
 from vse_ens.service.settings import Limits, Settings
 
-limits = Limits(receive_seconds=0.5, idle_seconds=1, body_bytes=10_000, head_bytes=5_000, connections=20)
+tight = {"receive_seconds": 0.5, "send_seconds": 0.5, "idle_seconds": 1, "body_bytes": 10_000, "head_bytes": 5_000}
+limits = Limits(**tight, connections=20, stop_seconds=1.0)
 settings = Settings(Path(sys.argv[1]), port=0, limits=limits)
 run(settings, lambda served: print(json.dumps({"address": served.address}), flush=True))
+"""
+
+_ENDLESS_WORK = """
+from vse_ens.service import server
+from vse_ens.service.models import ServedModel
+
+def endless(*_, **__):
+    print("begun", flush=True)
+    while True:
+        pass
+
+def load(path, load=ServedModel.load, **how):
+    served = load(path, **how)
+    served.annotator.search = served.annotator.annotate = endless
+    return served
+
+ServedModel.load = load
 """
 
 
@@ -64,6 +82,12 @@ def serving(model: Path, *options: str) -> Iterator[Process]:
     """``vse serve`` as a user has it."""
     command = [sys.executable, "-m", "vse_ens", "serve", str(model), "--port", "0", "--json", *options]
     yield from _running(command)
+
+
+@contextmanager
+def serving_with_endless_work(model: Path) -> Iterator[Process]:
+    """The same with tight limits and requests without an end: a search blocks a thread, suggestions the event loop."""
+    yield from _running([sys.executable, "-c", _ENDLESS_WORK + _TIGHT_LIMITS, str(model)])
 
 
 @contextmanager

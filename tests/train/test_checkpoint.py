@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,8 +12,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.support.stored_models import contents
 from tests.support.training_runs import bytes_of, counted, finished, small_config, small_data, whole_preset
-from vse_ens.errors import ConfigError
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.errors import ConfigError, ModelError
+from vse_ens.model.checkpoint_store import save_state
+from vse_ens.storage.writer import HashedFile
+from vse_ens.train import checkpoint as checkpoint_module
 from vse_ens.train.checkpoint import Checkpoints, fingerprint
 from vse_ens.train.trainer import Trainer
 
@@ -109,6 +116,148 @@ def test_checkpoints_are_written_when_due(tmp_path: Path) -> None:
     assert often.path.exists()
 
 
+class Clock:
+    """A clock that moves only when it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: self.now)
+
+
+@pytest.mark.parametrize(("cost", "pause"), [(0.0, 2.0), (0.1, 2.0), (0.5, 10.0), (30.0, 600.0)])
+def test_writing_takes_at_most_a_twentieth_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cost: float, pause: float
+) -> None:
+    """The pause after a checkpoint is two seconds, or twenty times as long as writing it took."""
+    clock, written = Clock(monkeypatch), []
+    trainer = Trainer(small_config(sampler="uniform"), small_data(), 1)
+
+    def write(*_: Any) -> None:
+        written.append(clock.now)
+        clock.now += cost
+
+    monkeypatch.setattr(checkpoint_module, "save_state", write)
+    checkpoints = Checkpoints(tmp_path / "run", small_data())
+    checkpoints.after_round(trainer)
+    assert written == [], "the first is due after two seconds"
+    clock.now += 2.0
+    checkpoints.after_round(trainer)
+    assert len(written) == 1
+    clock.now += pause - 0.01
+    checkpoints.after_round(trainer)
+    assert len(written) == 1
+    clock.now += 0.02
+    checkpoints.after_round(trainer)
+    assert len(written) == 2
+
+
+def test_a_full_disk_does_not_end_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, config, data = Clock(monkeypatch), small_config(sampler="uniform"), small_data()
+    trainer = Trainer(config, data, 1)
+    checkpoints = Checkpoints(tmp_path / "run", data)
+    checkpoints.write(trainer)
+    before = contents(tmp_path / "run")
+    write = HashedFile.write
+    full = True
+
+    def fill(self: HashedFile, content: Any) -> int:
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, content)
+
+    monkeypatch.setattr(HashedFile, "write", fill)
+    for _ in islice(trainer.rounds(), 3):
+        clock.now += 100.0
+        checkpoints.after_round(trainer)
+    [warning] = caplog.messages
+    assert "run could not be written: No space left on device" in warning
+    assert warning.endswith("training goes on without a new checkpoint")
+    assert contents(tmp_path / "run") == before, "the last checkpoint is kept"
+    full = False
+    clock.now += 100.0
+    checkpoints.after_round(trainer)
+    assert contents(tmp_path / "run") != before
+    full = True
+    clock.now += 100.0
+    checkpoints.after_round(trainer)
+    assert len(caplog.messages) == 2, "a new failure is a new warning"
+
+
+def test_a_checkpoint_that_is_wrong_in_itself_still_ends_the_training(tmp_path: Path) -> None:
+    class Broken(Trainer):
+        def state(self) -> Any:
+            return {}, {"best": float("nan")}
+
+    checkpoints = Checkpoints(tmp_path / "run", small_data(), seconds=0.0)
+    with pytest.raises(ModelError, match="must be plain JSON"):
+        checkpoints.after_round(Broken(small_config(sampler="uniform"), small_data(), 1))
+
+
+SPOILED: dict[str, Any] = {
+    "a type": lambda arrays, state: arrays.update(
+        {"current.label_vectors": arrays["current.label_vectors"].astype("f8")}
+    ),
+    "a row less": lambda arrays, state: arrays.update({"current.label_bias": arrays["current.label_bias"][:-1]}),
+    "a column less": lambda arrays, state: arrays.update({"best.label_vectors": arrays["best.label_vectors"][:, :-1]}),
+    "no inputs": lambda arrays, state: arrays.pop("current.input_vectors"),
+    "fewer inputs": lambda arrays, state: arrays.update(
+        {"current.input_vectors": arrays["current.input_vectors"][:-1]}
+    ),
+    "an extra": lambda arrays, state: arrays.update({"current.more": np.zeros(3)}),
+    "a pair out of range": lambda arrays, state: arrays["current.label_pairs"].__setitem__(0, (0, 10**6)),
+    "a negative pair": lambda arrays, state: arrays["best.label_pairs"].__setitem__(0, (-1, 3)),
+    "no vectors": lambda arrays, state: [arrays.pop(name) for name in list(arrays) if name.startswith("current.")],
+    "no state": lambda arrays, state: state.clear(),
+    "no backend": lambda arrays, state: state.update(backend=None),
+    "a negative round": lambda arrays, state: state.update(round=-3),
+    "an epoch of text": lambda arrays, state: state.update(epoch="1"),
+    "no config": lambda arrays, state: state.update(config=3),
+    "a history of numbers": lambda arrays, state: state.update(history=[1, 2]),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_a_sealed_checkpoint_that_does_not_fit_the_run_is_refused(what: str, tmp_path: Path) -> None:
+    config, data = whole_preset(), small_data()
+    trainer = Trainer(config, data, 1)
+    for _ in islice(trainer.rounds(), 12):
+        pass
+    arrays, state = trainer.state()
+    assert "best.label_vectors" in arrays
+    assert len(arrays["current.label_pairs"])
+    state = {**state, "data": fingerprint(data)}
+    SPOILED[what](arrays, state)
+    save_state(tmp_path / "run", arrays, state)
+    with pytest.raises(ModelError, match=r"run is damaged: .*; delete the checkpoint and start without --resume"):
+        Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))
+
+
+def test_rankings_of_a_sealed_checkpoint_that_are_out_of_range_are_refused(tmp_path: Path) -> None:
+    config = small_config(sampler="vse-ens", engine="serial", slices=0, label_bias=False)
+    data = small_data()
+    trainer = Trainer(config, data, 1)
+    for _ in islice(trainer.rounds(), 2):
+        pass
+    arrays, state = trainer.state()
+    for rankings in (arrays["engine.rankings"] + len(data.labels), arrays["engine.rankings"][:, :-1]):
+        save_state(tmp_path / "run", arrays | {"engine.rankings": rankings}, {**state, "data": fingerprint(data)})
+        resumed = Trainer(config, data, 1)
+        assert Checkpoints(tmp_path / "run", data).resume(resumed)
+        with pytest.raises(ModelError, match=r"the checkpoint is damaged: the array 'rankings' must"):
+            next(iter(resumed.rounds()))
+
+
+def renamed(data: Annotations, images: str = "", labels: str = "") -> Annotations:
+    """The same pairs of other ids."""
+    return replace(
+        data,
+        images=Vocabulary.from_ids([images + one for one in data.images], "image"),
+        labels=Vocabulary.from_ids([labels + one for one in data.labels], "label"),
+    )
+
+
 def test_a_fingerprint_sees_ids_pairs_and_features() -> None:
     data = small_data()
     dense = np.zeros((len(data.images), 3), np.float32)
@@ -116,6 +265,9 @@ def test_a_fingerprint_sees_ids_pairs_and_features() -> None:
     moved = np.roll(dense, 1, axis=1)
     variants = [
         data,
+        renamed(data, images="x"),
+        renamed(data, labels="x"),
+        replace(data, images=Vocabulary.from_ids([*list(data.images)[:-1], "zzz"], "image")),
         data.with_pairs(np.arange(data.pairs) > 0),
         data.with_features(dense),
         data.with_features(moved),

@@ -15,6 +15,7 @@ import typer
 from vse_ens import __version__
 from vse_ens.cli import errors
 from vse_ens.cli.commands.annotate import annotate
+from vse_ens.cli.commands.apply import apply
 from vse_ens.cli.commands.audit import audit
 from vse_ens.cli.commands.compare import compare
 from vse_ens.cli.commands.data.iaprtc12 import iaprtc12
@@ -26,7 +27,8 @@ from vse_ens.cli.commands.doctor import doctor
 from vse_ens.cli.commands.evaluate import evaluate
 from vse_ens.cli.commands.explain import explain
 from vse_ens.cli.commands.export import export
-from vse_ens.cli.commands.feedback import feedback
+from vse_ens.cli.commands.feedback import FeedbackGroup, show
+from vse_ens.cli.commands.feedback import apply as apply_feedback
 from vse_ens.cli.commands.info import info
 from vse_ens.cli.commands.reproduce import reproduce
 from vse_ens.cli.commands.search import SearchCommand, search
@@ -34,6 +36,7 @@ from vse_ens.cli.commands.serve import serve
 from vse_ens.cli.commands.similar import similar
 from vse_ens.cli.commands.split import split
 from vse_ens.cli.commands.train import train
+from vse_ens.cli.commands.undo import undo
 from vse_ens.cli.commands.update import update
 from vse_ens.cli.errors import CliState, Debug
 from vse_ens.cli.options import add_command
@@ -75,7 +78,17 @@ add_command(app, explain, example="vse explain model img_0000001 sand")
 add_command(app, audit, example="vse audit model --out audit.csv --page audit.html")
 add_command(app, export, example="vse export model --out labels.parquet")
 add_command(app, serve, example="vse serve model")
-add_command(app, feedback, example="vse feedback model.feedback.sqlite --out accepted.csv")
+feedback = typer.Typer(
+    cls=FeedbackGroup,
+    help="Show feedback counts, export accepted pairs, or write verdicts to a collection.",
+    epilog="\b\nExample:\n  $ vse feedback model.feedback.sqlite --out accepted.csv",
+    no_args_is_help=True,
+)
+add_command(feedback, show, example="vse feedback show model.feedback.sqlite --out accepted.csv")
+add_command(feedback, apply_feedback, example="vse feedback apply model.feedback.sqlite --to Pictures")
+app.add_typer(feedback, name="feedback")
+add_command(app, apply, example="vse apply audit.csv --to Pictures")
+add_command(app, undo, example="vse undo undo.jsonl")
 add_command(app, update, example="vse update model model.feedback.sqlite --out model-2")
 add_command(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
 add_command(app, reproduce, example="vse reproduce --quick --out reproduction")

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -143,6 +143,32 @@ class Progress:
             self._task_id = self._live.add_task(self._task, total=self._total, unit=self._unit, rate=rate)
             self._live.start()
         self._live.update(self._task_id, completed=done, rate=rate)
+
+
+class ReadingProgress:
+    """Progress of reading a file or a collection: a spinner until the number of files is known, then a bar."""
+
+    def __init__(self, console: Console, path: object) -> None:
+        self._console = console
+        self._text = f"reading {path}"
+        self._stack = ExitStack()
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> ReadingProgress:
+        self._stack.enter_context(self._console.status(self._text))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """Report the number of files read and the number of all files, if it is known."""
+        if total is None:
+            return
+        if self._progress is None:
+            self._stack.close()  # the spinner
+            self._progress = self._stack.enter_context(self._console.progress(self._text, total, "files"))
+        self._progress(done)
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from vse_ens import __version__
 from vse_ens.run.ram import available_memory
+from vse_ens.system import available_cores
 
 State = Literal["ok", "absent", "warning", "broken"]
 
@@ -85,10 +86,14 @@ def _python() -> Finding:
     return Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
 
 
+# Modules with another name than their package.
+_MODULES = {"pyyaml": "yaml"}
+
+
 def _required(package: str) -> Finding:
     try:
         # Import it: a wheel for another platform is present but fails here.
-        importlib.import_module(package)
+        importlib.import_module(_MODULES.get(package, package))
     except Exception as error:  # noqa: BLE001  # any error means that it does not work
         return Finding(
             package, "broken", f"{type(error).__name__}: {error}", f"pip install --force-reinstall {package}"
@@ -111,8 +116,7 @@ def _optional(extra: str, use: str) -> Finding:
 
 def _cores() -> Finding:
     present = os.cpu_count() or 1
-    # Some systems have no affinity; there all cores are usable.
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present
+    usable = available_cores()
     found = f"{usable} usable of {present}"
     limit = cpu_limit()
     if limit is not None and limit < usable:

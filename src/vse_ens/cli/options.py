@@ -15,29 +15,44 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+from rich.text import Text
 from typer.core import TyperCommand
 
-from vse_ens.cli.console import Console
+from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
+from vse_ens.errors import ConfigError
 from vse_ens.presets import PRESETS
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
+    from vse_ens.data.collections.base import FileChange, LabelEdit, WritableCollection
     from vse_ens.data.partition.parts import PartFiles
 
 Command = Callable[..., None]
 
-PAIRS_HELP = "A file of (image, label) pairs: csv, tsv, txt, jsonl or parquet, optionally gzipped."
+PAIRS_HELP = (
+    "A file of (image, label) pairs (csv, tsv, txt, jsonl or parquet, optionally gzipped), or a collection such as a "
+    "folder of photos with keywords; see docs/collections.md."
+)
 
 PairsFile = Annotated[Path, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)]
 ModelDir = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")]
+CollectionPath = Annotated[
+    Path,
+    typer.Option("--to", metavar="SOURCE", show_default=False, help="The collection to write to: a folder or a file."),
+]
+CollectionFormat = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", show_default=False, help="Format of SOURCE; recognised by default."),
+]
 LabelsOption = Annotated[
     str | None,
     typer.Option(
@@ -109,9 +124,10 @@ class ReadOptions:
     image_column: Annotated[
         str | None, _read_option("NAME", "Column of image IDs: its name, or its number from 0.")
     ] = None
-    label_column: Annotated[str | None, _read_option("NAME", "Column of labels: its name, or its number from 0.")] = (
-        None
-    )
+    label_column: Annotated[
+        list[str] | None,
+        _read_option("NAME", "Column of labels: its name, or its number from 0. Several: repeat it, or use commas."),
+    ] = None
     header: Annotated[
         bool | None,
         _read_option(None, "Whether line 1 has column names; detected by default.", "--header/--no-header"),
@@ -123,10 +139,30 @@ class ReadOptions:
         _read_option("NAME", "long: one pair per row. wide: one image with its labels per row."),
     ] = None
     label_separator: Annotated[str | None, _read_option("TEXT", "Separator between the labels of a row.")] = None
+    label_namespaces: Annotated[
+        bool,
+        _read_option(None, "Put the column's name in front of a label, as in artist:monet.", "--label-namespaces"),
+    ] = False
     format: Annotated[
-        Literal["csv", "tsv", "txt", "jsonl", "parquet"] | None,
-        _read_option("NAME", "File format; taken from the suffix by default."),
+        str | None,
+        _read_option(
+            "NAME", "Format, such as csv, photos or coco; recognised by default. docs/collections.md lists all."
+        ),
     ] = None
+    ignore: Annotated[
+        list[str] | None,
+        _read_option("PATTERN", "Leave out labels that match, such as 'suggested|*'; may be repeated."),
+    ] = None
+    ancestors: Annotated[
+        bool, _read_option(None, "Give an image with the label place|beach the label place too.", "--ancestors")
+    ] = False
+    merge_spelling: Annotated[
+        bool, _read_option(None, "Merge labels that differ only in case or accents.", "--merge-spelling")
+    ] = False
+    cache: Annotated[
+        bool,
+        _read_option(None, "Whether to keep the labels of a folder's files for the next read.", "--cache/--no-cache"),
+    ] = True
     min_images_per_label: Annotated[
         int, _read_option("N", "Drop labels with fewer images.", min=1, show_default=True)
     ] = 1
@@ -135,34 +171,48 @@ class ReadOptions:
     ] = 1
 
     def read(self, path: Path, console: Console) -> Annotations:
-        """Read a file of pairs. The result carries notes for the user, such as merged duplicates."""
-        with console.status(f"reading {path}"):
+        """Read a file of pairs or a collection. The result carries notes for the user, such as merged duplicates."""
+        with ReadingProgress(console, path) as progress:
             from vse_ens.data.io.read import read
 
             return read(
                 path,
                 image=_column(self.image_column),
-                label=_column(self.label_column),
+                label=_columns(self.label_column),
                 header=self.header,
                 separator=self.separator,
                 quote=self.quote or None,
                 format=self.format,
                 layout=self.layout,
                 label_separator=self.label_separator,
+                label_namespaces=self.label_namespaces,
                 min_images_per_label=self.min_images_per_label,
                 min_labels_per_image=self.min_labels_per_image,
+                ignore=self.ignore or (),
+                ancestors=self.ancestors,
+                merge_spelling=self.merge_spelling,
+                cache=self.cache,
+                on_progress=progress,
             )
+
+    def is_parts(self, path: Path) -> bool:
+        """Return whether a path is a folder of Parquet files or an address such as s3://bucket/pairs."""
+        if "://" in _address(path):
+            return True
+        if not path.is_dir() or self.format not in (None, "parquet"):
+            return False
+        from vse_ens.data.collections.detect import find_collection
+
+        return find_collection(path) is None
 
     def parts(self, path: Path) -> PartFiles:
         """Return the Parquet files of a folder."""
         from vse_ens.data.partition.parts import PartFiles
 
-        return PartFiles.find(_address(path), _column(self.image_column), _column(self.label_column))
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether a path is a local folder or an address such as s3://bucket/pairs."""
-    return path.is_dir() or "://" in _address(path)
+        labels = _columns(self.label_column) or []
+        if len(labels) > 1:
+            raise ConfigError(f"{path} is a folder of Parquet files, which takes one --label-column")
+        return PartFiles.find(_address(path), _column(self.image_column), labels[0] if labels else None)
 
 
 def _address(path: Path) -> str:
@@ -173,6 +223,12 @@ def _address(path: Path) -> str:
 def _column(text: str | None) -> str | int | None:
     """Return a column number if the text is one, since files without a header have no column names."""
     return int(text) if text is not None and text.isdecimal() else text
+
+
+def _columns(texts: list[str] | None) -> list[str | int] | None:
+    """Return columns that were named one by one or with commas between them."""
+    names = [name for text in texts or () for name in text.split(",")]
+    return [column for name in names if (column := _column(name)) is not None] or None
 
 
 _PANEL = "Training"
@@ -267,6 +323,88 @@ class ClusterOptions:
             metavar="HOST:PORT", show_default=False, help="Cluster address; by default one starts on this machine."
         ),
     ] = None
+
+
+@dataclass
+class WriteOptions:
+    """Options of commands that write labels to a collection."""
+
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes as a diff and write nothing.")] = False
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="a new file in ~/.local/state/vse-ens/undo",
+            help="The undo journal to write, for vse undo.",
+        ),
+    ] = None
+
+    def open(self, source: Path, source_format: str | None) -> WritableCollection:
+        """Open a collection to write to."""
+        from vse_ens.data.collections.detect import open_collection
+        from vse_ens.data.collections.write import writable
+
+        return writable(open_collection(source, source_format))
+
+    def write(
+        self, collection: WritableCollection, edits: Mapping[str, LabelEdit], console: Console, *, prefix: str = ""
+    ) -> None:
+        """Write the edits, or show them, and print the result."""
+        from vse_ens.data.collections.journal import default_journal, diff
+        from vse_ens.data.collections.write import write_labels
+
+        diffs: list[dict[str, str]] = []
+
+        def show(change: FileChange) -> None:
+            text = diff(change)
+            if console.json:
+                diffs.append({"file": str(change.path), "diff": text})
+            else:
+                console.out.print(Text(text.rstrip("\n")), soft_wrap=True)
+
+        planned = self.journal or default_journal()
+        try:
+            with console.progress("writing", max(len(edits), 1), "files") as progress:
+                report = write_labels(
+                    collection,
+                    edits,
+                    planned,
+                    prefix=prefix,
+                    dry_run=show if self.dry_run else None,
+                    progress=progress,
+                )
+        except KeyboardInterrupt:
+            if planned.exists():
+                console.log(f"stopped; vse undo {shlex.quote(str(planned))} restores the files written so far")
+            raise
+        for note in report.notes:
+            console.note(note)
+        files, journal = report.written.files, report.written.journal
+        document: dict[str, Any] = {
+            "source": str(collection.path),
+            "format": collection.format,
+            "dry_run": self.dry_run,
+            "images": report.images,
+            "labels_added": report.added,
+            "labels_removed": report.removed,
+            "files": [str(path) for path in files],
+            "skipped": [str(path) for path in report.written.skipped],
+            "missing": report.missing,
+            "journal": None if journal is None else str(journal),
+            "notes": report.notes,
+        }
+        if self.dry_run:
+            document["changes"] = diffs
+        rows = [
+            ("source", f"{collection.path} ({collection.format})"),
+            ("images", f"{report.images:,}"),
+            ("labels", f"{report.added:,} added, {report.removed:,} removed"),
+            ("files", f"{len(files):,}" + (" would change" if self.dry_run else " written")),
+        ]
+        console.result(document, facts(rows))
+        if journal is not None and not console.json:
+            # A long path must not be broken: people copy this line.
+            console.out.print(Text(f"to undo: vse undo {shlex.quote(str(journal))}"), soft_wrap=True)
 
 
 def load_model(path: Path, console: Console) -> Annotator:

@@ -84,7 +84,7 @@ class Contributions:
 
 def own_vectors(embeddings: Embeddings, images: NDArray[np.integer]) -> Floats | None:
     """Return the image vectors that do not depend on known labels; None if the model has none."""
-    return np.asarray(embeddings.image_vectors[images]) if len(embeddings.image_vectors) else None
+    return embeddings.own_vectors(images) if len(embeddings.image_vectors) else None
 
 
 def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Contributions]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vse_ens.curate.explain import Reason, contributions
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
+from vse_ens.data.hierarchy import facet, matching
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
@@ -37,6 +38,8 @@ class SuggestOptions(TypedDict, total=False):
     top: int
     allow: Sequence[str] | None
     deny: Sequence[str] | None
+    only: Sequence[str] | None
+    per_namespace: int | None
     min_confidence: float
     explain: bool
 
@@ -51,6 +54,8 @@ class Suggester:
         top: int = 5,
         allow: Sequence[str] | None = None,
         deny: Sequence[str] | None = None,
+        only: Sequence[str] | None = None,
+        per_namespace: int | None = None,
         min_confidence: float = 0.0,
         explain: bool = False,
         run: TaskRunner = run_serial,
@@ -60,29 +65,30 @@ class Suggester:
         if min_confidence and loaded.calibration is None:
             raise ConfigError(
                 "this model has no confidences, since it was trained without held-out labels; "
-                "train it with validate, or omit min_confidence"
+                "train it with validate, or set min_confidence to 0"
             )
         self._loaded = loaded
         self._min_confidence = min_confidence
         self._explain = explain
-        self._scorer = TopKScorer(
-            loaded.model,
-            top,
-            allowed=_allowed(loaded.known, allow, deny),
-            temperature=loaded.temperature,
-            run=run,
-        )
+        allowed = _allowed(loaded.known, allow, deny, only)
+        self._top = top
+        self._scorers = [
+            TopKScorer(loaded.model, count, allowed=labels, temperature=loaded.temperature, run=run)
+            for count, labels in _passes(loaded.known, allowed, top, per_namespace)
+        ]
 
     def images(self, images: NDArray[np.int64] | None = None) -> Iterator[TopLabels]:
         """Yield the best labels of images by number, or of all images, block by block in order."""
         known = self._loaded.known
-        for block in self._scorer.of_images(known, images):
+        for blocks in zip(*(scorer.of_images(known, images) for scorer in self._scorers), strict=True):
+            block = _best(blocks, self._top)
             yield self._with_confidences(block, known.indptr[block.images + 1] - known.indptr[block.images])
 
     def rows(self, vectors: Floats, known: Csr) -> Iterator[TopLabels]:
         """Yield the best labels of new images, given by vector and known labels; image numbers are row numbers."""
         counts = np.diff(known.indptr)
-        for block in self._scorer.of_rows(vectors, known):
+        for blocks in zip(*(scorer.of_rows(vectors, known) for scorer in self._scorers), strict=True):
+            block = _best(blocks, self._top)
             yield self._with_confidences(block, counts[block.images])
 
     def _with_confidences(self, block: TopLabels, counts: NDArray[np.int64]) -> TopLabels:
@@ -112,10 +118,39 @@ class Suggester:
         return suggestions
 
 
-def _allowed(known: Annotations, allow: Sequence[str] | None, deny: Sequence[str] | None) -> NDArray[np.bool_] | None:
-    if allow is None and not deny:
+def _allowed(
+    known: Annotations, allow: Sequence[str] | None, deny: Sequence[str] | None, only: Sequence[str] | None
+) -> NDArray[np.bool_] | None:
+    if allow is None and not deny and not only:
         return None
     allowed = np.full(len(known.labels), allow is None)
     allowed[known.labels.numbers(list(allow or []))] = True
+    if only:
+        matches = np.zeros(len(known.labels), np.bool_)
+        matches[known.labels.numbers(matching(only, known.labels))] = True
+        allowed &= matches
     allowed[known.labels.numbers(list(deny or []))] = False
     return allowed
+
+
+def _passes(
+    known: Annotations, allowed: NDArray[np.bool_] | None, top: int, per_namespace: int | None
+) -> list[tuple[int, NDArray[np.bool_] | None]]:
+    """Return the number of suggestions and the labels of each pass: one, or one per namespace."""
+    if per_namespace is None:
+        return [(top, allowed)]
+    if per_namespace < 1:
+        raise ConfigError(f"per_namespace must be at least 1, got {per_namespace}")
+    facets = np.array([facet(label) for label in known.labels])
+    masks = [(facets == one) if allowed is None else (facets == one) & allowed for one in np.unique(facets)]
+    return [(min(top, per_namespace), mask) for mask in masks if mask.any()] or [(top, allowed)]
+
+
+def _best(blocks: Sequence[TopLabels], top: int) -> TopLabels:
+    """Return the ``top`` best labels of the same images from several passes."""
+    if len(blocks) == 1:
+        return blocks[0]
+    labels = np.concatenate([block.labels for block in blocks], axis=1)
+    scores = np.concatenate([block.scores for block in blocks], axis=1)
+    order = np.lexsort((labels, -scores), axis=1)[:, :top]  # unfilled places have a score of -inf
+    return blocks[0]._replace(labels=np.take_along_axis(labels, order, 1), scores=np.take_along_axis(scores, order, 1))

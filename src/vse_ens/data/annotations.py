@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.csr import take_rows
+from vse_ens.data.csr import ends_match, rises, rows_ascend, take_rows
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
 
 if TYPE_CHECKING:
-    from vse_ens.data.io.formats import FormatName
+    from vse_ens.data.collections.pictures import Pictures
     from vse_ens.data.io.wide import Layout
 
 # Keys processed at a time: a copy of all of them would double the RAM.
@@ -45,19 +45,18 @@ class Annotations:
     """Optional image features, one row per image in the order of ``images``: a 2-d array or a SciPy sparse matrix."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What reading guessed, merged, skipped and dropped, one sentence each."""
+    pictures: Pictures | None = field(default=None, compare=False)
+    """Where the pictures are, if the pairs were read from a collection."""
 
     def __post_init__(self) -> None:
         self._check_ends()
         images, labels, indptr, indices = len(self.images), len(self.labels), self.indptr, self.indices
-        if np.any(np.diff(indptr) < 0):
+        if not rises(indptr):
             raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
         if len(indices):
             if indices.min() < 0 or indices.max() >= labels:
                 raise DataError(f"indices must lie in 0..{labels - 1}, got {indices.min()}..{indices.max()}")
-            ascending = indices[1:] > indices[:-1]
-            starts = indptr[1:-1]
-            ascending[starts[(starts > 0) & (starts < len(indices))] - 1] = True
-            if not ascending.all():
+            if not rows_ascend(indptr, indices):
                 raise DataError("the labels of every image must be sorted and distinct")
         if self.features is not None and (self.features.ndim != 2 or self.features.shape[0] != images):
             raise DataError(f"features must have one row for each of {images} images, got {self.features.shape}")
@@ -67,14 +66,19 @@ class Annotations:
         images, indptr, indices = len(self.images), self.indptr, self.indices
         if indptr.dtype != np.int64 or indices.dtype != np.int32:
             raise DataError(f"indptr must be int64 and indices int32, got {indptr.dtype} and {indices.dtype}")
-        if len(indptr) != images + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
+        if not ends_match(indptr, indices, images):
             raise DataError(f"indptr does not describe {len(indices)} pairs of {images} images")
 
     # --- construction -------------------------------------------------------------------------------------------
 
     @classmethod
     def trusted(
-        cls, images: Vocabulary, labels: Vocabulary, indptr: NDArray[np.int64], indices: NDArray[np.int32]
+        cls,
+        images: Vocabulary,
+        labels: Vocabulary,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        pictures: Pictures | None = None,
     ) -> Annotations:
         """Return annotations over arrays that were checked when they were written; a memory map stays unread."""
         data = object.__new__(cls)
@@ -82,6 +86,7 @@ class Annotations:
             object.__setattr__(data, name, value)
         object.__setattr__(data, "features", None)
         object.__setattr__(data, "notes", ())
+        object.__setattr__(data, "pictures", pictures)
         data._check_ends()
         return data
 
@@ -128,17 +133,23 @@ class Annotations:
         path: str | Path,
         *,
         image: str | int | None = None,
-        label: str | int | None = None,
+        label: str | int | Sequence[str | int] | None = None,
         header: bool | None = None,
         separator: str | None = None,
         quote: str | None = '"',
-        format: FormatName | None = None,  # noqa: A002  # the usual word
+        format: str | None = None,  # noqa: A002  # the usual word
         layout: Layout | None = None,
         label_separator: str | None = None,
+        label_namespaces: bool = False,
         min_images_per_label: int = 1,
         min_labels_per_image: int = 1,
+        ignore: Sequence[str] = (),
+        ancestors: bool = False,
+        merge_spelling: bool = False,
+        cache: bool = True,
+        on_progress: Callable[[int, int | None], None] | None = None,
     ) -> Annotations:
-        """Read a CSV, TSV, JSON Lines or Parquet file, gzipped or not; see `vse_ens.data.io.read.read`."""
+        """Read a file of pairs or a collection, such as a folder of photos; see `vse_ens.data.io.read.read`."""
         from vse_ens.data.io.read import read
 
         return read(
@@ -151,8 +162,14 @@ class Annotations:
             format=format,
             layout=layout,
             label_separator=label_separator,
+            label_namespaces=label_namespaces,
             min_images_per_label=min_images_per_label,
             min_labels_per_image=min_labels_per_image,
+            ignore=ignore,
+            ancestors=ancestors,
+            merge_spelling=merge_spelling,
+            cache=cache,
+            on_progress=on_progress,
         )
 
     @classmethod
@@ -260,15 +277,20 @@ class Annotations:
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
     def joined(self, more: Annotations) -> Annotations:
-        """Return the pairs of both, with the joined vocabularies; features and notes are dropped."""
+        """Return the pairs of both, with the joined vocabularies; features and notes are dropped.
+
+        The pictures are those of ``self`` if it has any.
+        """
         images = self.images.joined(more.images)
         labels = self.labels.joined(more.labels)
-        return Annotations.from_numbers(
+        both = Annotations.from_numbers(
             images,
             labels,
             np.concatenate([images.translate(one.images)[one.image_numbers()] for one in (self, more)]),
             np.concatenate([labels.translate(one.labels)[one.indices] for one in (self, more)]),
         )
+        pictures = self.pictures or more.pictures
+        return replace(both, pictures=pictures) if pictures else both
 
     def relabelled(self, labels: Vocabulary) -> Annotations:
         """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped."""

@@ -59,4 +59,5 @@ def _subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         new_label[data.indices[keep]],
         features=None if data.features is None else data.features[np.flatnonzero(image_ok)],
+        pictures=data.pictures,
     )

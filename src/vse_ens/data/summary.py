@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError
+
+_FACETS_SHOWN = 10
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -28,6 +30,8 @@ class Summary:
     most_used: list[tuple[str, int]]
     least_used: list[tuple[str, int]]
     notes: tuple[str, ...]
+    facets: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Labels and pairs of each namespace or top of a hierarchy, such as ``place|``, most used first."""
 
     @classmethod
     def of(cls, data: Annotations, shown: int = 5) -> Summary:
@@ -50,6 +54,7 @@ class Summary:
             most_used=named[:shown],
             least_used=named[shown:],
             notes=data.notes,
+            facets=_facets(data),
         )
 
     def rows(self) -> list[tuple[str, str]]:
@@ -63,6 +68,10 @@ class Summary:
             ("most used labels", ", ".join(f"{label} {count:,}" for label, count in self.most_used)),
             ("least used labels", ", ".join(f"{label} {count:,}" for label, count in self.least_used)),
         ]
+        if self.facets:
+            shown = [f"{name}* {_facet_text(counts)}" for name, counts in list(self.facets.items())[:_FACETS_SHOWN]]
+            more = len(self.facets) - len(shown)
+            rows.append(("facets", ", ".join([*shown, f"and {more:,} more"] if more else shown)))
         return [row for row in rows if row[1]] + [("note", note) for note in self.notes]
 
     def text(self) -> str:
@@ -83,6 +92,23 @@ def _spread(counts: NDArray[np.int64]) -> dict[str, float]:
 
 def _spread_text(spread: dict[str, float]) -> str:
     return f"mean {spread['mean']:,.2f}, min {spread['min']:,}, median {spread['median']:,g}, max {spread['max']:,}"
+
+
+def _facets(data: Annotations) -> dict[str, dict[str, int]]:
+    from vse_ens.data.hierarchy import facet
+
+    counts = data.images_per_label.tolist()
+    found: dict[str, dict[str, int]] = {}
+    for label, pairs in zip(data.labels, counts, strict=True):
+        if ("|" in label or ":" in label) and (name := facet(label)):
+            one = found.setdefault(name, {"labels": 0, "pairs": 0})
+            one["labels"] += 1
+            one["pairs"] += pairs
+    return dict(sorted(found.items(), key=lambda item: (-item[1]["pairs"], item[0])))
+
+
+def _facet_text(counts: dict[str, int]) -> str:
+    return f"{counts['labels']:,} label{'s' * (counts['labels'] != 1)} in {counts['pairs']:,} pairs"
 
 
 def _aside(count: int, text: str) -> str:

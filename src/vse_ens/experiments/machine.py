@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from vse_ens import __version__
-from vse_ens.run.threads import available_cores
+from vse_ens.system import available_cores
 
 _PACKAGES = ("numpy", "numba", "scipy", "pyarrow", "implicit")
 

@@ -18,6 +18,7 @@ CHECKPOINT = ArtifactSpec(
     document="state.json",
     parts=frozenset({ARRAYS}),
     remedy="delete the checkpoint and start without --resume",
+    max_text_bytes=1 << 29,  # the history has about 300 bytes per epoch
 )
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ModelError
 from vse_ens.kernels.label_pairs import LabelPairs
+from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
 Floats = NDArray[np.float32]
 
@@ -103,13 +105,23 @@ class Embeddings:
         if len(self.feature_map) and features is not None:
             parts.append(np.asarray(features[images] @ self.feature_map, dtype=np.float32))
         if len(self.image_vectors):
-            parts.append(np.asarray(self.image_vectors[images]))
+            parts.append(self.own_vectors(images))
         if self.has_context:
             if known is None:
                 raise TypeError("a context tower needs the known labels")
             numbers = np.arange(len(known.images))[images] if isinstance(images, slice) else images
             parts.append(self.context(*known.rows(numbers)))
         return np.asarray(sum(parts[1:], start=parts[0]))
+
+    def own_vectors(self, images: NDArray[np.integer] | slice) -> Floats:
+        """Return rows of `image_vectors`, which loading a model does not read; raise if a number is not finite."""
+        rows = np.asarray(self.image_vectors[images])
+        if not is_finite(rows):
+            raise ModelError(
+                f"the array 'image_vectors' {NOT_FINITE}: training diverged or the file is damaged; "
+                "copy the model again or retrain it"
+            )
+        return rows
 
     def context(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
         """Return the part of v_i that comes from labels, for rows of labels in CSR form."""

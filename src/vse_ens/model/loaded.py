@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ModelError
 from vse_ens.model.calibration import Calibration
+from vse_ens.model.checks import check_arrays, check_settings
 from vse_ens.model.model import Model
-from vse_ens.model.store import load_model
+from vse_ens.model.store import MODEL, StoredModel, load_model
 from vse_ens.model.topk import TemperatureFn, unit_temperature
-from vse_ens.storage.artifact import MANIFEST
+from vse_ens.storage.artifact import ARRAYS
+from vse_ens.storage.reader import manifest_digest
 
 
 class ModelRef(NamedTuple):
@@ -26,11 +28,7 @@ class ModelRef(NamedTuple):
     @classmethod
     def of(cls, path: str | Path) -> ModelRef:
         """Return the reference to a directory in its present state."""
-        try:
-            manifest = (Path(path) / MANIFEST).read_bytes()
-        except OSError:
-            manifest = b""
-        return cls(str(Path(path).resolve()), hashlib.sha256(manifest).hexdigest() if manifest else "")
+        return cls(str(Path(path).resolve()), manifest_digest(Path(path)))
 
 
 class LoadedModel(NamedTuple):
@@ -51,8 +49,24 @@ class LoadedModel(NamedTuple):
         stored = load_model(ref.path, verify=False)
         if ModelRef.of(ref.path) != ref:
             raise ModelError(f"{ref.path} has changed since the model was loaded; load it again")
-        model = Model.from_arrays(stored.arrays, stored.settings["training"]["label_weights_scale"])
-        return cls(model, stored.known, Calibration.from_arrays(stored.arrays))
+        return cls.of_stored(stored, ref.path)[0]
+
+    @classmethod
+    def of_stored(cls, stored: StoredModel, path: str | Path) -> tuple[LoadedModel, Config]:
+        """Return the model of a directory and its configuration.
+
+        Raises a ModelError unless all settings and arrays fit together; see `vse_ens.model.checks`.
+        """
+        try:
+            config = check_settings(stored.settings)
+        except ModelError as error:
+            raise ModelError(f"{Path(path) / MODEL.document} is damaged: {error}; {MODEL.remedy}") from error
+        try:
+            check_arrays(stored.arrays, config, len(stored.known.images), len(stored.known.labels))
+        except ModelError as error:
+            raise ModelError(f"{Path(path) / ARRAYS} is damaged: {error}; {MODEL.remedy}") from error
+        model = Model.from_arrays(stored.arrays, float(stored.settings["training"]["label_weights_scale"]))
+        return cls(model, stored.known, Calibration.from_arrays(stored.arrays)), config
 
     @property
     def temperature(self) -> TemperatureFn:

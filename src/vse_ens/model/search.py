@@ -189,7 +189,7 @@ class LabelColumns:
             # The context tower in a space with one dimension per label of the query.
             context_vectors(Csr(*rows), self._inputs, self._embeddings.label_pair_table, scores)
         if len(self._embeddings.image_vectors):
-            scores += self._embeddings.image_vectors[images] @ self._vectors.T
+            scores += self._embeddings.own_vectors(images) @ self._vectors.T
         scores += self._embeddings.label_bias[self.labels]
         if self._weights is not None:
             image = np.repeat(np.arange(len(images)), np.diff(rows.indptr))

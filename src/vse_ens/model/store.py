@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.pictures import PICTURE_ARRAYS, Pictures
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import DataError
+from vse_ens.errors import DataError, ModelError
 from vse_ens.storage.artifact import ARRAYS, ArtifactSpec
+from vse_ens.storage.atomic import reserve
 from vse_ens.storage.reader import ArtifactReader, read_artifact
 from vse_ens.storage.tensors import write_tensors
 from vse_ens.storage.writer import write_artifact
@@ -33,6 +38,9 @@ MODEL = ArtifactSpec(
 )
 
 _SCHEMA = pa.schema([("id", pa.large_string())])
+_ARROW_MAGIC = b"ARROW1\0\0"
+# The numbers of two fields in Arrow's Message.fbs: the header of a message, and the compression of a record batch.
+_MESSAGE_HEADER, _BATCH_COMPRESSION = 2, 3
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,12 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     known = stored.known
     counts = {"images": len(known.images), "labels": len(known.labels), "pairs": known.pairs}
     with write_artifact(Path(path), MODEL) as writer:
-        writer.document({"settings": stored.settings, "counts": counts}, stored.arrays)
-        writer.arrays(stored.arrays, finite=True)
+        settings, arrays = dict(stored.settings), dict(stored.arrays)
+        if known.pictures is not None:
+            settings["pictures"] = {"root": known.pictures.root, "format": known.pictures.format}
+            arrays |= known.pictures.arrays(known.images)
+        writer.document({"settings": settings, "counts": counts}, arrays)
+        writer.arrays(arrays, finite=True)
         with writer.file(PAIRS) as file:
             write_tensors(file, {"indptr": known.indptr, "indices": known.indices}, finite=False)
         with writer.file(IMAGES) as file:
@@ -66,32 +78,46 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
             file.write(stored.card.encode())
 
 
-def check_target(path: str | Path) -> None:
-    """Raise if `save_model` would refuse to replace ``path``: a check to make before the training."""
-    if Path(path).exists():
-        MODEL.check_replaceable(Path(path))
+@contextmanager
+def reserve_target(path: str | Path) -> Iterator[None]:
+    """Hold ``path`` for a run that ends with `save_model`.
 
-
-def load_model(path: str | Path, *, verify: bool = True) -> StoredModel:
-    """Load a model directory as a read-only memory map.
-
-    Names, sizes, headers, the settings and the card are always checked. ``verify`` reads every byte once and checks all
-    contents. Without it loading takes the same short time for any size, but a damaged number or id is not noticed.
+    Raises at the start if saving would be refused: another run holds the path, its contents would be lost, or nothing
+    can be written there.
     """
-    return read_artifact(Path(path), MODEL, lambda reader: _read(reader, verify))
+    with reserve(Path(path), error=ModelError):
+        if Path(path).exists():
+            MODEL.check_replaceable(Path(path))
+        yield
+
+
+def load_model(path: str | Path, *, verify: bool = True, in_memory: bool = False) -> StoredModel:
+    """Load a model directory as a read-only memory map, or with ``in_memory`` as a copy in RAM.
+
+    Names, sizes, headers, the settings, the card, the ids and the pairs are always checked. ``verify`` also reads every
+    byte once, and checks all digests and that all numbers of ``arrays`` are finite. `vse_ens.model.loaded` checks what
+    the arrays mean.
+    """
+    return read_artifact(Path(path), MODEL, lambda reader: _read(reader, verify), in_memory=in_memory)
 
 
 def _read(reader: ArtifactReader, verify: bool) -> StoredModel:
     document = reader.document("settings", "counts")
+    arrays = dict(reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True))
+    # Where pictures are belongs to the data, not to the model.
+    pictures = {name: arrays.pop(name) for name in PICTURE_ARRAYS if name in arrays}
     return StoredModel(
         settings=document["settings"],
-        arrays=reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True),
-        known=_read_known(reader, document["counts"], verify),
+        arrays=arrays,
+        known=_read_known(reader, document, pictures, verify),
         card=reader.text(CARD),
     )
 
 
-def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) -> Annotations:
+def _read_known(
+    reader: ArtifactReader, document: dict[str, Any], pictures: Mapping[str, NDArray[Any]], verify: bool
+) -> Annotations:
+    counts = document["counts"]
     images = _read_ids(reader, IMAGES, "image", counts.get("images"), verify)
     labels = _read_ids(reader, LABELS, "label", counts.get("labels"), verify)
     expected = {
@@ -99,9 +125,10 @@ def _read_known(reader: ArtifactReader, counts: dict[str, Any], verify: bool) ->
         "indices": {"dtype": "int32", "shape": [counts.get("pairs")]},
     }
     pairs = reader.arrays(PAIRS, expected, verify=verify, finite=False)
-    make = Annotations if verify else Annotations.trusted
+    settings = document["settings"].get("pictures")
     try:
-        return make(images, labels, pairs["indptr"], pairs["indices"])
+        where = None if settings is None else Pictures.stored(settings, images, pictures)
+        return Annotations(images, labels, pairs["indptr"], pairs["indices"], pictures=where)
     except DataError as error:
         raise reader.damaged(PAIRS, str(error)) from error
 
@@ -110,7 +137,7 @@ def _read_ids(reader: ArtifactReader, name: str, kind: str, count: Any, verify: 
     if verify:
         reader.verify(name)
     try:
-        ids = read_ids(reader.map(name), kind, verify=verify)
+        ids = read_ids(reader.map(name), kind)
     except ValueError as error:
         raise reader.damaged(name, str(error)) from error
     if len(ids) != count:
@@ -126,22 +153,58 @@ def write_ids(sink: Any, vocabulary: Vocabulary) -> None:
         writer.write_batch(pa.record_batch([ids], schema=_SCHEMA))
 
 
-def read_ids(mapped: memoryview, kind: str, *, verify: bool) -> Vocabulary:
-    """Return the vocabulary in a memory map, or raise a ValueError with the fault; without ``verify`` no id is read."""
+def read_ids(mapped: memoryview, kind: str) -> Vocabulary:
+    """Return the vocabulary in a memory map, or raise a ValueError with the fault."""
     try:
-        reader = pa.ipc.open_file(pa.py_buffer(mapped))
-        if reader.schema != _SCHEMA or reader.num_record_batches != 1:
-            raise ValueError("it does not contain one batch with one column of ids")
-        ids = reader.get_batch(0).column(0)
-        ids.validate(full=verify)
-    except (pa.ArrowException, OSError) as error:
+        ids = _batch(pa.py_buffer(mapped)).column(0)
+        ids.validate(full=True)
+    except (pa.ArrowException, OSError, struct.error) as error:
         raise ValueError(f"it is not an Arrow file of ids ({error})") from error
     if ids.null_count:
         raise ValueError("it contains ids that are null")
     try:
-        return Vocabulary(ids, kind) if verify else Vocabulary.trusted(ids, kind)
+        return Vocabulary(ids, kind)
     except DataError as error:
         raise ValueError(str(error)) from error
+
+
+def _batch(file: pa.Buffer) -> pa.RecordBatch:
+    """Return the only batch of an Arrow IPC file, without copying it.
+
+    The file is read as the stream of messages that it contains, because each message can then be inspected first: a
+    compressed batch could expand to any size.
+    """
+    if file.slice(0, len(_ARROW_MAGIC)).to_pybytes() != _ARROW_MAGIC:
+        raise ValueError("it is not an Arrow file")
+    source = pa.BufferReader(file)
+    source.seek(len(_ARROW_MAGIC))
+    messages = list(islice(pa.ipc.MessageReader.open_stream(source), 3))
+    if [message.type for message in messages] != ["schema", "record batch"]:
+        raise ValueError("it does not contain one batch with one column of ids")
+    schema = pa.ipc.read_schema(messages[0])
+    if schema != _SCHEMA:
+        raise ValueError("it does not contain one batch with one column of ids")
+    if _is_compressed(messages[1].metadata.to_pybytes()):
+        raise ValueError("it is compressed, so that it cannot be mapped")
+    return pa.ipc.read_record_batch(messages[1], schema)
+
+
+def _is_compressed(message: bytes) -> bool:
+    """Whether the metadata of a record batch, a flatbuffer that Arrow has verified, names a compression."""
+
+    def field(table: int, number: int) -> int:
+        """Return where a field of a table is; 0 if it is absent."""
+        fields = table - struct.unpack_from("<i", message, table)[0]
+        size = struct.unpack_from("<H", message, fields)[0]
+        entry = 4 + 2 * number
+        offset = struct.unpack_from("<H", message, fields + entry)[0] if entry < size else 0
+        return table + offset if offset else 0
+
+    def follow(place: int) -> int:
+        return place + int(struct.unpack_from("<I", message, place)[0])
+
+    header = field(follow(0), _MESSAGE_HEADER)
+    return bool(field(follow(header), _BATCH_COMPRESSION))
 
 
 def model_card(

@@ -60,9 +60,7 @@ def _cell(cell: Cell, style: str) -> str:
         parts[0] += f" ({low} to {high})"
     if cell.paper is not None:
         parts.append(f"paper {shown(cell.paper, style)}")
-    if cell.note:
-        parts.append(cell.note)
-    return ", ".join(parts)
+    return ", ".join(parts) + (f" ({cell.note})" if cell.note else "")
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -12,4 +12,4 @@ from vse_ens.run.pool import WorkerTiming as WorkerTiming
 from vse_ens.run.pool import open_pool as open_pool
 from vse_ens.run.ram import available_memory as available_memory
 from vse_ens.run.threads import Workers as Workers
-from vse_ens.run.threads import available_cores as available_cores
+from vse_ens.system import available_cores as available_cores

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 from vse_ens.errors import ConfigError
+from vse_ens.system import available_cores
 
 Task = Callable[[int], Any]
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Workers:

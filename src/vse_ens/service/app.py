@@ -17,7 +17,7 @@ from vse_ens.service.middleware import (
     LimitsMiddleware,
     SecurityHeadersMiddleware,
 )
-from vse_ens.service.openapi import DESCRIPTION, TAGS, document_key
+from vse_ens.service.openapi import DESCRIPTION, TAGS, add_document, document_key
 from vse_ens.service.routes import (
     add_page,
     catalog_router,
@@ -48,6 +48,7 @@ def create_app(settings: Settings) -> FastAPI:
         description=DESCRIPTION,
         version=__version__,
         openapi_tags=TAGS,
+        openapi_url=None,  # `add_document` serves it
         # Their pages load scripts from external addresses.
         docs_url=None,
         redoc_url=None,
@@ -66,6 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
     for make_router in _ROUTERS:
         app.include_router(make_router(service))
     add_page(app)
+    add_document(app)
     if settings.api_key is not None:
         document_key(app)
     return app

@@ -43,9 +43,12 @@ class ServedModel:
     label_map: BackgroundJob[LabelMap]
 
     @classmethod
-    def load(cls, path: Path) -> ServedModel:
-        """Load a model directory and run it once, so that no request waits for compilation or page faults."""
-        fingerprint, annotator = _load(path)
+    def load(cls, path: Path, *, verify: bool) -> ServedModel:
+        """Load a model directory and run it once, so that no request waits for compilation or page faults.
+
+        ``verify`` checks every byte. Otherwise only as much is read as answers need.
+        """
+        fingerprint, annotator = _load(path, verify)
         if len(annotator.known_.images):
             annotator.annotate(annotator.known_.images.id(0), explain=True)
         annotator.annotate(labels=[], explain=True)
@@ -82,11 +85,11 @@ def check_model(path: Path) -> None:
         reader.document("settings", "counts")
 
 
-def _load(path: Path) -> tuple[str, Annotator]:
+def _load(path: Path, verify: bool) -> tuple[str, Annotator]:
     """Load a model and its fingerprint; repeat if the directory was replaced in between."""
     while True:
         fingerprint = _fingerprint(path)
-        annotator = Annotator.load(path, verify=False)
+        annotator = Annotator.load(path, verify=verify)
         if fingerprint is not None and fingerprint == _fingerprint(path):
             return fingerprint, annotator
 
@@ -115,8 +118,9 @@ def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
 class ModelManager:
     """Loads and replaces the served model; used from the event loop only."""
 
-    def __init__(self, path: Path, metrics: ServiceMetrics, timeout: float) -> None:
+    def __init__(self, path: Path, metrics: ServiceMetrics, timeout: float, *, verify: bool = True) -> None:
         self._path = path
+        self._verify = verify
         self._metrics = metrics
         self._timeout = timeout
         self._served: ServedModel | None = None
@@ -143,7 +147,7 @@ class ModelManager:
         """Load the model directory and serve it; on failure the old model stays and the error is raised."""
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(ServedModel.load, self._path)
+                new = await asyncio.to_thread(ServedModel.load, self._path, verify=self._verify)
             except Exception as error:
                 self._metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")

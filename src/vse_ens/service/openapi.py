@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
+from fastapi.responses import JSONResponse
 
 from vse_ens.service.schemas import ErrorResponse
 
@@ -47,6 +49,18 @@ def plain_text(description: str, examples: dict[str, str]) -> dict[int | str, di
     """Return the documentation of a response that is not JSON, with an example per media type."""
     content = {kind: {"schema": {"type": "string"}, "example": text} for kind, text in examples.items()}
     return {200: {"description": description, "content": content}}
+
+
+def add_document(app: FastAPI) -> None:
+    """Serve the document at /openapi.json. It needs no key, so it is encoded once and not per request."""
+
+    @cache
+    def encoded() -> bytes:
+        return bytes(JSONResponse(app.openapi()).body)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def document() -> Response:
+        return Response(encoded(), media_type="application/json")
 
 
 def document_key(app: FastAPI) -> None:

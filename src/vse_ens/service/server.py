@@ -1,29 +1,27 @@
-"""The server process: socket, event loop, signals, and time limits for connections.
-
-uvicorn waits without limit for a request and for the end of its headers. `timeout_protocol` adds these limits by
-subclassing a protocol class of uvicorn that is not a public API, so pyproject.toml caps the version of uvicorn.
-"""
+"""The server process: socket, event loop and signals."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+import os
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from http import HTTPStatus
+from types import FrameType
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vse_ens.errors import ConfigError, VseError
 from vse_ens.service.app import create_app
+from vse_ens.service.connection import limited_protocol
 from vse_ens.service.models import check_model
-from vse_ens.service.settings import Limits, Settings
+from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
 # How long a worker thread may hold the interpreter lock, which the event loop needs several times per response:
@@ -34,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `_serve`, so that a service stopped by a signal exits with status 0."""
+    """Leaves signals to `_stop_on_signals`, so that a service stopped by a signal exits with status 0."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -42,7 +40,7 @@ class _Server(uvicorn.Server):
 
 
 def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C, then finish requests in progress.
+    """Serve until SIGTERM or Ctrl-C, then finish requests in progress; the process ends in any case.
 
     ``announce`` is called with the actual port once the model is loaded.
     """
@@ -51,14 +49,12 @@ def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
         _log_to_stderr()
         _limit_blas_threads()
         sys.setswitchinterval(_SWITCH_SECONDS)
-        if settings.has_short_key:
-            _log.warning("the API key is short enough to be guessed; create a longer one with: openssl rand -hex 32")
         settings = replace(settings, port=listener.getsockname()[1])
         app = create_app(settings)
         app.openapi()  # FastAPI prepares its routes on first use: do it now, not in the first request
         config = uvicorn.Config(
             app,
-            http=timeout_protocol(settings.limits),
+            http=limited_protocol(settings.limits),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -69,14 +65,12 @@ def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
             timeout_graceful_shutdown=settings.limits.drain_seconds,
         )
         server = _Server(config)
+        _stop_on_signals(server, settings.limits.stop_seconds)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             runner.run(_serve(server, app.state.service, listener, lambda: announce(settings)))
 
 
 async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, server.handle_exit, number, None)
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def reload() -> None:
@@ -84,7 +78,7 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
 
     first_load = service.start()
     serving = asyncio.create_task(server.serve([listener]))
@@ -101,6 +95,30 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
 async def _reload(service: Service) -> None:
     with suppress(VseError):  # the old model stays; ModelManager has logged the reason
         await service.models.load()
+
+
+def _stop_on_signals(server: uvicorn.Server, seconds: float) -> None:
+    """Stop at SIGTERM and SIGINT; after ``seconds``, end the process whatever its threads do.
+
+    A thread cannot be stopped, and Python waits for it at exit. Nothing is lost: feedback is written in transactions.
+    """
+    deadline = threading.Event()
+
+    def exit_at_deadline() -> None:
+        deadline.wait()
+        time.sleep(seconds)
+        _log.warning("stopped with work unfinished after %g s", seconds)
+        os._exit(0)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        deadline.set()
+        server.handle_exit(number, frame)
+
+    # Started now: while it stops, a process may be unable to start threads.
+    threading.Thread(target=exit_at_deadline, name="deadline", daemon=True).start()
+    # Unlike a handler of the event loop, this one also runs while a callback blocks the loop.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
 
 
 def _log_to_stderr() -> None:
@@ -128,75 +146,3 @@ def _listen(settings: Settings) -> socket.socket:
             f"cannot listen on --host {settings.host} --port {settings.port}: {error.strerror or error}; "
             "choose another --port"
         ) from error
-
-
-def timeout_protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP protocol with limits on connections and on the time and size of request heads."""
-
-    class TimeoutProtocol(HttpToolsProtocol):
-        _timer: asyncio.TimerHandle | None = None
-        _in_head = True
-        _head_bytes = 0
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if len(self.connections) > limits.connections:
-                self._reject(503, "too many connections; try again soon")
-            else:
-                self._start_timer()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._cancel_timer()
-            super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            self._head_bytes += len(data) if self._in_head else 0
-            super().data_received(data)
-            if self._in_head and self._head_bytes > limits.head_bytes and not self.transport.is_closing():
-                self._reject(431, f"the request line and headers are larger than {limits.head_bytes:,} bytes")
-
-        def on_message_begin(self) -> None:
-            self._start_timer()
-            super().on_message_begin()
-
-        def on_headers_complete(self) -> None:
-            self._in_head = False
-            self._cancel_timer()
-            super().on_headers_complete()
-
-        def on_message_complete(self) -> None:
-            self._in_head, self._head_bytes = True, 0
-            super().on_message_complete()
-
-        def send_400_response(self, msg: str) -> None:
-            self._reject(400, f"invalid HTTP request: {msg}")
-
-        def _start_timer(self) -> None:
-            self._cancel_timer()
-            self._timer = self.loop.call_later(limits.receive_seconds, self._on_timeout)
-
-        def _cancel_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _on_timeout(self) -> None:
-            if self._head_bytes:
-                self._reject(408, f"the headers did not arrive within {limits.receive_seconds:g} s")
-            else:
-                self.transport.close()
-
-        def _reject(self, status: int, message: str) -> None:
-            """Send an error and close: the application has no request to respond to yet."""
-            self._cancel_timer()
-            body = json.dumps({"error": message})
-            head = (
-                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-                "content-type: application/json",
-                f"content-length: {len(body)}",
-                "connection: close",
-            )
-            self.transport.write("\r\n".join((*head, "", body)).encode())
-            self.transport.close()
-
-    return TimeoutProtocol

@@ -30,6 +30,8 @@ class Limits:
     head_bytes: int = 32_768
     """Maximum size of the request line and the headers."""
     connections: int = 500
+    pipelined: int = 16
+    """Maximum number of requests that wait on one connection for the response to an earlier one."""
     requests: int = 256
     """Maximum number of concurrent requests, including those still being received."""
     waiting: int = 32
@@ -45,8 +47,10 @@ class Limits:
     """Time limit for work on a worker thread."""
     ready_seconds: float = 30.0
     """How long a request waits for the first model to load."""
-    drain_seconds: int = 30
+    drain_seconds: int = 20
     """How long a stopping service waits for requests in progress."""
+    stop_seconds: float = 25.0
+    """After this time a stopping service ends, whatever it is doing; on a busy machine that takes a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Settings:
     image_url: str | None = None
     """Address of the pictures, with ``{image}`` as a placeholder for the image ID."""
     api_key: str | None = None
+    verify: bool = True
+    """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -69,8 +75,8 @@ class Settings:
                 f"--host {self.host} is reachable from other machines without a key: "
                 "set one with --api-key-file or VSE_API_KEY, or use 127.0.0.1"
             )
-        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable() and self.api_key):
-            raise ConfigError("the API key must consist of printable ASCII characters and must not be empty")
+        if self.api_key is not None:
+            _check_key(self.api_key)
         if self.image_url is not None:
             _check_image_url(self.image_url)
 
@@ -83,11 +89,6 @@ class Settings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
-
-    @property
-    def has_short_key(self) -> bool:
-        """Whether the API key is short enough to be guessed."""
-        return self.api_key is not None and len(self.api_key) < _MIN_KEY_LENGTH
 
     @property
     def image_origin(self) -> str | None:
@@ -104,6 +105,16 @@ class Settings:
         """The address to open in a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/"
+
+
+def _check_key(key: str) -> None:
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError("the API key must consist of printable ASCII characters")
+    if len(key) < _MIN_KEY_LENGTH:
+        raise ConfigError(
+            f"the API key has {len(key)} characters, but fewer than {_MIN_KEY_LENGTH} can be guessed; "
+            "create one with: openssl rand -hex 32"
+        )
 
 
 def _check_image_url(template: str) -> None:

@@ -22,7 +22,7 @@ class Service:
         limits = settings.limits
         self.settings = settings
         self.metrics = ServiceMetrics()
-        self.models = ModelManager(settings.model, self.metrics, limits.ready_seconds)
+        self.models = ModelManager(settings.model, self.metrics, limits.ready_seconds, verify=settings.verify)
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
         # Separate from `compute`, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)

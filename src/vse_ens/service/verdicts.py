@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import sqlite3
+import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -13,6 +16,7 @@ from vse_ens.data.feedback.store import (
     COLUMNS,
     Event,
     Verdict,
+    file_identity,
     in_force,
     open_reader,
     open_writer,
@@ -20,7 +24,7 @@ from vse_ens.data.feedback.store import (
     transaction,
     translate_errors,
 )
-from vse_ens.errors import ConfigError, UnknownIdError
+from vse_ens.errors import ConfigError, DataError, UnknownIdError
 
 _ADD = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"  # noqa: S608  # constants
 _EVENT = f"SELECT {COLUMNS} FROM events WHERE event = ?"  # noqa: S608
@@ -29,6 +33,8 @@ _OF_IMAGE = "SELECT label, verdict, event FROM in_force WHERE image = ?"
 _OF_PAIR = "SELECT event, verdict, by, reference FROM in_force WHERE image = ? AND label = ?"
 _OF_REFERENCE = f"""SELECT {COLUMNS} FROM events AS verdict WHERE reference = ? AND undoes IS NULL
     AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.undoes = verdict.event)"""  # noqa: S608
+# Control characters, line and paragraph separators.
+_NOT_IN_LINE = ("Cc", "Zl", "Zp")
 # The largest integer of SQLite.
 _MAX_INTEGER = 2**63 - 1
 
@@ -38,6 +44,70 @@ class ImageVerdicts(NamedTuple):
 
     accepted: dict[str, int]
     rejected: dict[str, int]
+
+
+class FeedbackBatch:
+    """Events that are stored together or not at all; `Feedback.batch` makes one."""
+
+    def __init__(self, writer: sqlite3.Connection) -> None:
+        self._writer = writer
+
+    def add(
+        self,
+        image: str,
+        label: str,
+        verdict: Verdict,
+        *,
+        by: str,
+        source: str,
+        confidence: float | None,
+        model: str,
+        reference: str | None = None,
+    ) -> int:
+        """Add a verdict, as `Feedback.add` does."""
+        _check(image, label, verdict, by, confidence)
+        before = self._writer.execute(_OF_PAIR, (image, label)).fetchone()
+        if before is not None and before[1:] == (verdict, by, reference):
+            return int(before[0])
+        return self._append(image, label, verdict, by, source, confidence, model, None, reference)
+
+    def undo(self, event: int, *, by: str, model: str) -> int:
+        """Undo a verdict, as `Feedback.undo` does."""
+        _check_person(by)
+        if not 0 < event <= _MAX_INTEGER:
+            raise UnknownIdError(str(event), "event")
+        done = self._writer.execute("SELECT event FROM events WHERE undoes = ?", (event,)).fetchone()
+        if done is not None:
+            return int(done[0])
+        row = self._writer.execute(_EVENT, (event,)).fetchone()
+        if row is None:
+            raise UnknownIdError(str(event), "event")
+        undone = Event(*row)
+        if undone.verdict == "undo":
+            raise ConfigError(f"event {event} is itself an undo; accept or reject {undone.label!r} again instead")
+        return self._append(
+            undone.image, undone.label, "undo", by, undone.source, undone.confidence, model, event, undone.reference
+        )
+
+    def events_of_reference(self, reference: str) -> list[Event]:
+        """Return the verdicts with this ``reference`` that were not undone."""
+        return [Event(*row) for row in self._writer.execute(_OF_REFERENCE, (reference,))]
+
+    def _append(
+        self,
+        image: str,
+        label: str,
+        verdict: str,
+        by: str,
+        source: str,
+        confidence: float | None,
+        model: str,
+        undoes: int | None,
+        reference: str | None,
+    ) -> int:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        values = (None, image, label, verdict, by, now, source, confidence, model, undoes, reference)
+        return int(self._writer.execute(_ADD, values).lastrowid or 0)
 
 
 class Feedback:
@@ -51,7 +121,17 @@ class Feedback:
         self._writer = open_writer(self.path)
         # A second connection, so that reads do not wait for writes to reach the disk.
         self._reader = open_reader(self.path)
+        self._identity = file_identity(self.path)
         self._write_lock, self._read_lock = Lock(), Lock()
+
+    @contextmanager
+    def batch(self) -> Iterator[FeedbackBatch]:
+        """Store the events of the block together or not at all; they are on disk at its end."""
+        with self._write_lock, translate_errors(self.path):
+            self._check_place()
+            with transaction(self._writer):
+                yield FeedbackBatch(self._writer)
+            self._check_place()
 
     def add(
         self,
@@ -70,34 +150,25 @@ class Feedback:
         Repeating a verdict that is in force, with the same ``by`` and ``reference``, returns the existing event, so a
         request may be sent twice. ``reference`` names the object in another program that the verdict came from.
         """
-        _check(image, label, verdict, by, confidence)
-        with self._write_lock, translate_errors(self.path), transaction(self._writer):
-            before = self._writer.execute(_OF_PAIR, (image, label)).fetchone()
-            if before is not None and before[1:] == (verdict, by, reference):
-                return int(before[0])
-            return self._append(image, label, verdict, by, source, confidence, model, None, reference)
+        with self.batch() as batch:
+            return batch.add(
+                image,
+                label,
+                verdict,
+                by=by,
+                source=source,
+                confidence=confidence,
+                model=model,
+                reference=reference,
+            )
 
     def undo(self, event: int, *, by: str, model: str) -> int:
         """Undo a verdict and return the number of the undo event; the previous verdict is in force again.
 
         Undoing an event twice returns the first undo event.
         """
-        _check_text("by", by)
-        if not 0 < event <= _MAX_INTEGER:
-            raise UnknownIdError(str(event), "event")
-        with self._write_lock, translate_errors(self.path), transaction(self._writer):
-            done = self._writer.execute("SELECT event FROM events WHERE undoes = ?", (event,)).fetchone()
-            if done is not None:
-                return int(done[0])
-            row = self._writer.execute(_EVENT, (event,)).fetchone()
-            if row is None:
-                raise UnknownIdError(str(event), "event")
-            undone = Event(*row)
-            if undone.verdict == "undo":
-                raise ConfigError(f"event {event} is itself an undo; accept or reject {undone.label!r} again instead")
-            return self._append(
-                undone.image, undone.label, "undo", by, undone.source, undone.confidence, model, event, undone.reference
-            )
+        with self.batch() as batch:
+            return batch.undo(event, by=by, model=model)
 
     def of(self, image: str) -> ImageVerdicts:
         """Return the verdicts in force for an image."""
@@ -105,10 +176,6 @@ class Feedback:
         for label, verdict, event in self._read(_OF_IMAGE, image):
             (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
         return verdicts
-
-    def events_of_reference(self, reference: str) -> list[Event]:
-        """Return the verdicts with this ``reference`` that were not undone."""
-        return [Event(*row) for row in self._read(_OF_REFERENCE, reference)]
 
     def pairs_with_verdicts(self, among: Iterable[tuple[str, str]] | None = None) -> set[tuple[str, str]]:
         """Return the (image, label) pairs with a verdict in force, all of them or those ``among`` the given ones.
@@ -139,30 +206,30 @@ class Feedback:
         with self._read_lock, translate_errors(self.path):
             return self._reader.execute(statement, values).fetchall()
 
-    def _append(
-        self,
-        image: str,
-        label: str,
-        verdict: str,
-        by: str,
-        source: str,
-        confidence: float | None,
-        model: str,
-        undoes: int | None,
-        reference: str | None,
-    ) -> int:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        values = (None, image, label, verdict, by, now, source, confidence, model, undoes, reference)
-        return int(self._writer.execute(_ADD, values).lastrowid or 0)
+    def _check_place(self) -> None:
+        """Raise if the file was deleted or replaced: what is written to it now would be lost."""
+        if file_identity(self.path) != self._identity:
+            raise DataError(
+                f"{self.path} was deleted, moved or replaced while it was open, so nothing more can be stored in it; "
+                "put it back or restart the service"
+            )
 
 
 def _check(image: str, label: str, verdict: str, by: str, confidence: float | None) -> None:
-    for name, text in (("image", image), ("label", label), ("by", by)):
-        _check_text(name, text)
+    _check_text("image", image)
+    _check_text("label", label)
+    _check_person(by)
     if verdict not in get_args(Verdict):
         raise ConfigError(f"verdict must be one of {', '.join(get_args(Verdict))}, got {verdict!r}")
     if confidence is not None and not (math.isfinite(confidence) and 0 <= confidence <= 1):
         raise ConfigError(f"confidence must be between 0 and 1, got {confidence}")
+
+
+def _check_person(by: str) -> None:
+    """Check a name, which lists show in a line of its own."""
+    _check_text("by", by)
+    if any(unicodedata.category(character) in _NOT_IN_LINE for character in by):
+        raise ConfigError(f"by {by!r} must be one line without control characters")
 
 
 def _check_text(name: str, text: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vse_ens.errors import ModelError
+from vse_ens.system import open_regular
 
 ARRAYS = "arrays.safetensors"
 """The file of arrays that every artifact has."""
 MANIFEST = "manifest.json"
+
+MAX_MANIFEST_BYTES = 1 << 16
+"""A manifest has about 150 bytes per file."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -34,6 +39,8 @@ class ArtifactSpec:
     """The files beside the document and the manifest."""
     remedy: str
     """The advice at the end of messages about damage."""
+    max_text_bytes: int = 1 << 24
+    """The largest document or other text that is read."""
 
     @property
     def format(self) -> str:
@@ -44,14 +51,46 @@ class ArtifactSpec:
         """Raise if ``path`` has any contents other than an artifact of this kind, because they would be lost."""
         if not path.is_dir():
             raise ModelError(f"{path} is a file, not a {self.noun} directory; choose another --out")
-        names = {entry.name for entry in path.iterdir()}
-        if names and not names & {self.document, MANIFEST}:
+        entries = {entry.name: entry for entry in path.iterdir()}
+        if not entries:
+            return
+        if not entries.keys() & {self.document, MANIFEST}:
             raise ModelError(f"{path} is not a {self.noun} directory; choose another --out")
-        if foreign := sorted(names - self.parts - {self.document, MANIFEST}):
+        foreign = entries.keys() - self.files
+        foreign |= {name for name, entry in entries.items() if entry.is_dir()}
+        if foreign:
             raise ModelError(
-                f"{path} contains {foreign[0]!r}, which is not part of a {self.noun} and would be lost; "
+                f"{path} contains {min(foreign)!r}, which is not part of a {self.noun} and would be lost; "
                 f"move it away or choose another --out"
             )
+        if not self._wrote(path):
+            raise ModelError(
+                f"{path} is not a {self.noun} directory: its {self.document} was not written by vse-ens; "
+                "choose another --out"
+            )
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The names of all files."""
+        return self.parts | {self.document, MANIFEST}
+
+    def _wrote(self, folder: Path) -> bool:
+        """Whether the document states this format, of any version, or else the manifest is one and lists it."""
+        try:
+            raw = read_small(folder / self.document, self.max_text_bytes)
+            return bool(json.loads(raw)["format"] == self.format)
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            pass
+        try:
+            return self.document in parse_manifest(read_small(folder / MANIFEST, MAX_MANIFEST_BYTES))
+        except (OSError, ValueError):
+            return False
+
+
+def read_small(path: Path, limit: int) -> bytes:
+    """Return the contents of a regular file, at most ``limit`` bytes of it, without waiting for a FIFO."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read(limit)
 
 
 class Entry(NamedTuple):

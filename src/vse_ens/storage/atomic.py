@@ -5,7 +5,8 @@ neighbour is removed and the old contents stay. For ``model`` these neighbours a
 them behind, and the next write removes them:
 
     .model.partial    the contents being written; after a directory was exchanged, the old contents
-    .model.lock       directories only: locked by the process that writes, by flock, which ends with the process
+    .model.lock       directories only: locked by the process that writes; the lock ends with the process
+    .model.run.lock   locked by `reserve` during a whole training, in the same way
     .model.replaced   directories only: the old contents, on file systems that cannot exchange two directories
 
 An `OSError` in the block becomes a `DataError` that names the path and the reason.
@@ -13,26 +14,21 @@ An `OSError` in the block becomes a `DataError` that names the path and the reas
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from vse_ens.errors import DataError
+from vse_ens.system import exchange_directories, open_lock, sync, try_lock
 
 LOCK_SECONDS = 60.0
 """The longest wait for another process that writes the same directory."""
-
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
-_EXCHANGE_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -80,11 +76,11 @@ def replace_files(*paths: Path) -> Iterator[list[Path]]:
                 _make_dir(path.parent)
             yield partials
             for partial in partials:
-                _sync(partial)
+                sync(partial)
             for partial, path in zip(partials, paths, strict=True):
                 partial.replace(path)
             for parent in {path.parent for path in paths}:
-                sync_dir(parent)
+                sync(parent)
         finally:
             for partial in partials:
                 with suppress(OSError):  # the parent may be a file
@@ -115,9 +111,48 @@ def replace_dir(
                 yield partial
                 _sync_tree(partial)
                 _put_in_place(partial, path, replaced)
-                sync_dir(path.parent)
+                sync(path.parent)
             finally:
                 _clean_up(path, partial, replaced)
+
+
+@contextmanager
+def reserve(path: Path, *, error: type[DataError] = DataError) -> Iterator[None]:
+    """Hold a path during a long run that will write to it, such as a training.
+
+    Raises at once if another process holds it, or if nothing can be written beside it. Missing parent directories are
+    created.
+    """
+    with _error_sentence(error, [path]):
+        path = path.resolve()
+        _make_dir(path.parent)
+        lock = _neighbour(path, "run.lock")
+        descriptor = _try_lock(lock)
+        if descriptor is None:  # a holder that ended at this moment may have removed the file
+            descriptor = _try_lock(lock)
+    if descriptor is None:
+        raise error(f"another process is training {path}; wait until it has finished, or choose another --out")
+    try:
+        yield
+    finally:
+        _release(lock, descriptor)
+
+
+def remove_dir(path: Path, files: Iterable[str]) -> None:
+    """Remove a directory of these files, and what a killed process left beside it.
+
+    A file of another name is kept, and so is then the directory.
+    """
+    path = path.resolve()
+    if not path.parent.is_dir():
+        return
+    with _locked(path, DataError):
+        for folder in (path, _neighbour(path, "partial"), replaced_name(path)):
+            for name in files:
+                with suppress(OSError):
+                    (folder / name).unlink()
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def replaced_name(path: Path) -> Path:
@@ -127,7 +162,7 @@ def replaced_name(path: Path) -> Path:
 
 def sync_dir(folder: Path) -> None:
     """Flush the names in a directory to disk, so that they survive a power failure."""
-    _sync(folder, os.O_DIRECTORY)
+    sync(folder)
 
 
 def _neighbour(path: Path, suffix: str) -> Path:
@@ -155,27 +190,19 @@ def _make_dir(path: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
-def _sync(path: Path, flags: int = 0) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _sync_tree(folder: Path) -> None:
     for entry in sorted(folder.iterdir()):
         if entry.is_dir():
             _sync_tree(entry)
         else:
-            _sync(entry)
-    sync_dir(folder)
+            sync(entry)
+    sync(folder)
 
 
 def _put_in_place(partial: Path, path: Path, replaced: Path) -> None:
     if not path.exists():
         partial.rename(path)
-    elif not _exchange(partial, path):
+    elif not exchange_directories(partial, path):
         path.rename(replaced)
         partial.rename(path)
 
@@ -188,20 +215,6 @@ def _clean_up(path: Path, partial: Path, replaced: Path) -> None:
         # If the remains cannot be removed, the mkdir of the next write names them.
         with suppress(OSError):
             shutil.rmtree(remains)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two directories in one step; return False if the system cannot do this."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except AttributeError:  # not Linux, or a C library older than 2018
-        return False
-    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
-        return True
-    code = ctypes.get_errno()
-    if code in _EXCHANGE_UNSUPPORTED:
-        return False
-    raise OSError(code, os.strerror(code), str(other))
 
 
 @contextmanager
@@ -219,18 +232,26 @@ def _locked(path: Path, error: type[DataError]) -> Iterator[None]:
     try:
         yield
     finally:
+        _release(lock, descriptor)
+
+
+def _release(lock: Path, descriptor: int) -> None:
+    """Remove a lock file, then unlock it; Windows removes only files that are closed."""
+    with suppress(PermissionError):
         lock.unlink(missing_ok=True)
-        os.close(descriptor)
+    os.close(descriptor)
+    if os.name == "nt":
+        with suppress(OSError):
+            lock.unlink(missing_ok=True)
 
 
 def _try_lock(lock: Path) -> int | None:
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = open_lock(lock)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The last holder removes the file before it releases the lock: a lock on a removed file excludes nobody.
-        if os.path.samestat(os.fstat(descriptor), lock.stat()):
+        if try_lock(descriptor) and os.path.samestat(os.fstat(descriptor), lock.stat()):
             return descriptor
-    except (BlockingIOError, FileNotFoundError):
+    except FileNotFoundError:
         pass
     except BaseException:
         os.close(descriptor)

@@ -1,6 +1,7 @@
 """Reading an artifact: checked against its manifest, and memory-mapped.
 
-All files are opened relative to one open directory, so that they belong together even if the path is replaced.
+All files are opened relative to one open directory, so that they belong together even if the path is replaced. They
+must be regular files of the size in the manifest: a FIFO or a device is refused without waiting for it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,17 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from vse_ens.errors import ModelError
-from vse_ens.storage.artifact import MANIFEST, ArtifactSpec, Entry, parse_manifest
+from vse_ens.storage.artifact import (
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    ArtifactSpec,
+    Entry,
+    parse_manifest,
+    read_small,
+)
 from vse_ens.storage.atomic import replaced_name
-from vse_ens.storage.tensors import BLOCK_BYTES, map_tensors, not_finite, read_header, shapes
+from vse_ens.storage.tensors import BLOCK_BYTES, NOT_FINITE, map_tensors, not_finite, read_header, shapes
+from vse_ens.system import OpenFolder
 
 Result = TypeVar("Result")
 
@@ -30,10 +39,12 @@ Result = TypeVar("Result")
 _OPEN_ATTEMPTS = 4
 
 
-def read_artifact(path: Path, spec: ArtifactSpec, read: Callable[[ArtifactReader], Result]) -> Result:
+def read_artifact(
+    path: Path, spec: ArtifactSpec, read: Callable[[ArtifactReader], Result], *, in_memory: bool = False
+) -> Result:
     """Return the result of ``read`` on the artifact at ``path``; start again if it is replaced meanwhile."""
     while True:
-        with ArtifactReader(path, spec) as reader:
+        with ArtifactReader(path, spec, in_memory=in_memory) as reader:
             try:
                 return read(reader)
             except ModelError:
@@ -41,14 +52,29 @@ def read_artifact(path: Path, spec: ArtifactSpec, read: Callable[[ArtifactReader
                     raise
 
 
-class ArtifactReader:
-    """An open artifact directory; every error names the file and the fault."""
+def manifest_digest(path: Path) -> str:
+    """Return the SHA-256 of the manifest of an artifact, which lists that of every file; empty if it is unreadable."""
+    try:
+        raw = read_small(path / MANIFEST, MAX_MANIFEST_BYTES)
+    except OSError:
+        return ""
+    return hashlib.sha256(raw).hexdigest() if raw else ""
 
-    def __init__(self, path: Path, spec: ArtifactSpec) -> None:
+
+class ArtifactReader:
+    """An open artifact directory; every error names the file and the fault.
+
+    With ``in_memory``, `map` reads a file into RAM once, and `verify` checks these bytes. A mapped file that is
+    truncated in place ends the process (SIGBUS) and one that is overwritten changes the arrays; a copy does neither.
+    """
+
+    def __init__(self, path: Path, spec: ArtifactSpec, *, in_memory: bool = False) -> None:
         self.path = path
         self.spec = spec
-        self._descriptor = _open_folder(path, spec)
+        self._in_memory = in_memory
+        self._folder = _open_folder(path, spec)
         self._entries: dict[str, Entry] = {}
+        self._copies: dict[str, memoryview] = {}
 
     def __enter__(self) -> ArtifactReader:
         return self
@@ -56,12 +82,12 @@ class ArtifactReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        self._folder.close()
 
     def is_current(self) -> bool:
         """Whether the path still leads to this directory."""
         with ArtifactReader(self.path, self.spec) as now:
-            return os.path.samestat(os.fstat(self._descriptor), os.fstat(now._descriptor))
+            return self._folder.is_same(now._folder)
 
     def document(self, *fields: str) -> dict[str, Any]:
         """Return the JSON document, which must have these fields, after a check of the manifest and all sizes."""
@@ -82,7 +108,7 @@ class ArtifactReader:
     def text(self, name: str) -> str:
         """Return the contents of a small text file, always checked."""
         with self._open(name) as file:
-            raw = file.read()
+            raw = self._read_up_to(name, file, self.spec.max_text_bytes)
         self._check_digest(name, hashlib.sha256(raw).hexdigest())
         try:
             return raw.decode()
@@ -90,11 +116,21 @@ class ArtifactReader:
             raise self.damaged(name, "it is not UTF-8 text") from error
 
     def map(self, name: str) -> memoryview:
-        """Return a file as a read-only memory map."""
+        """Return a file as a read-only memory map, or as a copy in RAM."""
+        if name in self._copies:
+            return self._copies[name]
+        size = self._entries[name].size
         with self._open(name) as file:
-            if not self._entries[name].size:  # an empty file cannot be mapped
+            if not size:  # an empty file cannot be mapped
                 return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            if not self._in_memory:
+                # The size checked above: a file that has grown meanwhile is not mapped beyond it.
+                return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
+            copy = memoryview(mmap.mmap(-1, size))
+            if file.readinto(copy) != size:
+                raise self.damaged(name, "it was truncated while it was read")
+        self._copies[name] = copy.toreadonly()
+        return self._copies[name]
 
     def verify(self, name: str, inspect: Callable[[int, memoryview], str | None] | None = None) -> None:
         """Read a file once, in blocks, and check its SHA-256.
@@ -102,15 +138,12 @@ class ArtifactReader:
         ``inspect`` is called with the offset and the bytes of each block and returns the fault it finds, or None.
         """
         digest = hashlib.sha256()
-        buffer = memoryview(bytearray(BLOCK_BYTES))
         offset, fault = 0, None
-        with self._open(name) as file:
-            while count := file.readinto(buffer):
-                block = buffer[:count]
-                digest.update(block)
-                if inspect is not None and fault is None:
-                    fault = inspect(offset, block)
-                offset += count
+        for block in self._blocks(name):
+            digest.update(block)
+            if inspect is not None and fault is None:
+                fault = inspect(offset, block)
+            offset += len(block)
         # The digest comes first: a flipped byte is reported as such even if it has made a number infinite.
         self._check_digest(name, digest.hexdigest())
         if fault is not None:
@@ -119,7 +152,7 @@ class ArtifactReader:
     def arrays(self, name: str, expected: dict[str, Any], *, verify: bool, finite: bool) -> dict[str, NDArray[Any]]:
         """Return the arrays of a safetensors file, memory-mapped; they must have the ``expected`` types and shapes.
 
-        With ``verify`` the whole file is read and checked, with ``finite`` also for infinities and NaN.
+        With ``verify`` the whole file is read and checked, with ``finite`` also for NaN and numbers beyond 1e15.
         """
         mapped = self.map(name)
         try:
@@ -134,21 +167,42 @@ class ArtifactReader:
 
         def inspect(offset: int, block: memoryview) -> str | None:
             array = not_finite(tensors, offset, block)
-            return None if array is None else f"the array {array!r} contains numbers that are not finite"
+            return None if array is None else f"the array {array!r} {NOT_FINITE}"
 
         if verify:
             self.verify(name, inspect if finite else None)
-        return map_tensors(mapped, tensors)
+        try:
+            return map_tensors(mapped, tensors)
+        except ValueError as error:  # more dimensions than NumPy has, or an empty array of an impossible length
+            raise self.damaged(name, f"its arrays are not possible ({error})") from error
 
     def damaged(self, name: str, fault: str) -> ModelError:
         """Return the error for a damaged file."""
         return ModelError(f"{self.path / name} is damaged: {fault}; {self.spec.remedy}")
 
+    def _blocks(self, name: str) -> Iterator[memoryview]:
+        if self._in_memory:
+            copy = self.map(name)
+            yield from (copy[first : first + BLOCK_BYTES] for first in range(0, len(copy), BLOCK_BYTES))
+            return
+        buffer = memoryview(bytearray(BLOCK_BYTES))
+        left = self._entries[name].size
+        with self._open(name) as file:
+            while left and (count := file.readinto(buffer[:left])):
+                yield buffer[:count]
+                left -= count
+
+    def _read_up_to(self, name: str, file: io.BufferedReader, limit: int) -> bytes:
+        raw = file.read(limit + 1)
+        if len(raw) > limit:
+            raise self.damaged(name, f"it has more than {limit:,} bytes")
+        return raw
+
     @contextmanager
     def _open(self, name: str) -> Iterator[io.BufferedReader]:
-        """Open a file of this directory and check its size."""
+        """Open a regular file of this directory and check its size."""
         try:
-            descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._descriptor)
+            descriptor = self._folder.open(name)
             with os.fdopen(descriptor, "rb") as file:
                 size = os.fstat(descriptor).st_size
                 if name in self._entries and size != self._entries[name].size:
@@ -164,10 +218,10 @@ class ArtifactReader:
             raise self.damaged(name, "its contents are not what was written")
 
     def _read_manifest(self) -> None:
-        if not any(os.access(name, os.F_OK, dir_fd=self._descriptor) for name in (MANIFEST, self.spec.document)):
+        if not any(self._folder.has(name) for name in (MANIFEST, self.spec.document)):
             raise self._not_this_kind()
         with self._open(MANIFEST) as file:
-            raw = file.read()
+            raw = self._read_up_to(MANIFEST, file, MAX_MANIFEST_BYTES)
         try:
             self._entries = parse_manifest(raw)
         except ValueError as error:
@@ -196,11 +250,11 @@ class ArtifactReader:
         )
 
 
-def _open_folder(path: Path, spec: ArtifactSpec) -> int:
+def _open_folder(path: Path, spec: ArtifactSpec) -> OpenFolder:
     """Open the directory at ``path``, or its old contents if a writer is between two renames or died there."""
     for folder in (path, replaced_name(path.resolve())) * _OPEN_ATTEMPTS:
         try:
-            return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            return OpenFolder(folder)
         except FileNotFoundError:
             continue
         except NotADirectoryError:

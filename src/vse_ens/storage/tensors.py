@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from vse_ens.errors import ModelError
 
+NOT_FINITE = "contains numbers that are not finite or beyond 1e15"
+
 BLOCK_BYTES = 1 << 20
 """Bytes written or checked at a time: few enough for the processor's cache, and a multiple of every item size."""
 
@@ -40,8 +42,10 @@ _TYPES: dict[str, np.dtype[Any]] = {
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 # The data begin on a cache line.
 _ALIGNMENT = 64
-# The limit of the library too. It keeps a damaged length from making the whole file the header.
-_MAX_HEADER_BYTES = 100_000_000
+# An artifact has a few dozen arrays of about 100 bytes each. The limit of the library is 100 MB.
+_MAX_HEADER_BYTES = 1 << 20
+MAX_NUMBER = 1e15
+"""The largest absolute value in a model. Products of two such numbers, and sums of them, are still finite."""
 
 
 class Tensor(NamedTuple):
@@ -59,7 +63,7 @@ def shapes(arrays: Mapping[str, NDArray[Any]] | Mapping[str, Tensor]) -> dict[st
 
 
 def write_tensors(sink: Sink, arrays: Mapping[str, NDArray[Any]], *, finite: bool) -> None:
-    """Write a safetensors file; with ``finite``, raise a ModelError for infinities and NaN."""
+    """Write a safetensors file; with ``finite``, raise a ModelError for NaN and numbers beyond `MAX_NUMBER`."""
     header: dict[str, Any] = {}
     offset = 0
     # Larger items first, then by name, so that every array begins at a multiple of its item size.
@@ -75,8 +79,8 @@ def write_tensors(sink: Sink, arrays: Mapping[str, NDArray[Any]], *, finite: boo
     sink.write(len(text).to_bytes(8, "little") + text)
     for name, array in ordered:
         for block in _blocks(array):
-            if finite and not _is_finite(block):
-                raise ModelError(f"the array {name!r} contains numbers that are not finite, so the model is not saved")
+            if finite and not is_finite(block):
+                raise ModelError(f"the array {name!r} {NOT_FINITE}, so the model is not saved")
             sink.write(block.view(np.uint8).data)
 
 
@@ -113,7 +117,7 @@ def not_finite(tensors: Mapping[str, Tensor], start: int, block: memoryview) -> 
     """Return the name of an array with a number that is not finite in this block, read at offset ``start``."""
     for name, tensor in tensors.items():
         begin, end = max(tensor.begin, start), min(tensor.end, start + len(block))
-        if begin < end and not _is_finite(np.frombuffer(block[begin - start : end - start], tensor.dtype)):
+        if begin < end and not is_finite(np.frombuffer(block[begin - start : end - start], tensor.dtype)):
             return name
     return None
 
@@ -133,5 +137,9 @@ def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
         yield flat[start : start + step]
 
 
-def _is_finite(block: NDArray[Any]) -> bool:
-    return block.dtype.kind != "f" or bool(np.isfinite(block).all())
+def is_finite(numbers: NDArray[Any]) -> bool:
+    """Whether no number is NaN, infinite or beyond `MAX_NUMBER`; True for integers."""
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return True
+    # Minimum and maximum need no temporary array, and are NaN if any number is.
+    return float(numbers.min()) >= -MAX_NUMBER and float(numbers.max()) <= MAX_NUMBER

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.errors import ConfigError, DataError, ModelError
 from vse_ens.label_weights.learn import learn_label_weights
+from vse_ens.model.checks import check_label_pairs
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, Pool, WorkerTiming
@@ -202,7 +203,7 @@ class LocalBackend:
         self._engine_state = {
             name.removeprefix(_ENGINE): np.array(array) for name, array in arrays.items() if name.startswith(_ENGINE)
         }
-        self._current, self._best = unpack_embeddings(arrays)
+        self._current, self._best = unpack_embeddings(arrays, self._current)
 
     def close(self) -> None:
         """Free the engine and end the worker threads; the next epoch starts new ones."""
@@ -228,14 +229,37 @@ def pack_embeddings(current: Embeddings, best: Embeddings | None) -> Arrays:
     return arrays
 
 
-def unpack_embeddings(arrays: Mapping[str, NDArray[Any]]) -> tuple[Embeddings, Embeddings | None]:
-    """Return copies of the current and best embeddings of a checkpoint, whose arrays are read-only."""
+def unpack_embeddings(arrays: Mapping[str, NDArray[Any]], like: Embeddings) -> tuple[Embeddings, Embeddings | None]:
+    """Return copies of the current and best embeddings of a checkpoint, whose arrays are read-only.
+
+    Types and shapes must be those of ``like``, the start vectors of the run; only the number of label pairs may differ.
+    """
 
     def embeddings(prefix: str) -> Embeddings | None:
         own = {name.removeprefix(prefix): np.array(array) for name, array in arrays.items() if name.startswith(prefix)}
+        if own:
+            _check_like(own, like)
         return Embeddings.from_arrays(own) if own else None
 
     current = embeddings("current.")
     if current is None:
-        raise DataError("the checkpoint holds no vectors; start without --resume")
+        raise ModelError("it holds no vectors")
     return current, embeddings("best.")
+
+
+def _check_like(arrays: Arrays, like: Embeddings) -> None:
+    expected = like.arrays()
+    if arrays.keys() != expected.keys():
+        name = min(arrays.keys() ^ expected.keys())
+        raise ModelError(f"the array {name!r} {'is missing' if name in expected else 'does not belong to this run'}")
+    labels = len(like.label_vectors)
+    pairs = len(arrays["label_pairs"]) if like.has_context and arrays["label_pairs"].ndim else 0
+    lengths = {"label_pairs": pairs, "input_vectors": labels + pairs, "input_squares": labels + pairs}
+    for name, array in arrays.items():
+        shape = expected[name].shape
+        if like.has_context and name in lengths:
+            shape = (lengths[name], *shape[1:])
+        if array.dtype != expected[name].dtype or array.shape != shape:
+            raise ModelError(f"the array {name!r} must be {expected[name].dtype} of shape {shape}")
+    if like.has_context:
+        check_label_pairs(arrays["label_pairs"], labels)

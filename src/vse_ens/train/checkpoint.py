@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
+import logging
 import time
 from collections.abc import Mapping
 from operator import attrgetter
@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
-from vse_ens.errors import ConfigError
-from vse_ens.model.checkpoint_store import load_state, save_state
+from vse_ens.errors import ConfigError, DataError, ModelError, VseError
+from vse_ens.model.checkpoint_store import CHECKPOINT, load_state, save_state
 
 _IDS_PER_BLOCK = 65_536
 # Writing may take one part in this many of the time.
 _PAUSE_FACTOR = 20
+
+_log = logging.getLogger(__name__)
 
 
 class Resumable(Protocol):
@@ -42,6 +44,8 @@ class Checkpoints:
     """Saves the state of a run between rounds.
 
     A checkpoint is written every ``seconds``, or less often where writing would take more than a twentieth of the time.
+    If one cannot be written, for example to a full disk, the run goes on: a warning is logged, the last checkpoint is
+    kept, and the next one is tried when it is due.
     """
 
     def __init__(self, path: Path, data: Annotations | Partition, seconds: float = 2.0) -> None:
@@ -49,25 +53,53 @@ class Checkpoints:
         self._data = data.digest if isinstance(data, Partition) else fingerprint(data)
         self._seconds = seconds
         self._due = time.monotonic() + seconds
+        self._failing = False
 
     def after_round(self, trainer: Resumable) -> None:
         """Write a checkpoint if it is due."""
         if time.monotonic() >= self._due:
+            self.try_write(trainer)
+
+    def try_write(self, trainer: Resumable) -> None:
+        """Write a checkpoint now; log a warning, once until it succeeds again, if the file system refuses."""
+        try:
             self.write(trainer)
+        except DataError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            if not self._failing:
+                _log.warning("%s; training goes on without a new checkpoint", error)
+            self._failing = True
+        else:
+            self._failing = False
 
     def write(self, trainer: Resumable) -> None:
         """Write a checkpoint now."""
         began = time.monotonic()
-        arrays, state = trainer.state()
-        save_state(self.path, arrays, {**state, "data": self._data})
-        ended = time.monotonic()
-        self._due = ended + max(self._seconds, _PAUSE_FACTOR * (ended - began))
+        try:
+            arrays, state = trainer.state()
+            save_state(self.path, arrays, {**state, "data": self._data})
+        finally:
+            ended = time.monotonic()
+            self._due = ended + max(self._seconds, _PAUSE_FACTOR * (ended - began))
 
     def resume(self, trainer: Resumable) -> bool:
         """Restore a trainer from the last checkpoint; return whether there was one."""
         if not self.path.exists():
             return False
         arrays, state = load_state(self.path)
+        try:
+            return self._restore(trainer, arrays, state)
+        except ModelError as error:
+            raise ModelError(f"{self.path} is damaged: {error}; {CHECKPOINT.remedy}") from error
+        except VseError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(
+                f"{self.path} is damaged: it is not the state of a training run; {CHECKPOINT.remedy}"
+            ) from error
+
+    def _restore(self, trainer: Resumable, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> bool:
         if state["data"] != self._data:
             raise ConfigError(
                 f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with"
@@ -81,17 +113,6 @@ class Checkpoints:
                 )
         trainer.restore(arrays, state)
         return True
-
-
-def shards_folder(path: Path) -> Path:
-    """Return the folder beside the checkpoint where shards keep partitioned pairs and image vectors."""
-    return path.with_name(f"{path.name}.shards")
-
-
-def remove_checkpoint(path: Path) -> None:
-    """Remove the checkpoint of a run, and its partitioned pairs."""
-    for folder in (path, shards_folder(path)):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def fingerprint(data: Annotations) -> str:

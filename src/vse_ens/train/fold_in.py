@@ -35,6 +35,8 @@ _FINER = 4
 _REFERENCE_IMAGES = 32
 # The search ends after this factor and offset times the best number of visits so far.
 _SEARCH_FACTOR, _SEARCH_OFFSET = 1.5, 2
+# The search ends here in any case: training that made more visits is not known, and a damaged model has no nearest.
+_MAX_VISITS = 2_000
 # Images per task of a worker.
 _TASK_IMAGES = 16
 
@@ -57,7 +59,7 @@ class FoldIn:
     def __init__(self, config: Config, known: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         self._config = config
         self._known = known
-        self._trained = embeddings.image_vectors
+        self._trained = embeddings
         self._workers = workers
         none = np.empty((0, embeddings.dimensions), np.float32)
         self._tables = shared_tables(padded(replace(embeddings, image_vectors=none, feature_map=none)))
@@ -80,19 +82,19 @@ class FoldIn:
         """Return one vector per image, given sorted label numbers in CSR form; zeros for an image without labels."""
         images = self._start(indptr, indices)
         self._visit(images, _FINER * self.visits)
-        return images.vectors[:, : self._trained.shape[1]].copy()
+        return images.vectors[:, : self._trained.dimensions].copy()
 
     @cached_property
     def visits(self) -> int:
         """The number of visits, at training's step length, that bring known images closest to their vectors."""
         labelled = np.flatnonzero(self._known.labels_per_image)
         images = labelled[np.linspace(0, len(labelled) - 1, min(_REFERENCE_IMAGES, len(labelled))).astype(np.int64)]
-        trained = self._trained[images]
+        trained = self._trained.own_vectors(images)
         current = self._start(*self._known.rows(images))
         best, nearest = 1, math.inf
         # No image needs more visits than training made, whose steps became shorter.
         most = math.ceil(sum(self._config.learning_rate_decay**epoch for epoch in range(self._config.epochs)))
-        for visits in range(1, most + 1):
+        for visits in range(1, min(most, _MAX_VISITS) + 1):
             self._visit(current, _FINER)
             distance = float(np.square(current.vectors[:, : trained.shape[1]] - trained).sum())
             if distance < nearest:

@@ -27,7 +27,7 @@ from vse_ens.kernels.softmax import BatchGradients
 from vse_ens.label_weights.learn import DENSE_LABELS, peak_bytes, stored_bytes
 from vse_ens.model.embeddings import label_pair_table
 from vse_ens.run.ram import available_memory
-from vse_ens.run.threads import available_cores
+from vse_ens.system import available_cores
 from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.schedule import Schedule

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
+from vse_ens.errors import ModelError
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
@@ -224,6 +225,8 @@ class Trainer:
         """Continue from what `state` returned, in a trainer of the same configuration and data."""
         self._backend.restore(arrays, state["backend"])
         self._epoch, self._round, self._refitting = state["epoch"], state["round"], state["refitting"]
+        if any(type(number) is not int or number < 0 for number in (self._epoch, self._round)):
+            raise ModelError(f"epoch {self._epoch!r} and round {self._round!r} are not those of a run")
         if self._validator and state["label_weights"]:
             self._validator.regularization = state["label_weights"]["regularization"]
             self._validator.scale = state["label_weights"]["next_scale"]

@@ -44,11 +44,12 @@ def test_the_key_comes_from_a_file_or_the_environment(
     vse: Vse, started: list[Settings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = tmp_path / "key"
-    key.write_text("from-a-file\n")
+    key.write_text("a-key-from-a-file\n")
+    key.chmod(0o640)
     monkeypatch.setenv("VSE_API_KEY", "from-the-environment")
     assert vse("serve", "model", "--host", "0.0.0.0").status == 0
     assert vse("serve", "model", "--api-key-file", key).status == 0
-    assert [one.api_key for one in started] == ["from-the-environment", "from-a-file"]
+    assert [one.api_key for one in started] == ["from-the-environment", "a-key-from-a-file"]
 
 
 @pytest.mark.parametrize(
@@ -73,10 +74,37 @@ def test_a_key_file_without_a_key_is_named(
     file = tmp_path / "key"
     if content is not None:
         file.write_bytes(content)
+        file.chmod(0o600)
     answer = vse("serve", "model", "--api-key-file", file)
     assert answer.status == 1
     assert sentence in answer.err.replace("\n", " ")
     assert "key" in answer.err
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o604])
+def test_a_key_file_that_everybody_can_read_is_refused(
+    vse: Vse, started: list[Settings], tmp_path: Path, mode: int
+) -> None:
+    file = tmp_path / "key"
+    file.write_text("a-key-from-a-file")
+    file.chmod(mode)
+    answer = vse("serve", "model", "--api-key-file", file)
+    assert (answer.status, started) == (1, [])
+    assert f"can be read by every user of this machine; run: chmod 600 {file}" in answer.err.replace("\n", " ")
+
+
+def test_an_endless_key_file_is_not_read_to_its_end(vse: Vse, started: list[Settings], tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    with file.open("wb") as opened:
+        opened.truncate(1 << 40)
+    file.chmod(0o600)
+    assert vse("serve", "model", "--api-key-file", file).status == 1
+    assert started == []
+
+
+def test_a_model_is_verified_unless_told_otherwise(vse: Vse, started: list[Settings]) -> None:
+    assert vse("serve", "model").status == vse("serve", "model", "--no-verify").status == 0
+    assert [one.verify for one in started] == [True, False]
 
 
 def test_without_the_libraries_it_says_how_to_get_them(

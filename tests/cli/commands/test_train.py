@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from vse_ens.annotator import Annotator
 from vse_ens.config import METRICS
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.model.checkpoint_store import save_state
+from vse_ens.storage.atomic import reserve
 
 Vse = Callable[..., Any]
 SETTINGS = ("--preset", "vse-ens", "--dimensions", 8, "--epochs", 3)
@@ -88,6 +91,81 @@ def test_a_place_that_is_not_a_model_is_refused_before_the_work(vse: Vse, pairs:
     assert answer.status == 1
     assert "is not a model directory; choose another --out" in answer.err
     assert "epoch" not in answer.err
+
+
+def test_an_out_that_cannot_be_written_is_found_before_the_pairs_are_read(
+    vse: Vse, pairs: Path, tmp_path: Path
+) -> None:
+    answer = vse("train", tmp_path / "no pairs.csv", "--out", pairs / "model", *SETTINGS)
+    assert answer.status == 1
+    assert "could not be written: Not a directory" in answer.err
+    answer = vse("update", tmp_path / "no model", pairs, "--out", pairs / "model")
+    assert answer.status == 1
+    assert "could not be written: Not a directory" in answer.err
+
+
+FOREIGN = {
+    "model/model.json": "is not a model directory: its model.json was not written by vse-ens",
+    "model/README.md/thesis.tex": "is not a model directory; choose another --out",
+    "model.checkpoint/thesis.tex": "is not a checkpoint directory; choose another --out",
+    "model.checkpoint/state.json": "is not a checkpoint directory: its state.json was not written by vse-ens",
+    "model.checkpoint.shards/thesis.tex": "contains 'thesis.tex', which is not part of a training and would be lost",
+    "model.checkpoint.shards/pairs/thesis.tex": "contains 'pairs/thesis.tex', which is not part of a training",
+    "model.checkpoint.shards/training/rows-1/thesis.tex": "contains 'training/rows-1/thesis.tex', which is not part of",
+}
+
+
+@pytest.mark.parametrize("file", FOREIGN)
+def test_a_file_that_no_training_wrote_is_named_and_kept(vse: Vse, tmp_path: Path, file: str) -> None:
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    answer = vse("train", tmp_path / "no pairs.csv", "--out", tmp_path / "model", *SETTINGS)
+    assert answer.status == 1
+    assert FOREIGN[file] in answer.err, "found before the pairs are read"
+    assert (tmp_path / file).read_text() == "mine"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_second_training_of_one_model_is_refused_and_disturbs_nothing(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    with reserve(tmp_path / "model"):  # as the first does from start to end
+        (tmp_path / "model.checkpoint").mkdir()
+        before = sorted(tmp_path.rglob("*"))
+        for command in (("train", pairs), ("update", tmp_path / "other", pairs)):
+            answer = vse(*command, "--out", tmp_path / "model")
+            assert answer.status == 1
+            assert f"another process is training {tmp_path / 'model'}; wait until it has finished" in answer.err
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_model_is_reserved_until_its_checkpoint_is_removed(
+    vse: Vse, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+
+    def note(method: str) -> None:
+        original = getattr(Annotator, method)
+
+        def noting(self: Annotator, *arguments: Any, **options: Any) -> Any:
+            held.append((tmp_path / ".model.run.lock").exists())
+            return original(self, *arguments, **options)
+
+        monkeypatch.setattr(Annotator, method, noting)
+
+    for method in ("fit", "save", "remove_checkpoint"):
+        note(method)
+    assert vse("train", pairs, "--out", tmp_path / "model", *SETTINGS).status == 0
+    assert held == [True, True, True]
+    assert [path.name for path in tmp_path.iterdir() if path != pairs] == ["model"]
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+    save_state(tmp_path / "model.checkpoint", {}, {})
+    shutil.copytree(tmp_path / "model.checkpoint", tmp_path / ".model.checkpoint.partial")
+    for name in (".model.checkpoint.lock", ".model.checkpoint.run.lock", ".model.run.lock"):
+        (tmp_path / name).write_text("")
+    assert vse("train", pairs, "--out", tmp_path / "model", *SETTINGS).status == 0
+    assert [path.name for path in tmp_path.iterdir() if path != pairs] == ["model"]
 
 
 def test_nothing_to_resume_is_told(vse: Vse, pairs: Path, tmp_path: Path) -> None:

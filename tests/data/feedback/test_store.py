@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -33,6 +34,32 @@ def path(tmp_path: Path) -> Path:
 def test_what_was_written_is_read(path: Path) -> None:
     with read_connection(path) as file:
         assert file.execute("SELECT count(*) FROM in_force").fetchone() == (500,)
+
+
+def test_only_the_owner_may_read_what_people_said(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        path = tmp_path / "f.sqlite"
+        connection = open_writer(path)
+        reader = open_reader(path)
+        files = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+        assert files == {"f.sqlite": 0o600, "f.sqlite-wal": 0o600, "f.sqlite-shm": 0o600}
+        reader.close()
+        connection.close()
+        path.chmod(0o640)  # shared on purpose
+        open_writer(path).close()
+        assert path.stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
+def test_a_pipe_is_no_feedback_file_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert not is_feedback_file(pipe)
+    for opening in (open_reader, open_writer):
+        with pytest.raises(DataError, match="pipe is not a regular file; name a feedback file"):
+            opening(pipe)
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM events", "UPDATE events SET by = 'eve'"])
@@ -126,6 +153,32 @@ def test_a_damaged_file_is_told(path: Path) -> None:
     path.write_bytes(whole[:page] + b"\xff" * page + whole[2 * page :])
     with pytest.raises(DataError, match=r"f\.sqlite is damaged"), read_connection(path) as file:
         file.execute("SELECT * FROM in_force").fetchall()
+
+
+def test_a_damaged_file_is_not_opened_for_writing_and_not_held(path: Path) -> None:
+    whole = path.read_bytes()
+    page = int.from_bytes(whole[16:18], "big")
+    path.write_bytes(whole[:page] + b"\xff" * page + whole[2 * page :])
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(DataError, match=r"f\.sqlite is damaged"):
+        open_writer(path)
+    with pytest.raises(DataError, match="has version 9"):
+        open_reader(_of_version_9(path.with_name("other.sqlite")))
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def _of_version_9(path: Path) -> Path:
+    connection = open_writer(path)
+    connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    return path
+
+
+def test_the_name_of_a_new_file_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("vse_ens.data.feedback.store.sync_dir", synced.append)
+    open_writer(tmp_path / "f.sqlite").close()
+    assert synced == [tmp_path]
 
 
 def test_one_changed_letter_is_found_before_training(path: Path) -> None:

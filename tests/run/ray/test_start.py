@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,3 +30,30 @@ def test_a_cluster_that_is_not_there_is_told_at_once() -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     with pytest.raises(ClusterError, match=f"^cannot connect to a Ray cluster at {address}: .*refused; see docs/"):
         start._check_reachable(address)
+
+
+@pytest.mark.parametrize("address", [None, "auto"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        Exception("The current node timed out during startup.\nThis could happen because the raylet failed to start."),
+        TimeoutError("The current node timed out during startup"),
+        FileExistsError("The current node timed out during startup"),
+    ],
+)
+def test_an_agent_that_dies_at_the_start_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, address: str | None, error: Exception
+) -> None:
+    """Ray raises a plain Exception when one of its processes is killed while it starts."""
+    stopped = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    fake = SimpleNamespace(is_initialized=lambda: False, init=fail, shutdown=lambda: stopped.append(True))
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    with pytest.raises(
+        ClusterError, match=r"^cannot connect to a Ray cluster .*: The current node timed out during startup; see docs/"
+    ):
+        start.start(address, 1)
+    assert stopped, "what was started before the failure is stopped"

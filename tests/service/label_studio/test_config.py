@@ -8,6 +8,9 @@ from vse_ens.service.label_studio.config import controls
 
 KNOWN = Vocabulary.from_ids(["sea", "Online/UGC", "NY Times", "Male", "other"], "label")
 
+# An interface around tags for the image i.
+VIEW, END = '<View><Image name="i" value="$x"/>', "</View>"
+
 
 def test_choices_are_found_with_the_field_of_the_image() -> None:
     # The example of the published page about Choices, and an image.
@@ -93,11 +96,50 @@ def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
             "<Image name='i' value='$x'/></View>",
             "more than 50 levels deep",
         ),
+        (
+            VIEW + "".join(f'<Choices name="c{number}" toName="i">' for number in range(21)) + "</Choices>" * 21 + END,
+            "has more than 20 tags with choices; use fewer",
+        ),
+        (
+            VIEW
+            + "".join(f'<Choices name="c{number}" toName="i">' for number in range(20))
+            # Of each tag around it, a choice is one more.
+            + '<Choice value="v"/>' * 1_001
+            + "</Choices>" * 20
+            + END,
+            "has more than 20,000 choices; use fewer",
+        ),
+        (VIEW + f'<Choices name="c" toName="i"><Choice value="{"v" * 1_001}"/></Choices>' + END, "has a choice longer"),
+        (
+            VIEW + f'<Taxonomy name="c" toName="i"><Choice value="v" alias="{"v" * 1_001}"/></Taxonomy>' + END,
+            "has a choice longer than 1,000 characters; shorten it",
+        ),
+        (
+            VIEW
+            + f'<Taxonomy name="c" toName="i" pathSeparator="{"/" * 500}">'
+            + '<Choice value="v">' * 3
+            + "</Choice>" * 3
+            + "</Taxonomy>"
+            + END,
+            "has a path of choices longer than 1,000 characters; shorten it",
+        ),
+        (VIEW + f'<Choices name="{"c" * 1_001}" toName="i"/>' + END, "has a name longer than 1,000 characters"),
     ],
 )
 def test_what_is_no_interface_is_refused(config: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=f"the labelling interface .*{sentence}"):
         controls(config)
+
+
+def test_an_interface_within_the_limits_is_taken() -> None:
+    tags = "".join(f'<Choices name="c{number}" toName="i">' for number in range(20))
+    config = VIEW + tags + '<Choice value="v"/>' * 1_000 + "</Choices>" * 20 + END
+    assert [len(control.choices) for control in controls(config)] == [1_000] * 20
+    [taxonomy] = controls(
+        VIEW + f'<Taxonomy name="{"c" * 1_000}" toName="i" pathSeparator="{"/" * 498}"><Choice value="{"v" * 500}">'
+        '<Choice value="w"/><Choice value="xy"/></Choice></Taxonomy>' + END
+    )
+    assert [len(choice.names[0]) for choice in taxonomy.choices] == [500, 999, 1_000]
 
 
 def test_tags_in_tags_without_end_do_no_harm() -> None:

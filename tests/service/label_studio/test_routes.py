@@ -12,6 +12,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.label_studio.config import controls
 from vse_ens.service.label_studio.routes import label_studio_router
 from vse_ens.service.label_studio.tasks import image_of
+from vse_ens.service.label_studio.webhook import MAX_EVENTS
 
 IMAGE = "img_0000001"
 CREATED_AT = 1_700_000_000
@@ -397,6 +398,40 @@ def test_many_annotations_come_at_once(studio: Callable[..., Client]) -> None:
     }
     assert client.post("/webhook", json=body).json()["result"]["accepted"] == [1, 2]
     assert list(in_force(client, "img_0000002")) == ["sea"]
+
+
+def test_a_webhook_is_kept_whole_in_one_transaction_or_refused(studio: Callable[..., Client]) -> None:
+    client = studio()
+    feedback = client.service.require_feedback()
+    begun: list[str] = []
+    feedback._writer.set_trace_callback(lambda statement: begun.append(statement.split()[0]))
+    labels = [f"label {number}" for number in range(MAX_EVENTS + 1)]
+    answer = client.post("/webhook", json=annotated("ANNOTATION_CREATED", labels[:-1]))
+    assert len(answer.json()["result"]["accepted"]) == MAX_EVENTS
+    assert (begun.count("BEGIN"), begun.count("COMMIT")) == (1, 1)
+    refused = [
+        annotated("ANNOTATION_CREATED", labels),
+        annotated("ANNOTATION_UPDATED", ["one more", *labels[:-1]]),
+        annotated("ANNOTATION_UPDATED", ["another"]),  # undoes the others: one more than a webhook may change
+        {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 17}] * (MAX_EVENTS + 1), "project": {"id": 2}},
+    ]
+    for body in refused:
+        answer = client.post("/webhook", json=body)
+        assert answer.status_code == 422
+        assert "changes more than 10,000 labels, so nothing was stored" in answer.json()["error"]
+        assert len(in_force(client)) == MAX_EVENTS
+    deleted = {"action": "ANNOTATION_DELETED", "annotation": {"id": 17}, "project": {"id": 2}}
+    assert len(client.post("/webhook", json=deleted).json()["result"]["undone"]) == MAX_EVENTS
+    assert in_force(client) == {}
+
+
+def test_tasks_of_a_webhook_are_found_by_their_number(studio: Callable[..., Client]) -> None:
+    client = studio()
+    body = annotated("ANNOTATION_CREATED", ["Sea"])
+    others = [{"id": [], "data": {"image": "x"}}, {"data": {"image": "y"}}, {"id": "19", "data": {"image": "z"}}]
+    assert client.post("/webhook", json=body | {"task": [*others, body["task"]]}).status_code == 201
+    assert list(in_force(client)) == ["sea"]
+    assert client.post("/webhook", json=body | {"task": others}).status_code == 422
 
 
 PUBLISHED = {

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import base64
 import hmac
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
 
 from tests.support.service_in_process import Client
 from vse_ens.service.middleware import access
+from vse_ens.service.settings import Limits
 
 KEY = "a-key-of-thirty-two-characters-x"
 OPEN = ("/health", "/ready", "/", "/static/app.js", "/openapi.json")
@@ -118,6 +120,43 @@ def test_pages_of_other_sites_may_not_ask(client: Client) -> None:
 def test_a_form_cannot_send_a_body(client: Client, kind: str) -> None:
     answer = client.post("/api/annotate", content=b'{"images": ["img_0000001"]}', headers={"Content-Type": kind})
     assert (answer.status_code, "application/json" in answer.json()["error"]) == (415, True)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"images": ["img_0000001"]}'
+
+    chunked = client.post("/api/annotate", content=pieces(), headers={"Content-Type": kind})
+    assert chunked.request.headers["transfer-encoding"] == "chunked"
+    assert "content-length" not in chunked.request.headers
+    assert chunked.status_code == 415
+
+
+def test_a_refusal_closes_the_connection_after_the_body_was_discarded(serve: Callable[..., Client]) -> None:
+    client = serve(api_key=KEY, limits=Limits(body_bytes=100))
+    taken = 0
+
+    async def pieces(count: int) -> AsyncIterator[bytes]:
+        nonlocal taken
+        for _ in range(count):
+            taken += 1
+            yield b" " * 100
+
+    for count, received in ((10, 10), (1_000, 21)):  # of an endless body, a multiple of the limit
+        taken = 0
+        answer = client.post("/api/annotate", content=pieces(count))
+        assert (answer.status_code, answer.headers["connection"], taken) == (401, "close", received)
+    taken = 0
+    waiting = client.post("/api/annotate", content=pieces(10), headers={"Expect": "100-continue"})
+    assert (waiting.status_code, taken) == (401, 0)
+
+
+def test_a_refused_body_that_does_not_arrive_is_not_awaited(serve: Callable[..., Client]) -> None:
+    client = serve(api_key=KEY, limits=Limits(receive_seconds=0.05))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(600)
+
+    assert client.post("/api/annotate", content=pieces()).status_code == 401
 
 
 def test_no_other_origin_is_allowed(client: Client) -> None:

@@ -36,6 +36,27 @@ def test_an_accepted_label_counts_at_once(serve: Callable[..., Client], model: P
     assert client.get("/api/image", params={"id": "img_0000007"}).json() == state
 
 
+def test_a_name_of_several_lines_is_refused(serve: Callable[..., Client]) -> None:
+    client = serve()
+    body = {"image": "img_0000007", "label": "sea", "verdict": "accept"}
+    for name in ("anna%0Abob", "anna%0D%0AX: y", "%1B[2J"):
+        answer = client.post("/api/feedback", json=body, headers={"X-VSE-User": name})
+        assert (answer.status_code, "must be one line" in answer.json()["error"]) == (422, True)
+    assert client.get("/api/feedback").json()["events"] == []
+
+
+def test_a_feedback_file_that_was_deleted_is_told_and_predictions_go_on(
+    serve: Callable[..., Client], tmp_path: Path
+) -> None:
+    client = serve()
+    judge(client, "img_0000007", "sea", "accept")
+    for file in tmp_path.glob("feedback.sqlite*"):
+        file.unlink()
+    answer = client.post("/api/feedback", json={"image": "img_0000007", "label": "sand", "verdict": "accept"})
+    assert (answer.status_code, "was deleted" in answer.json()["error"]) == (503, True)
+    assert client.get("/api/image", params={"id": "img_0000007"}).status_code == 200
+
+
 def test_a_rejected_label_is_never_suggested_again_and_taken_off_an_image_that_has_it(
     serve: Callable[..., Client],
 ) -> None:

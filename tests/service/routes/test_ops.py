@@ -12,6 +12,9 @@ def test_lives_and_is_ready(client: Client) -> None:
     ready = client.get("/ready").json()
     assert ready["ready"] is True
     assert len(ready["model"]) == 12
+    for path in ("/health", "/ready"):
+        probe = client.run(client.http.head(path))
+        assert (probe.status_code, probe.content) == (200, b"")
 
 
 def test_requests_suggestions_and_events_are_counted(serve: Callable[..., Client]) -> None:

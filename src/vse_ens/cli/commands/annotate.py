@@ -15,6 +15,7 @@ from vse_ens.cli.options import (
     DefuseFormulas,
     LabelsOption,
     ModelDir,
+    WriteOptions,
     load_model,
     parse_labels,
     parse_or_read_labels,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from vse_ens.curate.suggest import Suggestion, SuggestOptions
 
+_WRITE_CONFIDENCE = 0.5  # of labels that are written to people's files, unless given
 _COLUMNS = ("suggestion", "confidence", "score", "because of")
 
 
@@ -37,7 +39,7 @@ def annotate(
     ] = None,
     *,
     labels: LabelsOption = None,
-    all_images: Annotated[bool, typer.Option("--all", help="All images of the model; needs --out.")] = False,
+    all_images: Annotated[bool, typer.Option("--all", help="All images of the model; needs --out or --write.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="Output of --all: a .parquet, .csv or .jsonl file."),
@@ -49,15 +51,26 @@ def annotate(
             metavar="F",
             show_default=False,
             help="Format of FILE if not given by its suffix: parquet, csv, jsonl, exiftool (XMP keywords) or "
-            "label-studio.",
+            "label-studio. With --write, the format of SOURCE if it is not recognised.",
         ),
     ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SOURCE",
+            show_default=False,
+            help="Add the suggestions of --all to a collection: .xmp sidecars, .txt files or an annotation file. "
+            "Image files are never changed.",
+        ),
+    ] = None,
+    writing: WriteOptions,
     prefix: Annotated[
         str,
         typer.Option(
             metavar="TEXT",
             show_default=False,
-            help="Prefix that turns an image ID into a path or URL (exiftool, label-studio).",
+            help="Prefix that turns an image ID into a path or URL (exiftool, label-studio). With --write, text before "
+            "every added label, such as 'suggested|'.",
         ),
     ] = "",
     defuse_formulas: DefuseFormulas = False,
@@ -74,9 +87,30 @@ def annotate(
             metavar="A,B", show_default=False, help="Never suggest these labels; or a file with one label per line."
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            show_default=False,
+            help="Suggest only labels that match, such as 'place|*' or 'character:*'; may be repeated.",
+        ),
+    ] = None,
+    per_namespace: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, show_default=False, help="At most N suggestions per namespace such as 'place|'."
+        ),
+    ] = None,
     min_confidence: Annotated[
-        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Drop suggestions with lower confidence.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            metavar="X",
+            min=0.0,
+            max=1.0,
+            show_default="0, or 0.5 with --write",
+            help="Drop suggestions with lower confidence.",
+        ),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the reasons of every suggestion.")] = False,
     cluster: ClusterOptions,
     console: Console,
@@ -88,25 +122,35 @@ def annotate(
     """
     if sum((bool(images), labels is not None, all_images)) != 1:
         raise typer.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
-    if all_images != (out is not None):
-        raise typer.BadParameter("--all and --out FILE must be given together", param_hint="'--all'")
+    if all_images != (out is not None or write is not None):
+        raise typer.BadParameter("--all and --out FILE or --write SOURCE must be given together", param_hint="'--all'")
+    if out is not None and write is not None:
+        raise typer.BadParameter("cannot be combined with --out", param_hint="'--write'")
+    if (writing.dry_run or writing.journal) and write is None:
+        raise typer.BadParameter("--dry-run and --journal need --write", param_hint="'--dry-run'")
     if (file_format or prefix) and not all_images:
         raise typer.BadParameter("--format and --prefix need --all", param_hint="'--format'")
     if defuse_formulas and (out is None or (file_format or out.suffix) not in ("csv", ".csv")):
         raise typer.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
-    if (cluster.cluster or cluster.address) and not all_images:
-        raise typer.BadParameter("--cluster and --address need --all", param_hint="'--cluster'")
+    if (cluster.cluster or cluster.address) and out is None:
+        raise typer.BadParameter("--cluster and --address need --all --out", param_hint="'--cluster'")
     if all_images and explain:
         raise typer.BadParameter("cannot be combined with --all", param_hint="'--explain'")
     options: SuggestOptions = {
         "top": top,
         "allow": parse_or_read_labels(allow),
         "deny": parse_or_read_labels(deny),
-        "min_confidence": min_confidence,
+        "min_confidence": (0.0 if write is None else _WRITE_CONFIDENCE) if min_confidence is None else min_confidence,
         "explain": explain,
     }
+    if only:
+        options["only"] = only
+    if per_namespace is not None:
+        options["per_namespace"] = per_namespace
     if out is not None:
         _annotate_all(model, out, file_format, prefix, defuse_formulas, options, cluster, console)
+    elif write is not None:
+        _write(model, write, file_format, prefix, options, writing, console)
     elif labels is not None:
         _annotate_labels(model, parse_labels(labels), options, console)
     else:
@@ -157,6 +201,22 @@ def _annotate_all(
     counts = asdict(written)
     rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
     console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
+
+
+def _write(
+    model: Path,
+    source: Path,
+    source_format: str | None,
+    prefix: str,
+    options: SuggestOptions,
+    writing: WriteOptions,
+    console: Console,
+) -> None:
+    collection = writing.open(source, source_format)  # fails before the model is loaded
+    annotator = load_model(model, console)
+    with console.progress("annotating", len(annotator.known_.images), "images") as progress:
+        edits = annotator.suggested_edits(progress=progress, **options)
+    writing.write(collection, edits, console, prefix=prefix)
 
 
 def _suggestions_json(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, Any]]:

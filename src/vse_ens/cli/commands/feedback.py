@@ -1,4 +1,4 @@
-"""``vse feedback``: show feedback counts and export accepted pairs."""
+"""``vse feedback``: show feedback counts, export accepted pairs, and write verdicts to a collection."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from vse_ens.cli.console import Console, columns, facts
 from vse_ens.cli.formatting import plural
-from vse_ens.cli.options import DefuseFormulas
+from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, WriteOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,11 +23,44 @@ if TYPE_CHECKING:
 _ROWS_SHOWN = 10  # people, and latest days; --json has all
 
 
-def feedback(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", show_default=False, help="A feedback file of vse serve (.sqlite)."),
-    ],
+FeedbackFile = Annotated[
+    Path, typer.Argument(metavar="FILE", show_default=False, help="A feedback file of vse serve (.sqlite).")
+]
+
+
+class FeedbackGroup(TyperGroup):
+    """``vse feedback FILE`` means ``vse feedback show FILE``, as it did before there was another command."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Add the name of the default command."""
+        if args and args[0] not in (*self.commands, "--help", "-h"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+def apply(
+    file: FeedbackFile,
+    to: CollectionPath,
+    *,
+    source_format: CollectionFormat = None,
+    writing: WriteOptions,
+    console: Console,
+) -> None:
+    """Write accepted and rejected labels to a collection.
+
+    Accepted labels are added and rejected ones removed; the last verdict on a pair counts. Image files are never
+    changed; vse undo restores everything else.
+    """
+    from vse_ens.data.collections.write import feedback_edits
+
+    collection = writing.open(to, source_format)
+    with console.status(f"reading {file}"):
+        edits = feedback_edits(file)
+    writing.write(collection, edits, console)
+
+
+def show(
+    file: FeedbackFile,
     *,
     out: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""``vse info``: show a summary of a file of pairs."""
+"""``vse info``: show a summary of a file of pairs or of a collection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def info(file: PairsFile, *, reading: ReadOptions, console: Console) -> None:
-    """Show a summary of a file of pairs."""
+    """Show a summary of a file of pairs or of a collection."""
     summary = reading.read(file, console).summary()
     console.result({"file": str(file), **summary_json(summary)}, facts(summary.rows()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import threading
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from vse_ens.service.settings import Settings
 
 _KEY_VARIABLE = "VSE_API_KEY"
+_MAX_KEY_BYTES = 10_000
 
 
 def serve(
@@ -54,6 +56,9 @@ def serve(
             help=f"File with the API key that every request must send; or set {_KEY_VARIABLE}.",
         ),
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Check every byte of the model; skip it for a huge one.")
+    ] = True,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     console: Console,
 ) -> None:
@@ -74,6 +79,7 @@ def serve(
         feedback=feedback or model.with_name(f"{model.resolve().name}.feedback.sqlite"),
         image_url=image_url,
         api_key=_api_key(api_key_file),
+        verify=verify,
     )
 
     def announce(served: Settings) -> None:
@@ -95,8 +101,13 @@ def _api_key(file: Path | None) -> str | None:
     """Return the API key from a file or the environment."""
     if file is None:
         return os.environ.get(_KEY_VARIABLE) or None
+    with file.open("rb") as opened:
+        # Windows has no such permissions.
+        if os.name == "posix" and os.fstat(opened.fileno()).st_mode & stat.S_IROTH:
+            raise ConfigError(f"{file} can be read by every user of this machine; run: chmod 600 {file}")
+        content = opened.read(_MAX_KEY_BYTES)
     try:
-        key = file.read_text(encoding="utf-8").strip()
+        key = content.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not a text file with an API key") from error
     if not key:

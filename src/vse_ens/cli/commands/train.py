@@ -11,7 +11,7 @@ import typer
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions, is_folder
+from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -55,41 +55,44 @@ def train(
     of the run. Ctrl-C stops after the current round and saves the model.
     """
     from vse_ens.annotator import Annotator
-    from vse_ens.model.store import check_target
+    from vse_ens.model.store import reserve_target
+    from vse_ens.train.run_files import check_run_files
 
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # fails on a wrong setting before the data is read
-    check_target(out)
     checkpoint = out.with_name(out.name + ".checkpoint")
     data: Annotations | Partition
-    if is_folder(pairs):
-        if features is not None or feedback is not None:
-            raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
-        parts = reading.parts(pairs)
-        with console.progress("partitioning", parts.rows, "pairs") as progress:
-            data = model.partition(parts, checkpoint, progress=progress)
-    else:
-        data = _read(pairs, features, feedback, reading, console)
-    if checkpoint.exists() and not resume:
-        console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
-    started = time.perf_counter()
-    with TrainingProgress(console.err, config.metric) as training_progress:
-        model.fit(
-            data,
-            progress=training_progress,
-            checkpoint=checkpoint,
-            resume=resume,
-            cluster=cluster.cluster,
-            address=cluster.address,
-        )
-    seconds = time.perf_counter() - started
-    if resume and not model.resumed_:
-        console.note(f"{checkpoint} has nothing to resume; trained from the start")
-    model.save(out)
-    if model.interrupted_:
-        console.log(f"stopped; the model is saved as it is, and --resume continues from {checkpoint}")
-    else:
-        model.remove_checkpoint(checkpoint)
+    with reserve_target(out):
+        check_run_files(checkpoint)
+        if reading.is_parts(pairs):
+            if features is not None or feedback is not None:
+                raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
+            parts = reading.parts(pairs)
+            with console.progress("partitioning", parts.rows, "pairs") as progress:
+                data = model.partition(parts, checkpoint, progress=progress)
+        else:
+            data = _read(pairs, features, feedback, reading, console)
+        if checkpoint.exists() and not resume:
+            console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
+        started = time.perf_counter()
+        with TrainingProgress(console.err, config.metric) as training_progress:
+            model.fit(
+                data,
+                progress=training_progress,
+                checkpoint=checkpoint,
+                resume=resume,
+                cluster=cluster.cluster,
+                address=cluster.address,
+            )
+        seconds = time.perf_counter() - started
+        if resume and not model.resumed_:
+            console.note(f"{checkpoint} has nothing to resume; trained from the start")
+        model.save(out)
+        if model.interrupted_:
+            resuming = f", and --resume continues from {checkpoint}" if checkpoint.exists() else ""
+            console.log(f"stopped; the model is saved as it is{resuming}")
+        else:
+            model.remove_checkpoint(checkpoint)
     _show(model, out, seconds, console)
     if model.interrupted_:
         raise typer.Exit(INTERRUPTED)

@@ -39,20 +39,20 @@ def update(
     This takes a fraction of the training time and changes existing suggestions little. Rejected pairs are ignored:
     vse train --feedback removes them.
     """
-    from vse_ens.model.store import check_target
+    from vse_ens.model.store import reserve_target
 
-    check_target(out)
-    inputs = [_read(path, reading, console) for path in more]
-    joined = reduce(lambda left, right: left.joined(right), (item.pairs for item in inputs))
-    rejected = sum(item.rejected for item in inputs)
-    annotator = load_model(model, console)
-    annotator.workers = workers
-    before = annotator.known_
-    started = time.perf_counter()
-    with TrainingProgress(console.err, annotator.config_.metric) as progress:
-        annotator.partial_fit(joined, progress=progress)
-    seconds = time.perf_counter() - started
-    annotator.save(out)
+    with reserve_target(out):
+        inputs = [_read(path, reading, console) for path in more]
+        joined = reduce(lambda left, right: left.joined(right), (item.pairs for item in inputs))
+        rejected = sum(item.rejected for item in inputs)
+        annotator = load_model(model, console)
+        annotator.workers = workers
+        before = annotator.known_
+        started = time.perf_counter()
+        with TrainingProgress(console.err, annotator.config_.metric) as progress:
+            annotator.partial_fit(joined, progress=progress)
+        seconds = time.perf_counter() - started
+        annotator.save(out)
     after = annotator.known_
     new = {
         "pair": after.pairs - before.pairs,

@@ -185,8 +185,8 @@ def vectors_without_label(
     """
     embeddings = model.embeddings
     if not embeddings.has_context:
-        return fold_in(others) if fold_in else np.asarray(embeddings.image_vectors[images])
+        return fold_in(others) if fold_in else embeddings.own_vectors(images)
     vectors = embeddings.context(*others)
     if len(embeddings.image_vectors):
-        vectors += embeddings.image_vectors[images]
+        vectors += embeddings.own_vectors(images)
     return vectors

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Item(NamedTuple):
@@ -21,6 +21,22 @@ class Item(NamedTuple):
     """The labels in the order of the source; a hierarchy is written with ``|``, such as ``place|beach``."""
     picture: str | None = None
     """Where the picture is if it is not at ``root / image``: a path, absolute or relative to the root, or a URL."""
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """Options of formats; a format ignores those that mean nothing for it."""
+
+    image_column: str | int | None = None
+    """The column of image ids in a table."""
+    label_columns: tuple[str | int, ...] = ()
+    """The columns of labels in a table; empty for those that the format knows."""
+    label_separator: str | None = None
+    """The text between the labels of one field."""
+    cache: bool = True
+    """Whether formats that open every file of a folder keep their labels in the user's cache for the next read."""
+    workers: int | None = None
+    """The number of threads that read files; None chooses."""
 
 
 class Collection(Protocol):
@@ -63,6 +79,7 @@ class FileChange:
     after: bytes
 
 
+@runtime_checkable
 class WritableCollection(Collection, Protocol):
     """A collection that labels can be written to."""
 

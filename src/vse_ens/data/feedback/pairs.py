@@ -67,12 +67,13 @@ def _without(pairs: Annotations, rejected: Annotations) -> Annotations:
     # Images that had no labels before are kept.
     images = _subset(pairs.images, (kept.labels_per_image > 0) | (pairs.labels_per_image == 0))
     labels = _subset(pairs.labels, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
-    return Annotations.from_numbers(
+    data = Annotations.from_numbers(
         images,
         labels,
         images.translate(pairs.images)[kept.image_numbers()],
         labels.translate(pairs.labels)[kept.indices],
     )
+    return replace(data, pictures=pairs.pictures)
 
 
 def _subset(ids: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -84,9 +84,11 @@ _IN_FORCE = (
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Return a connection for writing, which any thread may use; a missing file is created."""
+    """Return a connection for writing, which any thread may use; a missing file is created, for its owner only."""
     if not path.parent.is_dir():
         raise DataError(f"{path} cannot be created: there is no folder {path.parent}; create it first")
+    _check_regular(path)
+    _create(path)
     with translate_errors(path):
         connection = _connect(path, "rwc")
         try:
@@ -110,6 +112,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """Return a read-only connection, which any thread may use."""
     if not path.exists():
         raise DataError(f"{path} does not exist; vse serve creates a feedback file when it starts")
+    _check_regular(path)
     with translate_errors(path):
         # "rw" because a reader in WAL mode may have to create the shared memory file; query_only prevents changes.
         connection = _connect(path, "rw" if os.access(path, os.W_OK) else "ro")
@@ -145,10 +148,30 @@ def read_connection(path: Path) -> Iterator[sqlite3.Connection]:
 def is_feedback_file(path: Path) -> bool:
     """Return whether a file is a SQLite file, which can only be feedback."""
     try:
+        if not path.is_file():  # opening a pipe would wait for its other end
+            return False
         with path.open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
+
+
+def file_identity(path: Path) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Return the device and file numbers of a file and its write-ahead log, None for one that does not exist.
+
+    They stay the same while a connection is open, unless someone deletes, moves or replaces a file. SQLite does not
+    notice that.
+    """
+    real = path.resolve()
+    return _numbers(real), _numbers(real.with_name(f"{real.name}-wal"))
+
+
+def _numbers(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def in_force(connection: sqlite3.Connection, verdict: Verdict) -> Iterator[Event]:
@@ -196,6 +219,20 @@ def _translate(path: Path, error: sqlite3.Error) -> VseError:
         case "BUSY" | "LOCKED":
             return DataError(f"{path} is locked by another process; try again when it has finished")
     return DataError(f"{path} could not be used: {error}")
+
+
+def _check_regular(path: Path) -> None:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"{path} is not a regular file; name a feedback file")
+
+
+def _create(path: Path) -> None:
+    """Create an empty file that only its owner may read, because it names people; SQLite would use 0644.
+
+    The files that SQLite creates beside it get the same permissions.
+    """
+    with suppress(OSError):  # SQLite fails too, and `_translate` has a sentence for it
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -18,6 +18,7 @@ _IMAGE_NAMES = (
 _LABEL_NAMES = (
     "label", "labels", "labelname", "labelid", "tag", "tags", "tagname", "keyword", "keywords", "concept", "concepts",
     "category", "categories", "class", "classes", "classname", "annotation", "annotations",
+    "tagstring",
 )  # fmt: skip
 
 # A table of more columns takes gigabytes of RAM for its bookkeeping alone.
@@ -33,6 +34,18 @@ class ColumnChoice:
     image: int
     label: int
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """The names of all columns."""
+
+    @property
+    def image_name(self) -> str:
+        """The name of the image column."""
+        return self.names[self.image]
+
+    @property
+    def label_name(self) -> str:
+        """The name of the label column."""
+        return self.names[self.label]
 
 
 def choose_columns(source: str, names: Sequence[str], image: Column = None, label: Column = None) -> ColumnChoice:
@@ -59,7 +72,8 @@ def choose_columns(source: str, names: Sequence[str], image: Column = None, labe
     if label_index is None:
         label_index = next(index for index in range(len(names)) if index != image_index)
     note = f"used column {names[image_index]!r} for images and {names[label_index]!r} for labels"
-    return ColumnChoice(image_index, label_index, (note,) if guessed else ())
+    notes = (note,) if guessed else ()
+    return ColumnChoice(image_index, label_index, notes, tuple(names))
 
 
 def has_known_names(names: Sequence[str]) -> bool:

@@ -42,30 +42,30 @@ class DelimitedSource:
     def __init__(self, file: PairsFile, dialect: Dialect) -> None:
         self.name = str(file.path)
         self._file = file
-        self._dialect = dialect
+        self.dialect = dialect
+        self.columns = dialect.columns
         self._blank_lines = 0
 
     @property
     def notes(self) -> Sequence[str]:
         """How the dialect was detected, and the number of blank lines."""
         blank = f"skipped {self._blank_lines:,} blank line{'s' if self._blank_lines > 1 else ''}"
-        return (*self._dialect.notes, *([blank] if self._blank_lines else []))
+        return (*self.dialect.notes, *([blank] if self._blank_lines else []))
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows except the header, in order."""
-        columns = self._dialect.columns
-        table = TextTable(self._file, self._dialect, [columns.image, columns.label], _BLOCK)
-        header = int(self._dialect.header)
+        table = TextTable(self._file, self.dialect, [self.columns.image, self.columns.label], _BLOCK)
+        header = int(self.dialect.header)
         for images, labels in table.batches():
             yield Batch(images.slice(header), labels.slice(header))
             header = 0
-        if self._dialect.header and table.rows == 1:
+        if self.dialect.header and table.rows == 1:
             raise DataError(f"{self.name} has a header and no pair below it")
         self._blank_lines = table.blank_lines
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the line on which each row starts."""
-        return find_row_lines(self._file, self._dialect, rows)
+        return find_row_lines(self._file, self.dialect, rows)
 
 
 class TextTable:

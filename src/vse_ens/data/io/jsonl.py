@@ -33,13 +33,13 @@ class JsonLinesSource:
         self._image, self._label = names[columns.image], names[columns.label]
         self._wide = isinstance(first[self._label], list)
         self._blank_lines = 0
-        self._column_notes = columns.notes
+        self.columns = columns
 
     @property
     def notes(self) -> Sequence[str]:
         """How the keys were chosen, and the number of blank lines."""
         blank = f"skipped {self._blank_lines:,} blank line{'s' if self._blank_lines > 1 else ''}"
-        return (*self._column_notes, *([blank] if self._blank_lines else []))
+        return (*self.columns.notes, *([blank] if self._blank_lines else []))
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in order."""

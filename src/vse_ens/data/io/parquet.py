@@ -30,13 +30,13 @@ class ParquetSource:
             self.expected_rows = parquet.metadata.num_rows
         if not self.expected_rows:
             raise DataError(f"{self.name} is empty: it has columns but no rows")
-        self._columns = choose_columns(self.name, names, image, label)
-        self.notes: Sequence[str] = self._columns.notes
+        self.columns = choose_columns(self.name, names, image, label)
+        self.notes: Sequence[str] = self.columns.notes
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in order."""
         with self._open() as parquet:
-            yield from pair_batches(parquet, self.name, self._columns)
+            yield from pair_batches(parquet, self.name, self.columns)
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return ``rows`` counted from 1."""

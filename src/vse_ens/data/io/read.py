@@ -1,16 +1,26 @@
-"""Read a file of pairs."""
+"""Read a file of pairs, or a collection."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast, get_args
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.base import OpenOptions
+from vse_ens.data.collections.detect import find_collection, format_names
+from vse_ens.data.filters import keep_frequent
+from vse_ens.data.hierarchy import merge_spelling as merged_spelling
+from vse_ens.data.hierarchy import spelling_note, with_ancestors, without_matching
+from vse_ens.data.io.collection import CollectionSource
 from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
 from vse_ens.data.io.dialect import sniff
 from vse_ens.data.io.formats import FormatName, PairsFile, detect_format
 from vse_ens.data.io.ingest import ingest
 from vse_ens.data.io.jsonl import JsonLinesSource
+from vse_ens.data.io.label_columns import BOORU_PREFIX, LabelColumns, namespace_of
 from vse_ens.data.io.parquet import ParquetSource
 from vse_ens.data.io.source import Source
 from vse_ens.data.io.wide import Layout, WideRows
@@ -21,46 +31,123 @@ def read(
     path: str | Path,
     *,
     image: Column = None,
-    label: Column = None,
+    label: Column | Sequence[str | int] = None,
     header: bool | None = None,
     separator: str | None = None,
     quote: str | None = '"',
-    format: FormatName | None = None,  # noqa: A002  # the usual word
+    format: str | None = None,  # noqa: A002  # the usual word
     layout: Layout | None = None,
     label_separator: str | None = None,
+    label_namespaces: bool = False,
     min_images_per_label: int = 1,
     min_labels_per_image: int = 1,
+    ignore: Sequence[str] = (),
+    ancestors: bool = False,
+    merge_spelling: bool = False,
+    cache: bool = True,
+    on_progress: Callable[[int, int | None], None] | None = None,
 ) -> Annotations:
-    """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not.
+    """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not, or of a collection.
 
     Args:
-        path: The file. Its first bytes must agree with its suffix.
+        path: A file of pairs, whose first bytes must agree with its suffix, or a collection, which is recognised by
+            its content: a folder of photos with keywords, an annotation file, a catalogue.
         image: The column of image ids, by name or by number from 0. Default: a known name, else the first column.
-        label: The column of labels. Default: a known name, else the second column.
+        label: The column of labels, or several. Default: a known name, else the second column.
         header: Whether line 1 of delimited text names the columns. Default: guessed.
         separator: The field separator of delimited text. Default: detected.
         quote: The quote character for fields that contain a separator; None if there is none.
-        format: The format of a file without a known suffix.
+        format: The format, if it is not to be recognised: csv, tsv, txt, jsonl or parquet for a file of pairs, or one
+            of `vse_ens.data.collections.detect.format_names`.
         layout: "long" for one pair per row, "wide" for one image with all its labels per row. Default: detected.
-        label_separator: The separator between the labels of a wide text field.
+        label_separator: The separator between the labels of a wide text field. Default: none, or a space in the
+            columns ``tag_string`` and ``tag_string_...`` of Danbooru's and e621's dumps.
+        label_namespaces: Put the name of its column in front of a label, as in ``culture:Roman``. The columns
+            ``tag_string_artist`` and so on are then the default, and ``artist`` is the namespace; general tags have
+            none.
         min_images_per_label: Drop labels with fewer images, repeatedly together with the next option.
         min_labels_per_image: Drop images with fewer labels.
+        ignore: Leave out labels that match one of these patterns, such as ``suggested|*``.
+        ancestors: Also give an image with the label ``place|beach`` the label ``place``.
+        merge_spelling: Merge labels that differ only in case or accents into the most used of them.
+        cache: Keep the labels of a folder's files for the next read.
+        on_progress: Called with the number of files read and the number of all files of a collection.
 
-    The ``notes`` of the result list what was guessed, merged, skipped and dropped.
+    The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
+    of a collection are.
     """
-    file = detect_format(path, format)
-    source = WideRows(_source(file, image, label, header, separator, quote), layout, label_separator)
-    return ingest(source, min_images_per_label, min_labels_per_image)
+    known = (*get_args(FormatName), *format_names())
+    if format is not None and format not in known:
+        raise ConfigError(f"format must be one of {', '.join(known)}, got {format!r}")
+    labels: tuple[str | int, ...] = () if label is None else (label,) if isinstance(label, str | int) else tuple(label)
+    options = OpenOptions(image, labels, label_separator, cache)
+    collection = None if format in get_args(FormatName) else find_collection(path, format, options)
+    if collection is None:
+        file = detect_format(path, cast("FormatName | None", format))
+        reading = _PairsReading(file, image, header, separator, quote, layout, label_separator)
+        data = ingest(reading.source(labels, label_namespaces))
+    else:
+        items = CollectionSource(collection, on_progress)
+        data = ingest(items)
+        data = replace(data, pictures=items.pictures(), notes=(*data.notes, *spelling_note(data, merge_spelling)))
+    if ignore:
+        data = without_matching(data, ignore)
+    if merge_spelling:
+        data = merged_spelling(data)
+    if ancestors:
+        data = with_ancestors(data)
+    if min_images_per_label == min_labels_per_image == 1:
+        return data  # without a filter, images without labels are kept
+    return keep_frequent(data, min_images_per_label, min_labels_per_image)
 
 
-def _source(
-    file: PairsFile, image: Column, label: Column, header: bool | None, separator: str | None, quote: str | None
-) -> Source:
-    if file.format in ("csv", "tsv", "txt"):
-        return DelimitedSource(file, sniff(file, image, label, header, separator, quote))
-    for option, value in (("header", header), ("separator", separator)):
-        if value is not None:
-            raise ConfigError(f"{option} is for delimited text, but {file.path} is {file.format}; leave it out")
-    if file.format == "jsonl":
-        return JsonLinesSource(file, image, label)
-    return ParquetSource(file, image, label)
+@dataclass(frozen=True)
+class _PairsReading:
+    """A file of pairs and the options of reading it."""
+
+    file: PairsFile
+    image: Column
+    header: bool | None
+    separator: str | None
+    quote: str | None
+    layout: Layout | None
+    label_separator: str | None
+
+    def source(self, labels: Sequence[str | int], namespaces: bool) -> Source:
+        """Return the rows of one or several columns of labels."""
+        first = self._columns(self.image, labels[0] if labels else None)
+        if namespaces and not labels:
+            labels = [name for name in first.columns.names if name.startswith(f"{BOORU_PREFIX}_")]
+            labels = labels or [first.columns.label_name]
+            first = self._columns(self.image, labels[0])
+        if len(labels) < 2 and not namespaces:
+            return self._wide(first)
+        for label in labels:
+            if label in (first.columns.image, first.columns.image_name):
+                raise ConfigError(
+                    f"column {label!r} of {self.file.path} has the images; name them with the image column"
+                )
+        others = self
+        if isinstance(first, DelimitedSource):  # what was guessed for one column holds for all
+            others = replace(self, header=first.dialect.header, separator=first.dialect.separator)
+        image = first.columns.image_name if self.file.format == "jsonl" else first.columns.image
+        sources = [first, *(others._columns(image, label) for label in labels[1:])]
+        spaces = [namespace_of(source.columns.label_name) if namespaces else "" for source in sources]
+        return LabelColumns([self._wide(source) for source in sources], spaces)
+
+    def _wide(self, source: DelimitedSource | JsonLinesSource | ParquetSource) -> WideRows:
+        separator = self.label_separator
+        if separator is None and self.layout is None and source.columns.label_name.startswith(BOORU_PREFIX):
+            separator = " "
+        return WideRows(source, self.layout, separator)
+
+    def _columns(self, image: Column, label: Column) -> DelimitedSource | JsonLinesSource | ParquetSource:
+        file = self.file
+        if file.format in ("csv", "tsv", "txt"):
+            return DelimitedSource(file, sniff(file, image, label, self.header, self.separator, self.quote))
+        for option, value in (("header", self.header), ("separator", self.separator)):
+            if value is not None:
+                raise ConfigError(f"{option} is for delimited text, but {file.path} is {file.format}; leave it out")
+        if file.format == "jsonl":
+            return JsonLinesSource(file, image, label)
+        return ParquetSource(file, image, label)

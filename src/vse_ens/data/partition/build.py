@@ -22,7 +22,7 @@ from vse_ens.data.arrow import as_arrow, as_numpy, string_buffers
 from vse_ens.data.csr import take_rows
 from vse_ens.data.io.id_index import IdIndex, hash_ids, is_blank
 from vse_ens.data.partition.parts import PartFiles, shard_images
-from vse_ens.data.partition.store import MANIFEST, Counts, Partition, shard_file
+from vse_ens.data.partition.store import MANIFEST, Counts, Partition, check_own, shard_file
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.storage.atomic import replace_dir
@@ -49,7 +49,7 @@ def partition(
         existing = Partition.open(folder)
         if existing.made_from == parts.fingerprint and existing.counts.shards == shards:
             return existing
-    with replace_dir(folder) as partial:
+    with replace_dir(folder, check=check_own) as partial:
         built = _Builder(parts, partial, shards, bucket_pairs, progress).run()
     return Partition(folder, built.counts, built.digest, built.made_from)
 

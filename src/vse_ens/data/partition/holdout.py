@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.partition.store import MANIFEST, Partition, shard_file
+from vse_ens.data.partition.store import MANIFEST, Partition, check_own, shard_file
 from vse_ens.data.splits import HeldOut
 from vse_ens.storage.atomic import replace_dir
 
@@ -25,7 +25,7 @@ def without_pairs(whole: Partition, held_out: HeldOut, folder: Path) -> Partitio
     counts = replace(whole.counts, pairs=whole.counts.pairs - len(held_out.positions))
     if (folder / MANIFEST).exists() and Partition.open(folder).digest == digest:
         return Partition.open(folder)
-    with replace_dir(folder) as partial:
+    with replace_dir(folder, check=check_own) as partial:
         _link_ids(whole, partial)
         _copy_pairs(whole, held_out, partial)
         for shard in range(counts.shards):

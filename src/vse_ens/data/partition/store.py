@@ -14,6 +14,7 @@ All but the JSON file are plain little-endian numbers (int64 for starts and indp
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,11 @@ from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
 
 MANIFEST = "partition.json"
+OWN_FILE = re.compile(
+    r"partition\.json|(labels|images)\.(starts|text)|indptr|indices|\.?by_label\.(indptr|indices)(\.partial)?"
+    r"|shard-\d+\.(counts|labels)|bucket-\d+"
+)
+"""The names of the files of a partition, finished or not."""
 _FORMAT = 1
 
 
@@ -124,6 +130,15 @@ class Partition:
             path = self.folder / name
             if not path.exists() or path.stat().st_size != size:
                 raise DataError(f"{path} is missing or truncated; delete {self.folder} to rebuild it")
+
+
+def check_own(folder: Path) -> None:
+    """Raise if a folder has any contents other than those of a partition, because they would be lost."""
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() or not OWN_FILE.fullmatch(entry.name))
+    if foreign:
+        raise DataError(
+            f"{folder} contains {foreign[0]!r}, which is not part of a partition and would be lost; move it away"
+        )
 
 
 def shard_file(shard: int, kind: str) -> str:

@@ -14,8 +14,8 @@ from vse_ens.config import Config
 from vse_ens.experiments.paper.data_sets import DataSet
 from vse_ens.experiments.paper.equivalence import EquivalenceObserver
 from vse_ens.experiments.paper.training import Limits, Stopped, TrainingRun
-from vse_ens.run.threads import available_cores
 from vse_ens.storage.atomic import write_json
+from vse_ens.system import available_cores
 
 # Raised when the stored results no longer mean the same.
 _FORMAT = 3

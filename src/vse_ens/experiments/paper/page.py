@@ -58,7 +58,7 @@ def _verdicts(document: Document) -> Iterator[Block]:
         + ", ".join(f"{counts[outcome]} {text}" for outcome, text in _OUTCOMES.items())
         + ". Results on stand-ins are listed apart."
     )
-    columns = ("statement of the paper", "source", "verdict", "evidence")
+    columns = ("statement", "verdict")
     if decided:
         yield Table("Verdicts on the paper.", columns, [_verdict_row(one) for one in decided])
     others = [one for one in document["verdicts"] if _on_stand_in(document, one)]
@@ -80,8 +80,8 @@ def _on_stand_in(document: Document, verdict: dict[str, Any]) -> bool:
 
 
 def _verdict_row(verdict: dict[str, Any]) -> Sequence[Any]:
-    outcome = Cell(verdict["outcome"], best=verdict["outcome"] == "agrees")
-    return verdict["statement"], verdict["source"], outcome, verdict["evidence"]
+    outcome = Cell(verdict["outcome"], best=verdict["outcome"] == "agrees", note=verdict["evidence"])
+    return Cell(verdict["statement"], note=verdict["source"]), outcome
 
 
 def _method(document: Document) -> Iterator[Block]:

@@ -62,7 +62,7 @@ FULL = Effort(
     Limits(seconds=900.0),
     Grid((25, 50, 100, 200, 400), (100, 300, 1_000, 3_000, 10_000, 30_000)),
     # WARP would take hours: enough to see where its search comes to.
-    stand_in_seconds={"warp": 400.0},
+    stand_in_seconds={"warp": 250.0},
 )
 
 

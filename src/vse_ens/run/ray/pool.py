@@ -131,7 +131,13 @@ class RayPool:
     # --- workers ---
 
     def _cores_per_node(self) -> list[int]:
-        nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        try:
+            nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        except (OSError, RuntimeError, self._ray.exceptions.RayError) as error:
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise ClusterError(
+                f"the Ray cluster does not answer: {reason}; check `ray status` and restart it"
+            ) from error
         return [int(node["Resources"]["CPU"]) for node in nodes if node["Resources"].get("CPU", 0) >= 1]
 
     def _ensure_workers(self, jobs: int) -> None:

@@ -6,10 +6,11 @@ import os
 import secrets
 import socket
 import sys
+from contextlib import suppress
 from types import ModuleType
 
 from vse_ens.errors import ClusterError, MissingPartError
-from vse_ens.run.threads import available_cores
+from vse_ens.system import available_cores
 
 # Send no usage statistics, and leave the reporting of errors to this package.
 _ENVIRONMENT = {
@@ -41,7 +42,9 @@ def start(address: str | None, workers: int | None) -> tuple[ModuleType, bool]:
         else:
             # "local": never connect to a cluster that happens to run here.
             ray.init("local", num_cpus=workers or available_cores(), include_dashboard=False, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    except Exception as error:  # a dead agent, a slow start and others are plain Exceptions of Ray
+        with suppress(Exception):  # processes that were started before the failure
+            ray.shutdown()
         raise _connection_error(address, error) from error
     return ray, True
 

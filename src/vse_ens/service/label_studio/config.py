@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Literal
 from xml.etree import ElementTree as ET
 
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
+from vse_ens.service.settings import MAX_ID_LENGTH
 
 MAX_CONFIG_LENGTH = 1_000_000
+MAX_CONTROLS = 20
+MAX_CHOICES = 20_000
+"""Maximum number of choices of all tags; a choice in nested tags counts for each of them."""
 _MAX_DEPTH = 50
 _TOP = 5
 
@@ -54,6 +59,11 @@ class Control:
     min_confidence: float | None
     """Minimum confidence to select a suggestion, if the interface sets one."""
 
+    @cached_property
+    def by_path(self) -> dict[tuple[str, ...], Choice]:
+        """The choices by their path in a result."""
+        return {choice.path: choice for choice in self.choices}
+
     def labels(self, known: Vocabulary) -> dict[str, Choice]:
         """Return the choices by the label they stand for; of several choices for one label, the first."""
         by_label: dict[str, Choice] = {}
@@ -78,7 +88,7 @@ def controls(config: str) -> tuple[Control, ...]:
         for element in root.iter()
         if (name := element.get("name")) and (value := element.get("value", "")).startswith("$")
     }
-    found = []
+    found: list[Control] = []
     for element in root.iter():
         name, to_name = element.get("name", ""), element.get("toName", "")
         if (
@@ -87,18 +97,25 @@ def controls(config: str) -> tuple[Control, ...]:
             and to_name in variables
             and not _is_true(element, "perRegion")
         ):
-            found.append(_control(element, name, to_name, variables[to_name]))
+            if len(found) == MAX_CONTROLS:
+                raise ConfigError(f"the labelling interface has more than {MAX_CONTROLS} tags with choices; use fewer")
+            _check_length("name", max(len(name), len(to_name), len(variables[to_name])))
+            room = MAX_CHOICES - sum(len(control.choices) for control in found)
+            found.append(_control(element, name, to_name, variables[to_name], room))
     return tuple(found)
 
 
-def _control(element: ET.Element, name: str, to_name: str, variable: str) -> Control:
+def _control(element: ET.Element, name: str, to_name: str, variable: str, room: int) -> Control:
     if element.tag == "Choices":
         single = not element.get("choice", "single").startswith("multiple")
-        choices = tuple(_flat(element))
+        listed = _flat(element)
         top = 1 if single else _TOP
     else:
-        choices = tuple(_nested(element, (), element.get("pathSeparator") or "/", _is_true(element, "leafsOnly")))
+        listed = _nested(element, (), element.get("pathSeparator") or "/", _is_true(element, "leafsOnly"))
         top = max(1, int(_number(element, "maxUsages", maximum=_TOP) or _TOP))
+    choices = tuple(islice(listed, room + 1))
+    if len(choices) > room:
+        raise ConfigError(f"the labelling interface has more than {MAX_CHOICES:,} choices; use fewer")
     return Control(
         "choices" if element.tag == "Choices" else "taxonomy",
         name,
@@ -115,6 +132,7 @@ def _flat(element: ET.Element) -> Iterator[Choice]:
     for choice in element.iter("Choice"):
         value, alias = choice.get("value", ""), choice.get("alias", "")
         if (name := alias or value).strip():
+            _check_length("choice", max(len(alias), len(value)))
             yield Choice.of((name,), alias, value)
 
 
@@ -127,9 +145,16 @@ def _nested(element: ET.Element, parents: tuple[str, ...], separator: str, leave
         if not (name := alias or value).strip():
             continue
         path = (*parents, name)
+        _check_length("choice", max(len(alias), len(value)))
+        _check_length("path of choices", sum(map(len, path)) + len(separator) * len(parents))
         if not (leaves_only and choice.find("Choice") is not None):
             yield Choice.of(path, separator.join(path), alias, value)
         yield from _nested(choice, path, separator, leaves_only)
+
+
+def _check_length(kind: str, length: int) -> None:
+    if length > MAX_ID_LENGTH:
+        raise ConfigError(f"the labelling interface has a {kind} longer than {MAX_ID_LENGTH:,} characters; shorten it")
 
 
 def _is_true(element: ET.Element, attribute: str) -> bool:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from vse_ens.service.label_studio.config import MAX_CONFIG_LENGTH, controls
 from vse_ens.service.label_studio.tasks import Task, TaskPredictor
-from vse_ens.service.label_studio.webhook import ACTIONS, VERSION_PREFIX, record
+from vse_ens.service.label_studio.webhook import ACTIONS, VERSION_PREFIX, parse_webhook, store_annotations
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import WRITING
 from vse_ens.service.routes.strict_json import StrictRoute
@@ -110,9 +110,10 @@ def label_studio_router(service: Service) -> APIRouter:
             response.status_code = 200
             return WebhookResponse(status="Unknown event", result={})
         feedback, served = service.require_feedback(), await models.current()
-        recorded = await service.disk.run(
-            record, feedback, served.annotator.known_, served.fingerprint, request.action, request.model_extra or {}
+        annotations = await service.compute.run(
+            parse_webhook, served.annotator.known_, request.action, request.model_extra or {}
         )
+        recorded = await service.disk.run(store_annotations, feedback, served.fingerprint, annotations)
         service.metrics.feedback.labels("accept").inc(len(recorded.accepted))
         service.metrics.feedback.labels("undo").inc(len(recorded.undone))
         return WebhookResponse(status="ok", result=asdict(recorded))

@@ -63,17 +63,16 @@ def _with_and_without_extension(name: str) -> tuple[str, str]:
 
 def chosen_labels(results: Any, control: Control, labels: Vocabulary) -> list[str]:
     """Return the labels that the results of an annotation choose with a control."""
-    by_path = {choice.path: choice for choice in control.choices}
     chosen: dict[tuple[str, ...], Choice] = {}
     for result in results if isinstance(results, list) else ():
         if not isinstance(result, Mapping) or result.get("from_name") != control.name:
             continue
         value = result.get("value")
         given = value.get(control.kind) if isinstance(value, Mapping) else None
-        for one in given[:MAX_LABELS] if isinstance(given, list) else ():
+        for one in given if isinstance(given, list) else ():
             path = tuple(one) if isinstance(one, list) else (one,)
             if path and all(isinstance(part, str) for part in path) and path[-1].strip():
-                chosen[path] = by_path.get(path) or Choice.of(path, "/".join(path), path[-1])
+                chosen[path] = control.by_path.get(path) or Choice.of(path, "/".join(path), path[-1])
     return list(dict.fromkeys(labels_of(list(chosen.values()), labels)))
 
 

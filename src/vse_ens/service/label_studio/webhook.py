@@ -5,11 +5,12 @@ A choice that is not selected is not a rejection: the person may not have seen i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio.config import Control, controls
 from vse_ens.service.label_studio.tasks import chosen_labels, image_of
@@ -21,8 +22,23 @@ _SAVED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
 _DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
 ACTIONS = (*_SAVED, *_DELETED)
 
+MAX_EVENTS = 10_000
+"""Maximum number of events of one webhook."""
 SOURCE = "label-studio"
 VERSION_PREFIX = "vse-ens "
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """The labels that a person chose for an image, and that Label Studio keeps under a reference."""
+
+    reference: str
+    by: str = SOURCE
+    image: str = ""
+    labels: dict[str, float | None] = field(default_factory=dict)
+    """The chosen labels with the confidences that the person saw; none if the annotation was deleted or skipped."""
+    model: str | None = None
+    """The fingerprint of the model whose prediction the person saw."""
 
 
 @dataclass
@@ -33,109 +49,106 @@ class RecordedEvents:
     undone: list[int] = field(default_factory=list)
 
 
-def record(
-    feedback: Feedback, known: Annotations, model: str, action: str, payload: Mapping[str, Any]
-) -> RecordedEvents:
-    """Store a webhook's annotations as feedback events."""
+def parse_webhook(known: Annotations, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
+    """Return the annotations of a webhook; all are read before any is stored."""
     project = payload.get("project")
     project = project if isinstance(project, Mapping) else {}
     annotations = _annotations(payload, action)
-    recorded = RecordedEvents()
+    if len(annotations) > MAX_EVENTS:
+        raise _too_large()
     if action in _DELETED:
-        for annotation in annotations:
-            for event in feedback.events_of_reference(_reference(project, annotation)):
-                recorded.undone.append(feedback.undo(event.event, by=SOURCE, model=model))
-        return recorded
+        return [Annotation(_reference(project, one)) for one in annotations]
     config = project.get("label_config")
     if not isinstance(config, str):
         raise ConfigError("the webhook has no project.label_config; enable the payload in Label Studio")
-    # Read all before storing any: a webhook is stored completely or rejected.
-    parsed = [_parse_annotation(one, payload, project, controls(config), known) for one in annotations]
-    for one in parsed:
-        if one is not None:
-            one.store(feedback, model, recorded)
+    tags = controls(config)
+    if not tags:  # the interface chooses no labels of an image
+        return []
+    task_of = _tasks(payload)
+    parsed: list[Annotation] = []
+    labels = 0
+    for annotation in annotations:
+        image = image_of(task_of(annotation), tags[0], known.images)
+        if image is None:
+            raise ConfigError(
+                f"the webhook has no task.data.{tags[0].variable}, so the image of annotation {annotation['id']} "
+                "is unknown; enable the payload with the task in Label Studio"
+            )
+        parsed.append(_parse(annotation, _reference(project, annotation), image, tags, known.labels))
+        labels += len(parsed[-1].labels)
+        if labels > MAX_EVENTS:
+            raise _too_large()
+    return parsed
+
+
+def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Annotation]) -> RecordedEvents:
+    """Accept the chosen labels and undo those that are no longer chosen, all of them or none."""
+    recorded = RecordedEvents()
+    with feedback.batch() as batch:
+        for one in annotations:
+            for event in batch.events_of_reference(one.reference):
+                if event.image != one.image or event.label not in one.labels:
+                    recorded.undone.append(batch.undo(event.event, by=one.by, model=one.model or model))
+            for label, confidence in one.labels.items():
+                event_number = batch.add(
+                    one.image,
+                    label,
+                    "accept",
+                    by=one.by,
+                    source=SOURCE,
+                    confidence=confidence,
+                    model=one.model or model,
+                    reference=one.reference,
+                )
+                recorded.accepted.append(event_number)
+            if len(recorded.accepted) + len(recorded.undone) > MAX_EVENTS:
+                raise _too_large()
     return recorded
 
 
-@dataclass(frozen=True)
-class _Annotation:
-    """The labels that a person chose for an image."""
-
-    image: str
-    labels: list[str]
-    by: str
-    reference: str
-    prediction: Mapping[str, Any]
-    """The prediction that Label Studio showed."""
-
-    def store(self, feedback: Feedback, model: str, recorded: RecordedEvents) -> None:
-        """Accept the chosen labels; undo those that are no longer chosen."""
-        version = self.prediction.get("model_version")
-        if isinstance(version, str) and version.startswith(VERSION_PREFIX):
-            model = version.removeprefix(VERSION_PREFIX)
-        for event in feedback.events_of_reference(self.reference):
-            if event.image != self.image or event.label not in self.labels:
-                recorded.undone.append(feedback.undo(event.event, by=self.by, model=model))
-        confidences = self._confidences()
-        for label in self.labels:
-            event_number = feedback.add(
-                self.image,
-                label,
-                "accept",
-                by=self.by,
-                source=SOURCE,
-                confidence=confidences.get(label),
-                model=model,
-                reference=self.reference,
-            )
-            recorded.accepted.append(event_number)
-
-    def _confidences(self) -> dict[str, float]:
-        """Return the confidences of the suggested labels, as `TaskPredictor` stored them in the prediction."""
-        results = self.prediction.get("result")
-        confidences: dict[str, float] = {}
-        for result in results if isinstance(results, list) else ():
-            meta = result.get("meta") if isinstance(result, Mapping) else None
-            suggested = meta.get("suggested") if isinstance(meta, Mapping) else None
-            if isinstance(suggested, Mapping):
-                confidences |= {
-                    label: float(confidence)
-                    for label, confidence in suggested.items()
-                    if isinstance(confidence, int | float) and 0 <= confidence <= 1
-                }
-        return confidences
-
-
-def _parse_annotation(
-    annotation: Mapping[str, Any],
-    payload: Mapping[str, Any],
-    project: Mapping[str, Any],
-    tags: Sequence[Control],
-    known: Annotations,
-) -> _Annotation | None:
-    """Parse an annotation; None if the interface has no tag that chooses labels of an image."""
-    if not tags:
-        return None
-    image = image_of(_task(annotation, payload), tags[0], known.images)
-    if image is None:
-        raise ConfigError(
-            f"the webhook has no task.data.{tags[0].variable}, so the image of annotation {annotation['id']} "
-            "is unknown; enable the payload with the task in Label Studio"
-        )
-    skipped = annotation.get("was_cancelled") is True
-    labels = (
-        [] if skipped else [one for tag in tags for one in chosen_labels(annotation.get("result"), tag, known.labels)]
+def _too_large() -> ConfigError:
+    return ConfigError(
+        f"the webhook changes more than {MAX_EVENTS:,} labels, so nothing was stored; "
+        "submit or delete fewer annotations at a time"
     )
+
+
+def _parse(
+    annotation: Mapping[str, Any], reference: str, image: str, tags: Sequence[Control], known: Vocabulary
+) -> Annotation:
+    skipped = annotation.get("was_cancelled") is True
+    results = [] if skipped else annotation.get("result")
+    labels = [label for tag in tags for label in chosen_labels(results, tag, known)]
     if any(len(label) > MAX_ID_LENGTH for label in labels):
         raise ConfigError(f"annotation {annotation['id']} chooses a label longer than {MAX_ID_LENGTH:,} characters")
-    prediction = annotation.get("prediction")
-    return _Annotation(
-        image,
-        list(dict.fromkeys(labels)),
+    given = annotation.get("prediction")
+    prediction = given if isinstance(given, Mapping) else {}
+    confidences = _confidences(prediction)
+    version = prediction.get("model_version")
+    is_ours = isinstance(version, str) and version.startswith(VERSION_PREFIX)
+    return Annotation(
+        reference,
         _person(annotation),
-        _reference(project, annotation),
-        prediction if isinstance(prediction, Mapping) else {},
+        image,
+        {label: confidences.get(label) for label in labels},
+        str(version).removeprefix(VERSION_PREFIX) if is_ours else None,
     )
+
+
+def _confidences(prediction: Mapping[str, Any]) -> dict[str, float]:
+    """Return the confidences of the suggested labels, as `TaskPredictor` stored them in the prediction."""
+    results = prediction.get("result")
+    confidences: dict[str, float] = {}
+    for result in results if isinstance(results, list) else ():
+        meta = result.get("meta") if isinstance(result, Mapping) else None
+        suggested = meta.get("suggested") if isinstance(meta, Mapping) else None
+        if isinstance(suggested, Mapping):
+            confidences |= {
+                label: float(confidence)
+                for label, confidence in suggested.items()
+                if isinstance(confidence, int | float) and 0 <= confidence <= 1
+            }
+    return confidences
 
 
 def _annotations(payload: Mapping[str, Any], action: str) -> list[Mapping[str, Any]]:
@@ -147,10 +160,19 @@ def _annotations(payload: Mapping[str, Any], action: str) -> list[Mapping[str, A
     return listed
 
 
-def _task(annotation: Mapping[str, Any], payload: Mapping[str, Any]) -> Mapping[str, Any]:
+def _tasks(payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Return a function from an annotation to its task; a webhook with one task may leave out its number."""
     given = payload.get("task", payload.get("tasks"))
     listed = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, Mapping)]
-    return next((one for one in listed if one.get("id") == annotation.get("task") or len(listed) == 1), {})
+    if len(listed) == 1:
+        return lambda _: listed[0]
+    by_id = {one.get("id"): one for one in listed if isinstance(one.get("id"), int)}
+
+    def task_of(annotation: Mapping[str, Any]) -> Mapping[str, Any]:
+        number = annotation.get("task")
+        return by_id.get(number, {}) if isinstance(number, int) else {}
+
+    return task_of
 
 
 def _person(annotation: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from hmac import compare_digest
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from vse_ens.service.errors import ApiError, error_response
+from vse_ens.service.errors import ApiError
+from vse_ens.service.middleware.limits import reject_request
 from vse_ens.service.settings import Settings
 
 # Paths that need no key: they expose no data. Every other path needs it.
@@ -26,6 +27,7 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._key = settings.api_key
+        self._limits = settings.limits
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._hosts = _LOOPBACK | {own.lower()} if settings.is_loopback else None
 
@@ -35,7 +37,7 @@ class AccessMiddleware:
             try:
                 self._check(scope)
             except ApiError as error:
-                await error_response(error)(scope, receive, send)
+                await reject_request(error, self._limits, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -1,13 +1,14 @@
-"""Limits on concurrent requests, body size, and the time to receive a body and to send a response."""
+"""Limits on concurrent requests, body size, and the time to receive a body."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vse_ens.service.errors import ApiError, error_response, unavailable
+from vse_ens.service.errors import ApiError, error_response
 from vse_ens.service.settings import Limits
 
 # The rest of a rejected body is not awaited.
@@ -17,7 +18,7 @@ _DRAIN_FACTOR = 20
 
 
 class _ClientGone(Exception):  # noqa: N818  # not an error of the service
-    """The client disconnected, or does not accept the response."""
+    """The client disconnected."""
 
 
 class LimitsMiddleware:
@@ -36,7 +37,7 @@ class LimitsMiddleware:
         self._open += 1
         try:
             body = await self._read_body(scope, receive)
-            await self._app(scope, _replay(body, receive), self._with_timeout(send))
+            await self._app(scope, _replay(body, receive), send)
         except ApiError as error:
             await error_response(error)(scope, receive, send)
         except _ClientGone:
@@ -46,47 +47,49 @@ class LimitsMiddleware:
 
     async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
         if self._open > self._limits.requests:
-            raise unavailable(f"more than {self._limits.requests} concurrent requests; try again soon")
+            message = f"more than {self._limits.requests} concurrent requests; try again soon"
+            raise ApiError(503, message, {"Retry-After": "1", **_CLOSE})
         headers = Headers(scope=scope)
         declared = headers.get("content-length", "")
         if "expect" in headers and declared.isdigit():
             self._check_size(int(declared))  # the client waits for permission before it sends the body
         try:
-            async with asyncio.timeout(self._limits.receive_seconds):
-                return await self._receive(receive)
+            body, size = await _receive(receive, self._limits, self._limits.body_bytes)
         except TimeoutError:
             raise ApiError(408, f"the body did not arrive within {self._limits.receive_seconds:g} s", _CLOSE) from None
-
-    async def _receive(self, receive: Receive) -> bytes:
-        chunks: list[bytes] = []
-        size, more = 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _ClientGone
-            chunk = message.get("body", b"")
-            size, more = size + len(chunk), message.get("more_body", False)
-            if size <= self._limits.body_bytes:
-                chunks.append(chunk)
-            # Most clients read the response only after they have sent everything, so the excess is discarded.
-            elif size > _DRAIN_FACTOR * self._limits.body_bytes:
-                break
         self._check_size(size)
-        return b"".join(chunks)
+        return body
 
     def _check_size(self, size: int) -> None:
         if size > self._limits.body_bytes:
             raise ApiError(413, f"the body is larger than {self._limits.body_bytes:,} bytes; split the request", _CLOSE)
 
-    def _with_timeout(self, send: Send) -> Send:
-        async def send_in_time(message: Message) -> None:
-            try:
-                async with asyncio.timeout(self._limits.send_seconds):
-                    await send(message)
-            except TimeoutError:
-                raise _ClientGone from None
 
-        return send_in_time
+async def reject_request(error: ApiError, limits: Limits, scope: Scope, receive: Receive, send: Send) -> None:
+    """Respond with an error before the body is used: it is discarded, and the connection is closed."""
+    # A client that expects permission to send its body would get it from `receive`.
+    if "expect" not in Headers(scope=scope):
+        with suppress(TimeoutError, _ClientGone):
+            await _receive(receive, limits, keep=0)
+    headers = {**(error.headers or {}), **_CLOSE}
+    await error_response(ApiError(error.status, error.message, headers))(scope, receive, send)
+
+
+async def _receive(receive: Receive, limits: Limits, keep: int) -> tuple[bytes, int]:
+    """Receive a body and its size; of a body larger than ``keep`` only the size is correct."""
+    chunks: list[bytes] = []
+    size, more = 0, True
+    async with asyncio.timeout(limits.receive_seconds):
+        # Most clients read the response only after they have sent everything, so the excess is received, too.
+        while more and size <= _DRAIN_FACTOR * limits.body_bytes:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _ClientGone
+            chunk = message.get("body", b"")
+            size, more = size + len(chunk), message.get("more_body", False)
+            if size <= keep:
+                chunks.append(chunk)
+    return b"".join(chunks), size
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

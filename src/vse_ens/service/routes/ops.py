@@ -22,11 +22,14 @@ def ops_router(service: Service) -> APIRouter:
     router = APIRouter(tags=["operations"])
     models = service.models
 
+    # Probes of load balancers use HEAD.
+    @router.head("/health", include_in_schema=False)
     @router.get("/health", openapi_extra=NO_KEY)
     async def health() -> HealthResponse:
         """Report that the process is running; Label Studio calls this too."""
         return HealthResponse()
 
+    @router.head("/ready", include_in_schema=False)
     @router.get("/ready", responses=errors(503), openapi_extra=NO_KEY)
     async def ready() -> ReadyResponse:
         """Report whether a model is loaded."""

@@ -162,7 +162,7 @@ class ShardedBackend:
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
         self._all_pairs = state["all_pairs"]
-        current, self._best = unpack_embeddings(arrays)
+        current, self._best = unpack_embeddings(arrays, self._current)
         self._use(current)
         self._store.restore(state["store"])
 

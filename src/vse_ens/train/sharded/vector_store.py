@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -122,7 +122,7 @@ class ShardVectorStore:
         kept = self._pinned | self._folders()
         for old in self._folder.glob("rows-*"):
             if old not in kept:
-                shutil.rmtree(old, ignore_errors=True)
+                _remove_rows(old)
 
     def shard_states(self) -> list[Payload]:
         """Return the files that the shards wrote last."""
@@ -177,6 +177,15 @@ class ShardVectorStore:
 
     def _folders(self) -> set[Path]:
         return {Path(one["path"]).parent for one in (*self._states, *self._best)}
+
+
+def _remove_rows(folder: Path) -> None:
+    """Remove a folder of `write_rows`; files of others, and then the folder, stay."""
+    for file in (*folder.glob("shard-*.npy"), *folder.glob(".shard-*.npy.partial")):
+        with suppress(OSError):
+            file.unlink()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def write_rows(folder: str, shard: int, rows: Floats) -> Payload:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,8 +11,17 @@ from vse_ens.cli.console import Console, facts
 
 
 def scenes(
-    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The file to write.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The file or folder to write.")],
     *,
+    collection: Annotated[
+        Literal["photos", "txt-tags", "coco"] | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="Write a folder of tiny images instead, with keywords in the files (photos), .txt files of tags "
+            "(txt-tags) or a file of boxes (coco).",
+        ),
+    ] = None,
     images: Annotated[int, typer.Option(min=1, metavar="N", help="Number of images.")] = 2000,
     labels: Annotated[
         int | None,
@@ -25,10 +34,13 @@ def scenes(
 
     Images are written as they are generated, so RAM does not limit their number.
     """
-    from vse_ens.data.datasets.scenes import write_scenes
+    from vse_ens.data.datasets.scenes import write_scene_folder, write_scenes
 
     with console.progress("generating scenes", images, "images") as progress:
-        counts = write_scenes(out, images=images, labels=labels, seed=seed, progress=progress)
+        if collection is None:
+            counts = write_scenes(out, images=images, labels=labels, seed=seed, progress=progress)
+        else:
+            counts = write_scene_folder(out, collection, images, labels, seed, progress)
     document = {"file": str(out), **counts._asdict(), "seed": seed}
     rows = [(name, f"{count:,}") for name, count in counts._asdict().items()]
     console.result(document, facts([("file", str(out)), *rows]))

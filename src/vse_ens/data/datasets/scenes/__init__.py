@@ -16,12 +16,22 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
 from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scenes
+from vse_ens.data.datasets.scenes.folders import write_scene_folder
 from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
 from vse_ens.data.datasets.scenes.world import SCENES
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 
-__all__ = ["SCENE_NAMES", "SceneChunk", "SceneCounts", "parent_of", "scenes", "stream_scenes", "write_scenes"]
+__all__ = [
+    "SCENE_NAMES",
+    "SceneChunk",
+    "SceneCounts",
+    "parent_of",
+    "scenes",
+    "stream_scenes",
+    "write_scene_folder",
+    "write_scenes",
+]
 
 SCENE_NAMES: tuple[str, ...] = tuple(scene.name for scene in SCENES)
 """The names of the scenes, which `SceneChunk.scene` refers to by index."""

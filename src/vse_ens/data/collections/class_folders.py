@@ -1,0 +1,86 @@
+"""One folder per class, as ImageNet has them: ``cat/1.jpg``, or ``train/cat/1.jpg`` and ``val/cat/2.jpg``.
+
+The label of an image is the name of its folder; a folder of a split above it, such as ``train``, is not a label. The
+format is read only: a second label would need a second copy of the image.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from vse_ens.data.collections import photos
+from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.files import as_label, count_of, list_files, unread_note
+from vse_ens.errors import DataError
+
+_SPLITS = frozenset(("train", "val", "valid", "validation", "test", "dev", "eval", "training", "testing"))
+# Folders of data sets that are no classes.
+_NO_CLASSES = frozenset(
+    ("annotations", "data", "dataset", "image", "images", "img", "imgs", "jpegimages", "labels", "mask", "masks")
+)
+_WORDNET = re.compile(r"n\d{8}")
+
+
+def detect(glance: Glance) -> bool:
+    """Return whether all images are in folders of classes.
+
+    Without splits and WordNet ids such folders may as well be those of a photographer, so then no image may have
+    keywords.
+    """
+    found = [(image, _label(image)) for image in glance.images]
+    if not found or any(label is None for _, label in found):
+        return False
+    labels = {label for _, label in found if label}
+    if len(labels) < 2 or any("|" in label or label.lower() in _NO_CLASSES for label in labels):
+        return False
+    if all(image.split("/")[0].lower() in _SPLITS for image, _ in found) or all(map(_WORDNET.fullmatch, labels)):
+        return True
+    return not photos.detect(glance)
+
+
+def open(path: Path, options: OpenOptions) -> ClassFolders:  # noqa: A001, ARG001  # the interface of formats
+    """Return the collection of a folder of classes."""
+    if not path.is_dir():
+        raise DataError(f"{path} is no folder; name the folder that has a folder for each class")
+    return ClassFolders(path)
+
+
+class ClassFolders:
+    """The images of a folder of classes, each with the name of its folder."""
+
+    format = "folders"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.root = path
+        self.notes: Sequence[str] = ()
+
+    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+        """Yield every image in the order of the paths."""
+        unread: list[str] = []
+        unlabelled: list[str] = []
+        done = 0
+        for done, image in enumerate(list_files(self.root, unread), 1):
+            label = as_label(_label(image))
+            if label is None:
+                unlabelled.append(image)
+            yield Item(image, () if label is None else (label,))
+            if on_progress is not None:
+                on_progress(done, None)
+        if not done:
+            raise DataError(f"{self.path} has no image in any folder")
+        notes = []
+        if unlabelled:
+            notes.append(f"{count_of(len(unlabelled), 'image')} in no folder of a class, such as {unlabelled[0]}")
+        self.notes = [*notes, *unread_note(unread)]
+
+
+def _label(image: str) -> str | None:
+    """Return the class of an image: its folder, or the folders below that of a split joined by ``|``."""
+    folders = image.split("/")[:-1]
+    if folders and folders[0].lower() in _SPLITS:
+        folders = folders[1:]
+    return "|".join(folders) or None

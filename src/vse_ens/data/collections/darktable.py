@@ -1,0 +1,80 @@
+"""darktable: the tags of ``library.db`` and ``data.db``, read only.
+
+Name ``library.db`` or the folder of both files, such as ``~/.config/darktable``. Tags that darktable makes itself
+(``darktable|...``) are left out. The root is the folder that contains all film rolls; ids are paths below it.
+Duplicates count as their original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.catalogue import CatalogueCollection, located
+from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.files import as_label
+from vse_ens.data.collections.sqlite_file import common_root, is_database, open_catalogue
+from vse_ens.errors import DataError
+
+_TABLES = ("film_rolls", "images", "tagged_images")
+
+
+def detect(glance: Glance) -> bool:
+    """Return whether a file is the library of darktable, or a folder has it."""
+    path = glance.path / "library.db" if glance.is_folder else glance.path
+    if glance.is_folder and "library.db" not in glance.names:
+        return False
+    if path.name == "data.db":
+        path = path.with_name("library.db")
+    return is_database(Glance(path), _TABLES)
+
+
+def open(path: Path, options: OpenOptions) -> DarktableCatalogue:  # noqa: A001, ARG001  # the interface of formats
+    """Return the collection of a library."""
+    return DarktableCatalogue(path)
+
+
+class DarktableCatalogue(CatalogueCollection):
+    """The images of a darktable library with their tags."""
+
+    format = "darktable"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._library = (
+            path / "library.db" if path.is_dir() else path.with_name("library.db") if path.name == "data.db" else path
+        )
+
+    def find_root(self) -> str:
+        """Return the folder that contains all film rolls."""
+        with open_catalogue(self._library) as catalogue:
+            catalogue.need(_TABLES, "darktable")
+            return common_root([str(folder) for (folder,) in catalogue.rows("SELECT folder FROM film_rolls")])
+
+    def read(self, root: str) -> Iterator[Item]:
+        """Yield the images in the order of their paths."""
+        tags = self._tags()
+        with open_catalogue(self._library) as catalogue:
+            catalogue.need(_TABLES, "darktable")
+            images = catalogue.rows(
+                """
+                SELECT roll.folder, image.filename, tagged.tagid
+                FROM images AS image
+                JOIN film_rolls AS roll ON roll.id = image.film_id
+                LEFT JOIN tagged_images AS tagged ON tagged.imgid = image.id
+                ORDER BY roll.folder, image.filename, image.id, tagged.rowid
+                """
+            )
+            for folder, name, tag in images:
+                yield located(root, f"{folder}/{name}", tags.get(tag))
+
+    def _tags(self) -> dict[object, str]:
+        """Return the tags; versions before 2.6 have them in the library."""
+        place = self._library.with_name("data.db")
+        with open_catalogue(place if place.exists() else self._library) as catalogue:
+            if "tags" not in catalogue.tables():
+                raise DataError(f"{place} is missing; it has the names of the tags of {self._library}")
+            rows = catalogue.rows("SELECT id, name FROM tags")
+            named = ((number, as_label(name)) for number, name in rows)
+            return {number: name for number, name in named if name and not name.startswith("darktable|")}

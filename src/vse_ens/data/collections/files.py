@@ -1,0 +1,104 @@
+"""Read files that may be anything: named pipes, huge, unreadable or no text."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from vse_ens.data.collections.walk import IMAGE_SUFFIXES, suffix, walk
+from vse_ens.errors import DataError
+
+MAX_BYTES = 2 << 30
+"""Larger files of annotations are refused."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """Return the content of a regular file; raise a `DataError` for any other, and for one above the limit."""
+    try:
+        # Without O_NONBLOCK, opening a named pipe waits for its writer.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # Path.open takes no flags
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise DataError(f"{path} is not a regular file; name a file")
+            if status.st_size > limit:
+                raise DataError(f"{path} has {status.st_size:,} bytes, more than {limit:,}; split it into several")
+            content = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+    if len(content) > limit:
+        raise DataError(f"{path} has more than {limit:,} bytes; split it into several")
+    return content
+
+
+def unreadable(path: Path, error: Exception) -> DataError:
+    """Return an error for a file or folder that the system cannot read."""
+    if isinstance(error, DataError):
+        return error
+    return DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file; a name that no file can have, such as a very long one, is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def decode_text(path: Path, content: bytes) -> str:
+    """Return UTF-8 text without its byte order mark; other text raises a `DataError` that names the line."""
+    body = content.removeprefix(BOM)
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}, line {line} is not UTF-8 (byte 0x{body[error.start]:02x}); re-encode the file"
+        ) from None
+
+
+def list_files(root: Path, unread: list[str], suffixes: frozenset[str] = IMAGE_SUFFIXES) -> Iterator[str]:
+    """Yield the files below a folder with one of the suffixes, relative to it with ``/``, in a stable order.
+
+    Folders and links that cannot be read are added to ``unread``.
+    """
+    for folder in walk(root, lambda path, reason: unread.append(f"{path} ({reason})")):
+        for name in folder.files:
+            if suffix(name) in suffixes:
+                yield folder.prefix + name
+
+
+def relative_id(name: str) -> str:
+    """Return a path of an annotation file as an id: ``/`` between its parts, and no ``./`` in front."""
+    name = name.replace("\\", "/")
+    while name.startswith("./"):
+        name = name[2:]
+    return name
+
+
+def as_label(value: object) -> str | None:
+    """Return a label as text without spaces around it, or None if the value is no label."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    text = str(value).strip()
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate cannot be written to any file
+        return None
+    return text or None
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``2 files``."""
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def unread_note(unread: list[str]) -> list[str]:
+    """Return a note on paths that could not be read, if there are any."""
+    return [f"skipped {count_of(len(unread), 'path')} that cannot be read, such as {unread[0]}"] if unread else []

@@ -1,0 +1,366 @@
+"""Hugging Face imagefolder: images with ``metadata.jsonl`` or ``metadata.csv``, in the folder or in folders of splits.
+
+The id of an image is its ``file_name`` below the folder of its metadata file. Labels are in the columns ``label``,
+``labels``, ``tags`` and others of that kind, and in the categories of ``objects``: lists in JSON, and in CSV text with
+a separator (``|``, ``;``, a comma in columns such as ``tags``) or a JSON list.
+
+A label is written to the first column that holds lists of text. Without one, a column ``labels`` is added, and a single
+label in another column stays as it is. Removing a label takes it out of its list, or empties its field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.csv_text import CsvText
+from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.edits import check_known, edited
+from vse_ens.data.collections.files import as_label, count_of, list_files, read_bytes, relative_id
+from vse_ens.data.collections.json_text import JsonText, Splice
+from vse_ens.errors import DataError
+
+_METADATA = ("metadata.jsonl", "metadata.csv")
+_SINGULAR = ("label", "tag", "category", "class", "keyword", "concept", "label_name", "class_name")
+_PLURAL = ("labels", "tags", "categories", "classes", "keywords", "concepts", "label_names", "class_names")
+_KNOWN = frozenset((*_SINGULAR, *_PLURAL))
+_FILE = ("file_name", "image_file_name")
+_SEPARATORS = ("|", ";")
+
+
+def detect(glance: Glance) -> bool:
+    """Return whether a folder has a metadata file, or a file is one."""
+    if glance.is_folder:
+        return any(name.rpartition("/")[2] in _METADATA and name.count("/") <= 2 for name in glance.names)
+    return glance.path.name in _METADATA and b"file_name" in glance.head
+
+
+def open(path: Path, options: OpenOptions) -> ImageFolder:  # noqa: A001  # the interface of formats
+    """Return the collection of an imagefolder, given by the folder or by its metadata file."""
+    return ImageFolder(path, options)
+
+
+@dataclass
+class _Row:
+    """One image with the place of its labels: a position in JSON, or a row number in CSV."""
+
+    image: str
+    place: int
+    labels: tuple[str, ...]
+
+
+class ImageFolder:
+    """The images of an imagefolder with the labels of its metadata."""
+
+    format = "imagefolder"
+
+    def __init__(self, path: Path, options: OpenOptions) -> None:
+        self.path = path
+        self.root = path if path.is_dir() else path.parent
+        self.notes: Sequence[str] = ()
+        self._options = options
+
+    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+        """Yield every image that the metadata names, in their order."""
+        seen: set[str] = set()
+        repeated = 0
+        for name in self._files():
+            table = self._table(name)
+            for row in table.rows():
+                if row.image in seen:
+                    repeated += 1
+                    continue
+                seen.add(row.image)
+                yield Item(row.image, row.labels)
+                if on_progress is not None:
+                    on_progress(len(seen), None)
+        self.notes = [f"skipped {count_of(repeated, 'row')} of an image that occurred before"] if repeated else []
+
+    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the change of every metadata file that the edits affect."""
+        left = dict(edits)
+        found = []
+        for name in self._files():
+            table = self._table(name)
+            rows = list(table.rows())
+            chosen = [(row, left.pop(row.image)) for row in rows if row.image in left]
+            after = table.edited(chosen)
+            if after != table.before:
+                self._check(name, after, rows, {row.image: edit for row, edit in chosen})
+                found.append(FileChange(self.root / name, table.before, after))
+        check_known(self.path, left, ())
+        yield from found
+
+    def _files(self) -> list[str]:
+        if self.path.is_file():
+            return [self.path.name]
+        suffixes = frozenset([".jsonl", ".csv"])
+        found = [name for name in list_files(self.root, [], suffixes) if name.rpartition("/")[2] in _METADATA]
+        if not found:
+            raise DataError(f"{self.path} has neither a metadata.jsonl nor a metadata.csv")
+        return found
+
+    def _table(self, name: str, content: bytes | None = None) -> _JsonLines | _Csv:
+        path = self.root / name
+        folder = name.rpartition("/")[0]
+        kind = _JsonLines if name.endswith(".jsonl") else _Csv
+        return kind(path, f"{folder}/" if folder else "", content or read_bytes(path), self._options)
+
+    def _check(self, name: str, after: bytes, rows: Sequence[_Row], edits: Mapping[str, LabelEdit]) -> None:
+        """Raise if a label would be read as another one: in CSV, a label with a separator would become two."""
+        for old, new in zip(rows, self._table(name, after).rows(), strict=True):
+            expected = edited(old.labels, edits.get(old.image, LabelEdit()))
+            if set(new.labels) != set(expected):
+                label = next((label for label in expected if label not in new.labels), expected[0] if expected else "")
+                raise DataError(
+                    f"{self.root / name} cannot have the label {label!r} for {old.image!r}, which would be read as "
+                    f"several labels; leave it out, or use a metadata.jsonl"
+                )
+
+
+class _JsonLines:
+    """A metadata file of JSON lines."""
+
+    def __init__(self, path: Path, prefix: str, before: bytes, options: OpenOptions) -> None:
+        self.path = path
+        self.before = before
+        self._prefix = prefix
+        self._text = JsonText(path, before)
+        self._asked = [str(column) for column in options.label_columns]
+        self._separator = options.label_separator
+        self._columns: dict[str, str] = {}
+
+    def rows(self) -> Iterator[_Row]:
+        self._columns = self._find_columns()
+        for start, row in self._objects():
+            name = as_label(next((row[key] for key in _FILE if key in row), None))
+            if name is None:
+                raise self._text.error(start, "this line has no file_name")
+            labels = [label for key in self._columns for label in self._values(row.get(key))]
+            yield _Row(self._prefix + relative_id(name), start, tuple(dict.fromkeys(labels)))
+
+    def edited(self, chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:
+        target = next((key for key, kind in self._columns.items() if kind == "lists of text"), None)
+        target = target or _new_column([*self._columns, *self._all_keys()])
+        splices: list[Splice] = []
+        for row, edit in chosen:
+            add = [label for label in dict.fromkeys(edit.add) if label not in row.labels]
+            remove = {label for label in edit.remove if label not in edit.add}
+            splices += self._change(row.place, target, add, remove)
+        return self._text.apply(splices)
+
+    def _change(self, start: int, target: str, add: Sequence[str], remove: set[str]) -> list[Splice]:
+        text = self._text
+        splices: list[Splice] = []
+        left = list(add)
+        for key, position in text.members(start):
+            if key not in self._columns and key != target:
+                continue
+            if text.opens(position) == "[":
+                entries = list(text.elements(position))
+                gone = {number for number, entry in enumerate(entries) if as_label(entry.content) in remove}
+                new = left if key == target else []
+                splices += text.change_array(position, entries, gone, new)
+            elif key == target and left:  # null in a column of lists
+                value = text.value(position)
+                splices.append(Splice(value.start, value.end, json.dumps(left, ensure_ascii=text.text.isascii())))
+            elif text.opens(position) == "{":
+                splices += self._remove_objects(position, remove)
+            elif remove:
+                value = text.value(position)
+                kept = [label for label in self._values(value.content) if label not in remove]
+                if kept != list(self._values(value.content)):
+                    joined = (self._separator or "").join(kept) if kept else None
+                    splices.append(Splice(value.start, value.end, json.dumps(joined)))
+            if key == target:
+                left = []
+        if left:
+            splices += text.add_member(start, target, left)
+        return splices
+
+    def _remove_objects(self, start: int, remove: set[str]) -> list[Splice]:
+        """Remove objects: the same elements of every list of ``objects``."""
+        text = self._text
+        lists = {key: list(text.elements(at)) for key, at in text.members(start) if text.opens(at) == "["}
+        places = {key: at for key, at in text.members(start) if text.opens(at) == "["}
+        gone = {
+            number
+            for key, entries in lists.items()
+            if key in _KNOWN
+            for number, entry in enumerate(entries)
+            if as_label(entry.content) in remove
+        }
+        return [
+            splice
+            for key, entries in lists.items()
+            for splice in text.change_array(places[key], entries, {number for number in gone if number < len(entries)})
+        ]
+
+    def _values(self, value: object) -> Iterator[str]:
+        """Yield the labels of a field."""
+        if isinstance(value, dict):  # objects with boxes
+            for key, inner in value.items():
+                if key in _KNOWN and isinstance(inner, list):
+                    yield from self._values(inner)
+            return
+        given = value if isinstance(value, list) else [value]
+        if self._separator is not None and isinstance(value, str):
+            given = value.split(self._separator)
+        for one in given:
+            label = as_label(one)
+            if label is not None:
+                yield label
+
+    def _find_columns(self) -> dict[str, str]:
+        """Return the columns of labels and what they hold."""
+        columns: dict[str, str] = {}
+        keys: dict[str, None] = {}
+        for _, row in self._objects():
+            keys |= dict.fromkeys(row)
+            for key, value in row.items():
+                if not (key in self._asked if self._asked else key in _KNOWN or key == "objects"):
+                    continue
+                kind = _kind(value)
+                known = columns.get(key) or kind
+                columns[key] = known if kind in ("", known) else "mixed"
+        _check_columns(self.path, self._asked, columns, list(keys))
+        return columns
+
+    def _all_keys(self) -> dict[str, None]:
+        return {key: None for _, row in self._objects() for key in row}
+
+    def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        text = self._text
+        start = text.start()
+        while start < len(text.text):
+            value = text.value(start)
+            if not isinstance(value.content, dict):
+                raise text.error(start, "every line is an object")
+            yield start, value.content
+            start = text.skip_space(value.end)
+
+
+class _Csv:
+    """A metadata file of comma-separated text."""
+
+    def __init__(self, path: Path, prefix: str, before: bytes, options: OpenOptions) -> None:
+        self.path = path
+        self.before = before
+        self._prefix = prefix
+        self._text = CsvText(path, before, ",")
+        self._asked = [str(column) for column in options.label_columns]
+        self._asked_separator = options.label_separator
+        self._columns: dict[int, str] = {}
+        """The separator of each column of labels: empty for single labels, ``[`` for JSON lists."""
+
+    def rows(self) -> Iterator[_Row]:
+        header = self._text.header
+        file = next((header.index(name) for name in _FILE if name in header), None)
+        if file is None:
+            raise DataError(f"{self.path} has no column file_name")
+        self._columns = self._find_columns(header)
+        for number, fields in enumerate(self._text.rows):
+            name = as_label(fields[file])
+            if name is None:
+                raise DataError(f"{self.path}, line {self._text.line(number)} has no file_name")
+            labels = [label for column in self._columns for label in self._values(fields[column], column)]
+            yield _Row(self._prefix + relative_id(name), number, tuple(dict.fromkeys(labels)))
+
+    def edited(self, chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:
+        header = self._text.header
+        names = {column: header[column] for column in self._columns}
+        target = next((column for column, separator in self._columns.items() if separator), None)
+        if target is None:
+            target = next((column for column, name in names.items() if name in _PLURAL), None)
+        new_column: dict[int, str] = {}
+        for row, edit in chosen:
+            add = [label for label in dict.fromkeys(edit.add) if label not in row.labels]
+            remove = {label for label in edit.remove if label not in edit.add}
+            fields = self._text.rows[row.place]
+            for column in self._columns:
+                old = list(self._values(fields[column], column))
+                new = edited(old, LabelEdit(tuple(add) if column == target else (), tuple(remove)))
+                if new != old:
+                    self._text.set(row.place, column, self._joined(new, self._columns[column]))
+            if target is None and add:
+                new_column[row.place] = self._joined(add, "|")
+        if new_column:
+            self._text.add_column(_new_column(header), new_column)
+        return self._text.result()
+
+    def _joined(self, labels: Sequence[str], separator: str) -> str:
+        if separator == "[":
+            return json.dumps(list(labels), ensure_ascii=False)
+        separator = separator or "|"
+        return separator.join(labels)
+
+    def _values(self, text: str, column: int) -> Iterator[str]:
+        separator = self._columns[column]
+        parts: Sequence[object] = [text]
+        if separator == "[":
+            parts = _json_list(text) or []
+        elif separator:
+            parts = text.split(separator)
+        for part in parts:
+            label = as_label(part)
+            if label is not None:
+                yield label
+
+    def _find_columns(self, header: Sequence[str]) -> dict[int, str]:
+        columns = {
+            number: self._find_separator(name, number)
+            for number, name in enumerate(header)
+            if (name in self._asked if self._asked else name in _KNOWN)
+        }
+        _check_columns(self.path, self._asked, {header[number]: "" for number in columns}, header)
+        return columns
+
+    def _find_separator(self, name: str, column: int) -> str:
+        if self._asked_separator is not None:
+            return self._asked_separator
+        fields = [row[column] for row in self._text.rows if row[column].strip()]
+        if fields and all(_json_list(text) is not None for text in fields):
+            return "["
+        candidates = (*_SEPARATORS, ",") if name in _PLURAL else _SEPARATORS
+        return next((one for one in candidates if any(one in text for text in fields)), "")
+
+
+def _kind(value: object) -> str:
+    """Return what a field of JSON holds; empty for null."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "lists of text" if all(isinstance(one, str) for one in value) else "lists"
+    return "objects" if isinstance(value, dict) else "single labels"
+
+
+def _check_columns(path: Path, asked: Sequence[str], found: Mapping[str, str], names: Sequence[str]) -> None:
+    shown = ", ".join(repr(name[:40]) for name in names[:12])
+    for column in asked:
+        if column not in names:
+            raise DataError(f"{path} has no column {column!r}; it has {shown}")
+    if not found and not asked:
+        raise DataError(f"{path} has no column of labels; it has {shown}; name one with --label-column")
+
+
+def _new_column(taken: Sequence[str]) -> str:
+    """Return a name for a column of labels that no other column has."""
+    return next(
+        name
+        for name in ("labels", "tags", "keywords", *(f"labels{n}" for n in range(len(taken) + 1)))
+        if name not in taken
+    )
+
+
+def _json_list(text: str) -> list[object] | None:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        decoded = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return decoded if isinstance(decoded, list) else None

@@ -1,0 +1,251 @@
+"""Write changed files with an undo journal, and undo it.
+
+The journal is a file of JSON lines: a header, then one entry per file with its bytes before the change and the SHA-256
+of its bytes after it. Entries are flushed to disk before their files are touched, and each file is replaced atomically.
+So after a crash every file has its old or its new bytes, and the journal restores the old ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import hashlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vse_ens.data.collections.base import FileChange
+from vse_ens.data.collections.walk import is_image, suffix
+from vse_ens.errors import DataError
+from vse_ens.storage.atomic import open_atomic, sync_dir
+
+_FORMAT, _VERSION = "vse-ens journal", 1
+_BATCH = 256  # changes that share one flush of the journal
+# The first bytes of files that are never written, whatever their names: JPEG, PNG, TIFF and SQLite. No text starts so.
+_PROTECTED = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"II*\0", b"MM\0*", b"SQLite format 3\0")
+_CATALOGUES = frozenset((".db", ".lrcat", ".sqlite", ".sqlite3"))
+
+
+@dataclass(frozen=True)
+class Written:
+    """The result of a write."""
+
+    files: list[Path]
+    journal: Path | None
+    """None if no file changed."""
+    skipped: list[Path] = field(default_factory=list)
+    """Files that another program changed while the change was computed."""
+
+
+def default_journal() -> Path:
+    """Return the path of a new journal in ``XDG_STATE_HOME`` or ``~/.local/state``, named by the time."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
+    return Path(base) / "vse-ens" / "undo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
+
+
+def write_changes(
+    changes: Iterable[FileChange], journal: Path, *, progress: Callable[[int], None] | None = None
+) -> Written:
+    """Write the changes and their journal, which must not exist; ``progress`` gets the number of files written."""
+    files: list[Path] = []
+    skipped: list[Path] = []
+    pending = iter(changes)
+    batch = list(islice(pending, _BATCH))
+    if not batch:
+        return Written([], None)
+    with _create(journal) as log:
+        _append(log, [{"format": _FORMAT, "version": _VERSION}])
+        while batch:
+            for change in batch:
+                _check_target(change)
+            _append(log, map(_entry, batch))
+            left = [change for change in batch if not _write(change, journal, files, progress)]
+            if left:
+                # Their entries must not be undone.
+                _append(log, ({"skipped": _encoded(change.path)} for change in left))
+                skipped += [change.path for change in left]
+            batch = list(islice(pending, _BATCH))
+    return Written(files, journal, skipped)
+
+
+def _write(change: FileChange, journal: Path, files: list[Path], progress: Callable[[int], None] | None) -> bool:
+    """Write one change and add its path to ``files``; return False if another program changed the file meanwhile."""
+    if _current(change.path) != change.before:
+        return False
+    try:
+        _replace(change.path, change.after)
+    except DataError as error:
+        if not files:
+            raise
+        raise DataError(f"{error}; vse undo {journal} restores the {len(files):,} files written before") from error
+    files.append(change.path)
+    if progress is not None:
+        progress(len(files))
+    return True
+
+
+def undo(journal: Path, *, force: bool = False) -> list[Path]:
+    """Restore the bytes that files had before a write, and return the files that changed.
+
+    Nothing is restored if a file was changed after the write, unless ``force``. Undoing twice changes nothing.
+    """
+    changed = [entry.path for entry in read_journal(journal) if not force and not entry.is_expected()]
+    if changed:
+        others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
+        raise DataError(
+            f"{changed[0]}{others} changed after {journal} was written; nothing was restored; "
+            f"use --force to restore the old bytes and lose that change"
+        )
+    restored = []
+    for entry in read_journal(journal):
+        if _current(entry.path) == entry.before:
+            continue
+        if entry.before is None:
+            entry.path.unlink(missing_ok=True)
+            sync_dir(entry.path.parent)
+        else:
+            _replace(entry.path, entry.before)
+        restored.append(entry.path)
+    return restored
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One change in a journal."""
+
+    path: Path
+    before: bytes | None
+    after_sha256: str
+
+    def is_expected(self) -> bool:
+        """Return whether the file is as the write left it, or as it was before."""
+        current = _current(self.path)
+        return current == self.before or (current is not None and _sha256(current) == self.after_sha256)
+
+
+def read_journal(path: Path) -> Iterator[JournalEntry]:
+    """Yield the entries of the files that were written, one at a time: a journal may be larger than RAM.
+
+    An incomplete last line, left by a crash, belongs to a file that was not written.
+    """
+    skipped = {record["skipped"] for record in _records(path) if "skipped" in record}
+    for number, record in enumerate(_records(path), 2):
+        if "skipped" in record or record.get("path") in skipped:
+            continue
+        try:
+            before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
+            yield JournalEntry(_decoded(record["path"]), before, str(record["after_sha256"]))
+        except (ValueError, KeyError, TypeError, zlib.error):
+            raise _damaged(path, number) from None
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a journal after its header."""
+    number = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if number > 1 and not line.endswith(b"\n"):
+                    break
+                record = json.loads(line)
+                if number > 1:
+                    yield dict(record)
+                elif record["format"] != _FORMAT or record["version"] != _VERSION:
+                    raise ValueError
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, KeyError, TypeError):
+        raise _damaged(path, number) from None
+    if number == 0:
+        raise _damaged(path, 1)
+
+
+def _damaged(path: Path, line: int) -> DataError:
+    what = "not a journal of vse" if line == 1 else f"damaged in line {line}"
+    return DataError(f"{path} is {what}; name the journal that the write reported")
+
+
+def _encoded(path: Path) -> str:
+    """Return the exact bytes of a path as text."""
+    return base64.b64encode(os.fsencode(path.absolute())).decode()
+
+
+def _decoded(text: str) -> Path:
+    return Path(os.fsdecode(base64.b64decode(text)))
+
+
+def diff(change: FileChange) -> str:
+    """Return a change as a unified diff."""
+    name = str(change.path)
+    old, new = (
+        (content or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        for content in (change.before, change.after)
+    )
+    lines = difflib.unified_diff(old, new, "/dev/null" if change.before is None else name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _entry(change: FileChange) -> dict[str, Any]:
+    before = None if change.before is None else base64.b64encode(zlib.compress(change.before)).decode()
+    return {
+        "file": str(change.path.absolute()).encode("utf-8", "replace").decode(),  # for people
+        "path": _encoded(change.path),
+        "before": before,
+        "after_sha256": _sha256(change.after),
+    }
+
+
+def _create(path: Path) -> BinaryIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("xb")
+        sync_dir(path.parent)
+    except FileExistsError:
+        raise DataError(f"{path} exists; choose another --journal") from None
+    except OSError as error:
+        raise DataError(f"{path} could not be written: {(error.strerror or str(error)).lower()}") from None
+    return file
+
+
+def _append(log: BinaryIO, entries: Iterable[dict[str, Any]]) -> None:
+    log.write(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
+    log.flush()
+    os.fsync(log.fileno())
+
+
+def _check_target(change: FileChange) -> None:
+    """Refuse to write an image or a catalogue, whatever a format asks for."""
+    name = change.path.name
+    if is_image(name) or suffix(name) in _CATALOGUES or (change.before or b"").startswith(_PROTECTED):
+        raise DataError(f"{change.path} is an image or a catalogue, which vse never changes; please report this")
+
+
+def _current(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Replace a file atomically; its permissions stay, and a link to it stays a link."""
+    target = path.resolve()
+    with open_atomic(target) as file:
+        with suppress(OSError):
+            state = target.stat()
+            os.fchmod(file.fileno(), state.st_mode & 0o7777)
+            os.fchown(file.fileno(), state.st_uid, state.st_gid)
+        file.write(content)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

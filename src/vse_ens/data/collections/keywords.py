@@ -1,0 +1,91 @@
+"""The keywords of one image from all the places that programs write them to, merged into labels.
+
+Programs write the same keyword several times: ``place|beach`` in ``lr:hierarchicalSubject``, ``place/beach`` in
+``digiKam:TagsList``, and ``beach``, often with ``place``, in ``dc:subject`` and IPTC. The merged labels have it once,
+with its hierarchy: a flat keyword that is part of a hierarchical keyword of the same image is not a label of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from vse_ens.data.collections import iptc, xmp
+from vse_ens.data.collections.containers import DamagedFileError, Metadata
+
+_CONTROLS = {0: None, 0x1D: " ", 0x1E: " ", 0x1F: " "}  # which IPTC may have, and no label should
+# Tags that programs keep for themselves.
+_INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
+
+
+@dataclass
+class FileKeywords:
+    """The keywords of one file; a fault says why the rest could not be read."""
+
+    flat: list[str] = field(default_factory=list)
+    """Keywords without hierarchy: dc:subject, IPTC, XPKeywords."""
+    paths: list[str] = field(default_factory=list)
+    """Keywords with ``|`` between the parts of their hierarchy, if they have one."""
+    fault: str | None = None
+
+
+def from_metadata(found: Metadata) -> FileKeywords:
+    """Return the keywords in the metadata of an image file."""
+    parsed: xmp.Keywords = {}
+    fault = found.fault
+    for packet in found.xmp:
+        try:
+            xmp.read_keywords(packet, parsed)
+        except DamagedFileError as error:
+            fault = str(error)
+    flat = parsed.get(xmp.SUBJECT, [])
+    for record in found.iptc:
+        flat += [keyword for keyword in iptc.read_keywords(record) if not _is_cut(keyword, flat)]
+    for value in found.xp_keywords:
+        flat += value.decode("utf-16-le", "replace").rstrip("\0").split(";")
+    return FileKeywords(_distinct(flat), _paths(parsed, flat), fault)
+
+
+def from_xmp(document: bytes) -> FileKeywords:
+    """Return the keywords of a sidecar."""
+    return from_metadata(Metadata(xmp=[document]))
+
+
+def _paths(parsed: xmp.Keywords, flat: list[str]) -> list[str]:
+    known = set(flat)
+    paths = [*parsed.get(xmp.HIERARCHICAL, ())]
+    paths += [tag.replace("/", "|") for tag in parsed.get(xmp.TAGS_LIST, ())]
+    # Windows separates levels by a slash too, but a keyword such as "24/7" is then also in dc:subject as it is.
+    paths += [tag if tag in known else tag.replace("/", "|") for tag in parsed.get(xmp.LAST_KEYWORD, ())]
+    return _distinct("|".join(part for part in (one.strip() for one in path.split("|")) if part) for path in paths)
+
+
+def _is_cut(keyword: str, complete: Iterable[str]) -> bool:
+    """Return whether an IPTC keyword is the beginning of a longer one that XMP has in full."""
+    size = len(keyword.encode("utf-8", "replace"))
+    return size > iptc.KEYWORD_BYTES - 4 and any(one != keyword and one.startswith(keyword) for one in complete)
+
+
+def _distinct(keywords: Iterable[str]) -> list[str]:
+    stripped = (keyword.translate(_CONTROLS).strip() for keyword in keywords)
+    return list(dict.fromkeys(keyword for keyword in stripped if keyword))
+
+
+def merge(files: Iterable[FileKeywords]) -> tuple[str, ...]:
+    """Return the labels of an image from the keywords of its file and its sidecars."""
+    flat: dict[str, None] = {}
+    paths: dict[str, None] = {}
+    for one in files:
+        flat.update(dict.fromkeys(one.flat))
+        paths.update(dict.fromkeys(one.paths))
+    if not paths:
+        return tuple(flat)
+    # Parts of a hierarchy, and keywords without one that a program lists as a path.
+    covered = {*paths, *"|".join(path for path in paths if "|" in path).split("|")}
+    labels = [path for path in paths if not path.startswith(_INTERNAL)]
+    return (*labels, *(keyword for keyword in flat if keyword not in covered))
+
+
+def leaf(label: str) -> str:
+    """Return the last part of a label: the flat keyword that programs show for it."""
+    return label.rsplit("|", 1)[-1]

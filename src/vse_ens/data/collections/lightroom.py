@@ -1,0 +1,61 @@
+"""Lightroom Classic: the keywords of a catalogue (``.lrcat``), read only.
+
+A keyword inside another is read as a hierarchy, ``place|beach``. The root is the folder that contains all folders of
+the catalogue; ids are paths below it. Virtual copies count as their original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.catalogue import CatalogueCollection, located, tag_paths
+from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.sqlite_file import common_root, is_database, open_catalogue
+
+_TABLES = ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFolder")
+_KEYWORDS = ("AgLibraryKeyword", "AgLibraryKeywordImage")
+
+
+def detect(glance: Glance) -> bool:
+    """Return whether a file is a catalogue of Lightroom."""
+    return is_database(glance, _TABLES)
+
+
+def open(path: Path, options: OpenOptions) -> LightroomCatalogue:  # noqa: A001, ARG001  # the interface of formats
+    """Return the collection of a catalogue."""
+    return LightroomCatalogue(path)
+
+
+class LightroomCatalogue(CatalogueCollection):
+    """The images of a Lightroom catalogue with their keywords."""
+
+    format = "lightroom"
+
+    def find_root(self) -> str:
+        """Return the folder that contains all folders of the catalogue."""
+        with open_catalogue(self.path) as catalogue:
+            catalogue.need((*_TABLES, *_KEYWORDS), "Lightroom")
+            return common_root(
+                [str(path) for (path,) in catalogue.rows("SELECT absolutePath FROM AgLibraryRootFolder")]
+            )
+
+    def read(self, root: str) -> Iterator[Item]:
+        """Yield the images in the order of the catalogue."""
+        with open_catalogue(self.path) as catalogue:
+            catalogue.need((*_TABLES, *_KEYWORDS), "Lightroom")
+            keywords = tag_paths(catalogue.rows("SELECT id_local, parent, name FROM AgLibraryKeyword"))
+            images = catalogue.rows(
+                """
+                SELECT image.id_local, root.absolutePath, folder.pathFromRoot, file.idx_filename, keyword.tag
+                FROM Adobe_images AS image
+                JOIN AgLibraryFile AS file ON file.id_local = image.rootFile
+                JOIN AgLibraryFolder AS folder ON folder.id_local = file.folder
+                JOIN AgLibraryRootFolder AS root ON root.id_local = folder.rootFolder
+                LEFT JOIN AgLibraryKeywordImage AS keyword ON keyword.image = image.id_local
+                ORDER BY file.id_local, image.id_local, keyword.id_local
+                """
+            )
+            for _, folder, inside, name, tag in images:
+                yield located(root, f"{folder}{inside}{name}", keywords.get(tag))

@@ -1,0 +1,285 @@
+"""A folder of images with keywords in the files or in ``.xmp`` sidecars.
+
+Keywords are read from JPEG, PNG, TIFF, WebP, AVIF, HEIC, JPEG XL and raw files, and from sidecars named ``IMG.jpg.xmp``
+or ``IMG.xmp``. They are written to sidecars only: an image file is never changed. A new sidecar has all keywords of its
+image, because some programs then ignore those inside the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vse_ens.data.collections import keywords, xmp
+from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
+from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
+from vse_ens.data.collections.keywords import FileKeywords
+from vse_ens.data.collections.walk import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
+from vse_ens.errors import DataError
+
+_SAMPLE = 100  # images that are opened to see whether they have keywords
+
+
+def detect(glance: Glance) -> bool:
+    """Return whether a folder has images with keywords, judged by a sample."""
+    if not glance.images:
+        return False
+    if any(xmp.is_sidecar(name) for name in glance.names):
+        return True
+    step = max(1, len(glance.images) // _SAMPLE)
+    for name in glance.images[::step]:
+        try:
+            found = _read_file(str(glance.path / name))
+        except OSError:
+            continue
+        if found.partition(FIELD)[0]:
+            return True
+    return False
+
+
+def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001  # the interface of formats
+    """Return the collection of a folder."""
+    check_folder(path)
+    return PhotoFolder(path, options)
+
+
+def _read_file(path: str) -> str:
+    """Return the labels of an image or a sidecar, its fault, and its keywords if they are not the labels."""
+    if not xmp.is_sidecar(path):
+        found = keywords.from_metadata(read_metadata(path))
+    elif (document := read_bytes(path, MAX_BYTES)) is None:
+        found = FileKeywords(fault=f"is larger than {MAX_BYTES >> 20} MiB")
+    else:
+        found = keywords.from_xmp(document)
+    labels = ITEM.join(keywords.merge([found]))
+    if found.paths:
+        return FIELD.join((labels, found.fault or "", ITEM.join(found.flat), ITEM.join(found.paths)))
+    return f"{labels}{FIELD}{found.fault}" if found.fault else labels
+
+
+def _keywords(text: str) -> FileKeywords:
+    """Return the keywords from the text of a file."""
+    labels, fault, flat, paths = (*text.split(FIELD), "", "", "")[:4]
+    return FileKeywords(_split(flat if paths else labels), _split(paths), fault or None)
+
+
+def _split(text: str) -> list[str]:
+    return text.split(ITEM) if text else []
+
+
+@dataclass(frozen=True)
+class _Image:
+    """An image with its sidecars and the keywords of all of them."""
+
+    prefix: str
+    name: str
+    files: dict[str, FileKeywords]
+    """By name: the image first, then its sidecars."""
+
+
+class PhotoFolder:
+    """A folder of images with keywords."""
+
+    format = "photos"
+
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        self.path = self.root = path
+        self._options = options or OpenOptions()
+        self._reader = FolderReader(path, self.format, self._options, _wanted, _read_file)
+        self.faults = Faults()
+        """The files that could not be read, with the reason; complete after the last item."""
+        self.kept_inside = 0
+        """Labels that the last `changes` did not remove, because an image file has them."""
+        self._orphans = 0
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Notes on unreadable files, sidecars without an image, and labels that could not be removed."""
+        notes = self.faults.notes()
+        if self._orphans:
+            notes.append(f"{self._orphans:,} sidecar{'s' * (self._orphans > 1)} without an image left out")
+        if self.kept_inside:
+            notes.append(
+                f"{self.kept_inside:,} label{'s' * (self.kept_inside > 1)} could not be removed, because vse does not "
+                f"change image files; remove them with the program that wrote them"
+            )
+        return notes
+
+    def items(self, on_progress: Progress | None = None) -> Iterator[Item]:
+        """Yield every image with its merged keywords, folder by folder."""
+        for folder, values, images, sidecars in self._folders(on_progress):
+            for name in images:
+                if name in sidecars or name not in values:
+                    labels = keywords.merge(_files(name, sidecars, values).values())
+                else:  # most images
+                    labels = tuple(_split(values[name].partition(FIELD)[0]))
+                yield Item(folder.prefix + name, labels)
+
+    def _images(self) -> Iterator[_Image]:
+        for folder, values, images, sidecars in self._folders():
+            for name in images:
+                yield _Image(folder.prefix, name, _files(name, sidecars, values))
+
+    def _folders(
+        self, on_progress: Progress | None = None
+    ) -> Iterator[tuple[Folder, dict[str, str], list[str], dict[str, list[str]]]]:
+        """Yield every folder with the keywords of its files, its images, and the sidecars of each."""
+        self.faults, self._orphans = Faults(), 0
+        for folder, names, values in self._reader.folders(self.faults, on_progress):
+            images, sidecars, orphans = _match(names)
+            self._orphans += orphans
+            for name, text in values.items():
+                if FIELD in text and (fault := text.split(FIELD, 2)[1]):
+                    self.faults.add(folder.prefix + name, fault)
+            yield folder, values, images, sidecars
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the changes of sidecars; labels inside an image file are not removed, which `notes` tells."""
+        self.kept_inside = 0
+        left, style = set(edits), self._sidecar_style()
+        # The sidecars of one folder, because two images such as IMG.jpg and IMG.cr2 can share one.
+        files: dict[Path, FileChange] = {}
+        folder = ""
+        for image in self._images():
+            name = image.prefix + image.name
+            if name not in edits:
+                continue
+            left.discard(name)
+            if image.prefix != folder:
+                yield from _changed(files)
+                files, folder = {}, image.prefix
+            try:
+                self.kept_inside += _edit(image, edits[name], self.root / image.prefix, style, files)
+            except DamagedFileError as error:
+                self.faults.add(f"{image.prefix}{_sidecar(image, style)}", f"{error}; not changed")
+        yield from _changed(files)
+        if left:
+            raise DataError(f"{self.path} has no image {min(left)!r}")
+
+    def _sidecar_style(self) -> str:
+        """Return ``stem`` if most sidecars of the folder are named ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""
+        counts = {"stem": 0, "name": 0}
+        for name in Glance(self.root).names:
+            if xmp.is_sidecar(name):
+                counts["name" if is_image(name[:-4]) else "stem"] += 1
+        return "stem" if counts["stem"] > counts["name"] else "name"
+
+
+def _files(name: str, sidecars: Mapping[str, list[str]], values: Mapping[str, str]) -> dict[str, FileKeywords]:
+    """Return the keywords of an image and of its sidecars."""
+    return {one: _keywords(values[one]) for one in (name, *sidecars.get(name, ())) if one in values}
+
+
+def _wanted(folder: Folder) -> list[str]:
+    """Return the images and sidecars of a folder."""
+    return [name for name in folder.files if (end := suffix(name)) in IMAGE_SUFFIXES or end == ".xmp"]
+
+
+def _match(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], int]:
+    """Return the images among names, the sidecars of each, and the number of sidecars without an image."""
+    found = [name for name in names if xmp.is_sidecar(name)]
+    images = [name for name in names if not xmp.is_sidecar(name)] if found else list(names)
+    if not found:
+        return images, {}, 0
+    stems: dict[str, list[str]] = {}
+    for name in images:
+        stems.setdefault(stem(name), []).append(name)
+    known, sidecars, orphans = set(images), dict[str, list[str]](), 0
+    for name in found:
+        base = name[:-4]
+        owners = [base] if base in known else stems.get(base, [])
+        orphans += not owners
+        for owner in owners:
+            sidecars.setdefault(owner, []).append(name)
+    return images, sidecars, orphans
+
+
+# --- the change of one image ----------------------------------------------------------------------------------------
+
+
+def _sidecar(image: _Image, style: str) -> str:
+    """Return the name of the sidecar to write: one that exists, ``IMG.jpg.xmp`` before ``IMG.xmp``, or a new one."""
+    sidecars = [name for name in image.files if xmp.is_sidecar(name)]
+    if sidecars:
+        return max(sidecars, key=lambda name: (name[:-4] == image.name, name))
+    return f"{stem(image.name) if style == 'stem' else image.name}.xmp"
+
+
+def _changed(files: Mapping[Path, FileChange]) -> Iterator[FileChange]:
+    return (change for change in files.values() if change.after != change.before)
+
+
+def _edit(image: _Image, edit: LabelEdit, folder: Path, style: str, files: dict[Path, FileChange]) -> int:
+    """Add the changes of an image's sidecars to ``files``; return how many labels stay because the image has them."""
+    old = keywords.merge(image.files.values())
+    removed = [label for label in edit.remove if label in old]
+    labels = [label for label in old if label not in removed]
+    added = [label for label in dict.fromkeys(edit.add) if label not in labels]
+    for label in added:
+        if not xmp.can_write(label):
+            raise DataError(f"label {label!r} has a character that XMP cannot hold; rename it")
+    labels += added
+    inside = image.files.get(image.name, FileKeywords())
+    stay = sum(label in inside.paths or label in inside.flat for label in removed)
+    target = _sidecar(image, style)
+    sidecars = [name for name in image.files if xmp.is_sidecar(name)]
+    for name in [target, *(name for name in sidecars if name != target)] if added else sidecars:
+        path = folder / name
+        known = files.get(path)
+        before = known.before if known else _content(path)
+        content = known.after if known else before
+        present: xmp.Keywords = {}
+        if content is not None:
+            xmp.read_keywords(content, present)
+        more, less = _lists(present, labels, added if name == target else [], removed, is_new=content is None)
+        if more or less:
+            after = xmp.change_keywords(xmp.NEW_SIDECAR if content is None else content, more, less)
+            files[path] = FileChange(path, before, after)
+    return stay
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DamagedFileError((error.strerror or str(error)).lower()) from None
+
+
+def _lists(
+    present: xmp.Keywords, labels: Sequence[str], added: Sequence[str], removed: Sequence[str], *, is_new: bool
+) -> tuple[xmp.Keywords, xmp.Keywords]:
+    """Return the keywords to add to each list and to remove from it; ``labels`` are all labels after the change."""
+    add: xmp.Keywords = {}
+    remove: xmp.Keywords = {}
+
+    def put(into: xmp.Property, values: Sequence[str]) -> None:
+        new = [value for value in dict.fromkeys(values) if value not in present.get(into, ())]
+        if new:
+            add[into] = new
+
+    def cut(from_list: xmp.Property, values: Container[str]) -> None:
+        old = [value for value in present.get(from_list, ()) if value in values]
+        if old:
+            remove[from_list] = old
+
+    parts = {part for label in labels for part in label.split("|")}
+    cut(xmp.SUBJECT, {part for label in removed for part in (label, *label.split("|"))} - parts)
+    cut(xmp.HIERARCHICAL, removed)
+    for one in (xmp.TAGS_LIST, xmp.LAST_KEYWORD):
+        cut(one, {form for label in removed for form in (label, label.replace("|", "/"))})
+        if one in present:
+            put(one, [label.replace("|", "/") for label in added])
+    put(xmp.SUBJECT, [keywords.leaf(label) for label in (labels if is_new else added)])
+    # Programs that find lr:hierarchicalSubject may ignore dc:subject, so a new list has every label.
+    if xmp.HIERARCHICAL in present:
+        put(xmp.HIERARCHICAL, added)
+    elif any("|" in label for label in (labels if is_new else added)):
+        put(xmp.HIERARCHICAL, labels)
+    return add, remove

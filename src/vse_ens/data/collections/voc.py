@@ -1,0 +1,174 @@
+"""Pascal VOC: a folder with one XML file per image, in ``Annotations`` or beside the images.
+
+The id of an image is its ``<filename>``, below the folder that its XML file has below ``Annotations``. The root is
+``JPEGImages`` or ``images`` if there is one.
+
+VOC has no labels of whole images in these files. A label is written as an object over the whole image that is marked
+``<difficult>1</difficult>``: evaluation ignores such objects, and most training code leaves them out. Removing a label
+removes its objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.edits import check_known
+from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id, unread_note
+from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
+from vse_ens.errors import DataError
+
+_MAX_FILE = 64 << 20
+_XML = frozenset([".xml"])
+_IMAGE_FOLDERS = ("JPEGImages", "images", "Images")
+
+
+def detect(glance: Glance) -> bool:
+    """Return whether a folder has XML files of VOC."""
+    names = sorted(name for name in glance.names if name.lower().endswith(".xml"))
+    # The XML of a data set may stand beside other XML: look at the first of each folder.
+    firsts = {name.rpartition("/")[0]: name for name in reversed(names)}
+    return any(_is_voc(glance.path / name) for name in list(firsts.values())[:5])
+
+
+def open(path: Path, options: OpenOptions) -> VocCollection:  # noqa: A001, ARG001  # the interface of formats
+    """Return the collection of a VOC folder."""
+    if not path.is_dir():
+        raise DataError(f"{path} is no folder; name the folder that has the Annotations of VOC")
+    return VocCollection(path)
+
+
+@dataclass(frozen=True)
+class _Annotated:
+    """The content of one XML file."""
+
+    image: str
+    objects: tuple[tuple[str, Node], ...]
+    size: tuple[int, int] | None
+    last: Node | None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(label for label, _ in self.objects))
+
+
+class VocCollection:
+    """The images of a folder of VOC annotations with the names of their objects."""
+
+    format = "voc"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes: Sequence[str] = ()
+        self._pictures: dict[str, str] = {}
+        inside = path / "Annotations"
+        self._annotations = inside if inside.is_dir() else path
+        beside = path if inside.is_dir() else path.parent
+        named = path.name.lower() == "annotations"
+        places = [beside / name for name in _IMAGE_FOLDERS] if inside.is_dir() or named else []
+        self.root = next((place for place in places if place.is_dir()), self._annotations)
+
+    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+        """Yield the image of every XML file, in the order of the paths."""
+        skipped: list[str] = []
+        names = list(list_files(self._annotations, skipped, _XML))
+        seen: set[str] = set()
+        reasons: list[str] = []
+        for done, name in enumerate(names, 1):
+            try:
+                read = self._read(name, read_bytes(self._annotations / name, _MAX_FILE))
+            except DataError as error:
+                reasons.append(str(error))
+            else:
+                if read.image in seen:
+                    reasons.append(f"{name} is a second annotation of {read.image}")
+                else:
+                    seen.add(read.image)
+                    yield Item(read.image, read.labels)
+            if on_progress is not None:
+                on_progress(done, len(names))
+        notes = unread_note(skipped)
+        if reasons:
+            notes.append(f"skipped {len(reasons):,} of {len(names):,} files: {reasons[0]}")
+        self.notes = notes
+        if not seen:
+            raise DataError(reasons[0] if reasons else f"{self.path} has no XML file")
+
+    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the change of every XML file that the edits affect."""
+        left = dict(edits)
+        found: list[FileChange] = []
+        for name in list_files(self._annotations, [], _XML):
+            try:
+                before = read_bytes(self._annotations / name, _MAX_FILE)
+                read = self._read(name, before)
+            except DataError:
+                continue  # as when reading
+            edit = left.pop(read.image, None)
+            if edit is not None:
+                after = self._edited(self._annotations / name, before, read, edit)
+                if after != before:
+                    found.append(FileChange(self._annotations / name, before, after))
+        check_known(self.path, left, ())
+        yield from found
+
+    def _read(self, name: str, content: bytes) -> _Annotated:
+        image, size, last = "", None, None
+        objects = []
+        for node in root_children(self._annotations / name, content, "annotation"):
+            last = node
+            if node.tag == "filename":
+                image = relative_id(node.text.strip()).rpartition("/")[2]
+            elif node.tag == "size":
+                width, height = node.child_text("width"), node.child_text("height")
+                size = (int(width), int(height)) if width.isdecimal() and height.isdecimal() else None
+            elif node.tag == "object" and (label := as_label(node.child_text("name"))):
+                objects.append((label, node))
+        folder, _, file = name.rpartition("/")
+        folder = self._picture_folder(folder)
+        image = image or file.removesuffix(".xml")
+        return _Annotated(f"{folder}/{image}" if folder else image, tuple(objects), size, last)
+
+    def _picture_folder(self, folder: str) -> str:
+        """Return the folder of the pictures for one of XML files: of VOC2007/Annotations it is VOC2007/JPEGImages."""
+        if folder not in self._pictures:
+            parts = folder.split("/")
+            found = folder
+            if "Annotations" in parts:
+                at = parts.index("Annotations")
+                others = ["/".join([*parts[:at], name, *parts[at + 1 :]]) for name in _IMAGE_FOLDERS]
+                found = next((other for other in others if (self._annotations / other).is_dir()), folder)
+            self._pictures[folder] = found
+        return self._pictures[folder]
+
+    def _edited(self, path: Path, content: bytes, read: _Annotated, edit: LabelEdit) -> bytes:
+        editor = XmlEditor(path, content)
+        for label, node in read.objects:
+            if label in edit.remove and label not in edit.add:
+                editor.remove(node)
+        new = [_new_object(label, read.size) for label in dict.fromkeys(edit.add) if label not in read.labels]
+        if new and read.last is None:
+            raise DataError(f"{path} has an empty <annotation>; labels cannot be written to it")
+        if read.last is not None:
+            editor.insert_after(read.last, new)
+        return editor.result()
+
+
+def _new_object(label: str, size: tuple[int, int] | None) -> New:
+    children = [New("name", text=label), New("pose", text="Unspecified"), New("truncated", text="0")]
+    children.append(New("difficult", text="1"))
+    if size is not None:
+        corners = {"xmin": 1, "ymin": 1, "xmax": size[0], "ymax": size[1]}
+        children.append(New("bndbox", children=[New(name, text=str(at)) for name, at in corners.items()]))
+    return New("object", children=children)
+
+
+def _is_voc(path: Path) -> bool:
+    try:
+        node = next(root_children(path, read_bytes(path, _MAX_FILE), "annotation"), None)
+    except DataError:
+        return False
+    return node is not None

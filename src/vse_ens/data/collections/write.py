@@ -1,0 +1,190 @@
+"""Write labels to a collection: suggestions, audit decisions and feedback, with a dry run and an undo journal."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vse_ens.data.collections.base import Collection, FileChange, LabelEdit, WritableCollection
+from vse_ens.data.collections.journal import Written, write_changes
+from vse_ens.data.collections.photos import PhotoFolder
+from vse_ens.data.feedback.pairs import read_feedback
+from vse_ens.errors import DataError
+
+_YES = frozenset(["yes", "y", "true", "1", "x", "ok", "accept", "accepted", "apply"])
+_NO = frozenset(("", *["no", "n", "false", "0", "reject", "rejected", "keep", "ignore", "skip"]))
+_OWN_YES = {"wrong": {"remove", "delete"}, "missing": {"add"}, "duplicate": {"merge"}}
+_AUDIT_COLUMNS = ("kind", "image", "label", "other_label", "decision")
+
+
+@dataclass
+class WriteReport:
+    """The result of writing labels to a collection."""
+
+    added: int = 0
+    """Labels added to images."""
+    removed: int = 0
+    """Labels removed from images."""
+    images: int = 0
+    """Images whose labels changed."""
+    missing: list[str] = field(default_factory=list)
+    """Images of the edits that the collection does not have."""
+    written: Written = field(default_factory=lambda: Written([], None))
+    notes: list[str] = field(default_factory=list)
+
+
+def writable(collection: Collection) -> WritableCollection:
+    """Return the collection, or raise a `DataError` if its format is only read."""
+    if not isinstance(collection, WritableCollection):
+        raise DataError(
+            f"{collection.path} is {collection.format}, which vse only reads; write to a file with --out instead"
+        )
+    return collection
+
+
+def write_labels(
+    collection: WritableCollection,
+    edits: Mapping[str, LabelEdit],
+    journal: Path,
+    *,
+    prefix: str = "",
+    dry_run: Callable[[FileChange], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> WriteReport:
+    """Write edits to a collection, with an undo journal.
+
+    Args:
+        collection: The collection.
+        edits: The labels to add and to remove, by image.
+        journal: The path of a new journal; it is written if a file changes.
+        prefix: Text before every added label, such as ``suggested|``.
+        dry_run: Called with every change instead of writing it.
+        progress: Called with the number of files written.
+    """
+    report = WriteReport()
+    needed = _needed(collection, edits, prefix, report)
+    if edits and len(report.missing) == len(edits):
+        raise DataError(
+            f"{collection.path} has none of the {len(edits):,} images, such as {report.missing[0]!r}; "
+            f"name the collection that the model was trained on"
+        )
+    changes = collection.changes(needed)
+    if dry_run is None:
+        report.written = write_changes(changes, journal, progress=progress)
+    else:
+        files = []
+        for change in changes:
+            dry_run(change)
+            files.append(change.path)
+        report.written = Written(files, None)
+    if isinstance(collection, PhotoFolder):
+        report.removed -= collection.kept_inside
+    if report.missing:
+        count = len(report.missing)
+        report.notes.append(
+            f"{count:,} image{'s' * (count > 1)} not in {collection.path}, such as {report.missing[0]!r}"
+        )
+    report.notes += [note for note in collection.notes if note not in report.notes]
+    for path in report.written.skipped:
+        report.notes.append(f"{path} was changed by another program in the meantime and is left as it is")
+    return report
+
+
+def _needed(
+    collection: Collection, edits: Mapping[str, LabelEdit], prefix: str, report: WriteReport
+) -> dict[str, LabelEdit]:
+    """Return the edits without the labels that images already have or lack."""
+    needed: dict[str, LabelEdit] = {}
+    present = set()
+    for item in collection.items():
+        edit = edits.get(item.image)
+        if edit is None:
+            continue
+        present.add(item.image)
+        # A flat keyword that is part of a hierarchical one is no label of its own.
+        has = {*item.labels, *(part for label in item.labels if "|" in label for part in label.split("|"))}
+        add = tuple(
+            dict.fromkeys(prefix + label for label in edit.add if label not in has and prefix + label not in has)
+        )
+        remove = tuple(label for label in edit.remove if label in item.labels)
+        if add or remove:
+            needed[item.image] = LabelEdit(add, remove)
+            report.images += 1
+            report.added += len(add)
+            report.removed += len(remove)
+    report.missing = sorted(set(edits) - present)
+    return needed
+
+
+def pair_edits(add: Iterable[tuple[str, str]], remove: Iterable[tuple[str, str]] = ()) -> dict[str, LabelEdit]:
+    """Return edits from (image, label) pairs to add and to remove."""
+    lists: dict[str, tuple[list[str], list[str]]] = {}
+    for position, pairs in enumerate((add, remove)):
+        for image, label in pairs:
+            lists.setdefault(image, ([], []))[position].append(label)
+    return {image: LabelEdit(tuple(added), tuple(removed)) for image, (added, removed) in lists.items()}
+
+
+def feedback_edits(path: Path) -> dict[str, LabelEdit]:
+    """Return the verdicts in force of a feedback file: accepted labels are added, rejected ones removed."""
+    accepted, rejected = (
+        zip(pairs.images.ids(pairs.image_numbers()), pairs.labels.ids(pairs.indices), strict=True)
+        for pairs in read_feedback(path)
+    )
+    return pair_edits(accepted, rejected)
+
+
+def audit_edits(path: Path, collection: Collection) -> dict[str, LabelEdit]:
+    """Return the edits of the accepted rows of an ``audit.csv``.
+
+    An accepted row of kind ``wrong`` removes its label, ``missing`` adds it, and ``duplicate`` replaces the label by
+    ``other_label`` on every image of the collection.
+    """
+    add: list[tuple[str, str]] = []
+    remove: list[tuple[str, str]] = []
+    merged: dict[str, str] = {}
+    for kind, image, label, other in _accepted(path):
+        if kind == "wrong":
+            remove.append((image, label))
+        elif kind == "missing":
+            add.append((image, label))
+        else:
+            merged[label] = other
+    if merged:
+        for item in collection.items():
+            for label in item.labels:
+                if label in merged:
+                    add.append((item.image, merged[label]))
+                    remove.append((item.image, label))
+    return pair_edits(add, remove)
+
+
+def _accepted(path: Path) -> list[tuple[str, str, str, str]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8; save it as CSV in UTF-8") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    first = text.split("\n", 1)[0]
+    reader = csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=first.count))
+    lacking = [name for name in _AUDIT_COLUMNS if name not in (reader.fieldnames or ())]
+    if lacking:
+        raise DataError(f"{path} has no column {lacking[0]!r}; name the file that vse audit --out wrote")
+    rows = []
+    for row in reader:
+        kind, image, label, other, decision = ((row[name] or "").strip() for name in _AUDIT_COLUMNS)
+        if kind not in _OWN_YES:
+            raise DataError(
+                f"{path}, line {reader.line_num} has the kind {kind!r}; it must be wrong, missing or duplicate"
+            )
+        word = decision.lower()
+        if word in _NO:
+            continue
+        if word not in _YES and word not in _OWN_YES[kind]:
+            allowed = ", ".join(("accept", *sorted(_OWN_YES[kind]), "reject"))
+            raise DataError(f"{path}, line {reader.line_num} has the decision {decision!r}; use one of {allowed}")
+        rows.append((kind, image, label, other))
+    return rows

@@ -1,0 +1,192 @@
+"""The checks of a loaded model: every array has the type, shape and range that the kernels rely on.
+
+Kernels have no bounds checks: an index out of range would read or write memory that is not theirs. A checksum does not
+help, because whoever writes a file writes its checksum too. All arrays that belong to labels are read. Image vectors,
+the only large array that belongs to images, are checked by `Embeddings.own_vectors` when they are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.csr import ends_match, rises, rows_ascend
+from vse_ens.errors import ConfigError, ModelError
+from vse_ens.model.calibration import Temperature
+from vse_ens.presets import preset
+from vse_ens.storage.tensors import NOT_FINITE, is_finite
+
+Arrays = Mapping[str, NDArray[Any]]
+
+MAX_SCALE = 1e6
+"""The largest factor of the label weights."""
+_MAX_EPOCHS = 10_000_000
+_TEMPERATURES = (1e-6, 1e9)
+_MAX_INT32 = 2**31 - 1
+# Not read here: `Embeddings.own_vectors` checks the rows that are used.
+_BY_IMAGE = "image_vectors"
+
+
+def check_settings(settings: Mapping[str, Any]) -> Config:
+    """Return the configuration in the settings of a model; raise a ModelError for a setting that is missing or bad."""
+    try:
+        config = Config.from_dict(_mapping(settings, "config"))
+        preset(_text(settings, "preset"))
+    except (ConfigError, TypeError) as error:
+        raise ModelError(f"the settings are not those of a model: {error}") from error
+    training = _mapping(settings, "training")
+    _text(training, "version")
+    epochs = _whole(training, "epochs", _MAX_EPOCHS)
+    _whole(training, "best_epoch", epochs)
+    _whole(training, "generations", _MAX_INT32)
+    if not isinstance(training.get("complete"), bool):
+        raise ModelError("the setting 'complete' must be true or false")
+    _number(training, "label_weights_scale", MAX_SCALE)
+    if training.get("label_weights_regularization") is not None:  # the lambda that `partial_fit` learns them again with
+        _number(training, "label_weights_regularization", math.inf)
+    for name in _mapping(settings, "validation") if settings.get("validation") is not None else ():
+        _number(settings["validation"], name, math.inf)
+    return config
+
+
+def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> None:
+    """Raise a ModelError unless the arrays are those of a model with this configuration and these many ids."""
+    expected = _expected(arrays, config, images, labels)
+    for name in sorted(arrays.keys() | expected.keys()):
+        if name not in expected:
+            raise ModelError(f"the array {name!r} does not belong to a model with tower {config.tower}")
+        if name not in arrays:
+            raise ModelError(f"the array {name!r} is missing")
+        dtype, shape = expected[name]
+        array = arrays[name]
+        if array.dtype != dtype or array.shape != shape:
+            raise ModelError(
+                f"the array {name!r} must be {dtype} of shape {shape}, got {array.dtype} of shape {array.shape}"
+            )
+        if name != _BY_IMAGE and not is_finite(array):
+            raise ModelError(f"the array {name!r} {NOT_FINITE}")
+    if config.has_context:
+        _check_context(arrays, labels)
+    if "label_weights_indptr" in arrays:
+        _check_sparse_weights(arrays, labels)
+    if "confidence_shares" in arrays:
+        _check_calibration(arrays, labels)
+
+
+def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return the type and shape of every array; sizes that the file may choose are taken from it."""
+    width = config.dimensions
+    single, whole, long = "float32", "int32", "int64"
+    # Features are part of the image vectors; a context tower may do without both.
+    own = images if config.has_ids or (config.has_features and _rows(arrays, "feature_map")) else 0
+    expected: dict[str, tuple[str, tuple[int, ...]]] = {
+        "label_vectors": (single, (labels, width)),
+        "label_bias": (single, (labels,)),
+        "image_vectors": (single, (own, width)),
+        "feature_map": (single, (_rows(arrays, "feature_map") if config.has_features else 0, width)),
+    }
+    if config.has_context:
+        pairs = _rows(arrays, "label_pairs")
+        expected |= {
+            "input_vectors": (single, (labels + pairs, width)),
+            "label_pairs": (whole, (pairs, 2)),
+            "label_squares": (single, (labels,)),
+            "input_squares": (single, (labels + pairs,)),
+        }
+    weights = {name for name in arrays if name.startswith("label_weights_")}
+    if weights == {"label_weights_values"}:
+        expected["label_weights_values"] = (single, (labels, labels))
+    elif weights:
+        entries = _rows(arrays, "label_weights_values")
+        expected |= {
+            "label_weights_values": (single, (entries,)),
+            "label_weights_indices": (whole, (entries,)),
+            "label_weights_indptr": (long, (labels + 1,)),
+        }
+    if any(name.startswith("confidence_") for name in arrays):
+        knots = max(1, _rows(arrays, "confidence_shares"))
+        expected |= {
+            "confidence_shares": (single, (knots,)),
+            "confidence_values": (single, (knots,)),
+            "confidence_temperature": (single, (2,)),
+        }
+    return expected
+
+
+def check_label_pairs(pairs: NDArray[np.int32], labels: int) -> None:
+    """Raise a ModelError unless the rows are distinct pairs of two labels in ascending order."""
+    if not len(pairs):
+        return
+    low, high = pairs[:, 0], pairs[:, 1]
+    if low.min() < 0 or high.max() >= labels or not (low < high).all():
+        raise ModelError(f"the array 'label_pairs' must hold pairs of two labels in ascending order below {labels}")
+    keys = np.sort(low.astype(np.int64) * labels + high)
+    if not (keys[1:] > keys[:-1]).all():
+        raise ModelError("the array 'label_pairs' holds a pair twice")
+
+
+def _check_context(arrays: Arrays, labels: int) -> None:
+    check_label_pairs(arrays["label_pairs"], labels)
+    for name in ("label_squares", "input_squares"):
+        if len(arrays[name]) and not arrays[name].min() > 0:
+            raise ModelError(f"the array {name!r} must hold positive numbers")
+
+
+def _check_sparse_weights(arrays: Arrays, labels: int) -> None:
+    indptr, indices = arrays["label_weights_indptr"], arrays["label_weights_indices"]
+    if not ends_match(indptr, indices, labels) or not rises(indptr):
+        raise ModelError(f"the array 'label_weights_indptr' does not describe {len(indices)} entries of {labels} rows")
+    if len(indices) and (indices.min() < 0 or indices.max() >= labels):
+        raise ModelError(f"the array 'label_weights_indices' must lie in 0..{labels - 1}")
+    if not rows_ascend(indptr, indices):
+        raise ModelError("the array 'label_weights_indices' must ascend within every row")
+
+
+def _check_calibration(arrays: Arrays, labels: int) -> None:
+    for name in ("confidence_shares", "confidence_values"):
+        knots = arrays[name]
+        if knots[0] != 0 or knots[-1] > 1 or not (knots[1:] >= knots[:-1]).all():
+            raise ModelError(f"the array {name!r} must rise from 0 to at most 1")
+    base, exponent = arrays["confidence_temperature"].tolist()
+    lowest, highest = _TEMPERATURES
+    with np.errstate(over="ignore"):
+        temperatures = Temperature(base, exponent).of(np.array([1, max(labels, 1)]))
+    if not ((temperatures >= lowest) & (temperatures <= highest)).all():
+        raise ModelError(f"the array 'confidence_temperature' must give temperatures from {lowest:g} to {highest:g}")
+
+
+def _rows(arrays: Arrays, name: str) -> int:
+    """Return the length of an array; 0 if there is none."""
+    return len(arrays[name]) if name in arrays and arrays[name].ndim else 0
+
+
+def _mapping(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = settings.get(name)
+    if not isinstance(value, Mapping):
+        raise ModelError(f"the settings have no {name!r}")
+    return value
+
+
+def _text(settings: Mapping[str, Any], name: str) -> str:
+    value = settings.get(name)
+    if not isinstance(value, str):
+        raise ModelError(f"the setting {name!r} must be text, got {value!r:.40}")
+    return value
+
+
+def _whole(settings: Mapping[str, Any], name: str, most: int) -> int:
+    value = settings.get(name)
+    if type(value) is not int or not 0 <= value <= most:
+        raise ModelError(f"the setting {name!r} must be a whole number from 0 to {most}, got {value!r:.40}")
+    return value
+
+
+def _number(settings: Mapping[str, Any], name: str, most: float) -> None:
+    value = settings.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most or value == math.inf:
+        raise ModelError(f"the setting {name!r} must be a number from 0 to {most:g}, got {value!r:.40}")

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vse_ens.data.collections import FileChange, journal
+from vse_ens.data.collections.journal import default_journal, diff, read_journal, undo, write_changes
+from vse_ens.errors import DataError
+
+contents = st.dictionaries(
+    st.sampled_from([f"file {number}" for number in range(6)]),
+    st.binary(max_size=40).filter(lambda content: not content.startswith(journal._PROTECTED)),
+)
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def changes(folder: Path, after: dict[str, bytes]) -> list[FileChange]:
+    old = state(folder)
+    return [
+        FileChange(folder / name, old.get(name), content) for name, content in after.items() if old.get(name) != content
+    ]
+
+
+@given(before=contents, after=contents)
+def test_undo_restores_the_exact_bytes(before: dict[str, bytes], after: dict[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder, log = Path(name) / "files", Path(name) / "undo.jsonl"
+        folder.mkdir()
+        for file, content in before.items():
+            (folder / file).write_bytes(content)
+        wanted = changes(folder, after)
+        written = write_changes(wanted, log)
+        assert state(folder) == before | after
+        assert written.files == [change.path for change in wanted]
+        assert written.journal == (log if wanted else None)
+        if wanted:
+            assert len(undo(log)) == len(wanted)
+            assert undo(log) == []
+        assert state(folder) == before
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(5):
+        (files / f"{number}").write_text(f"old {number}")
+    return files
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "undo.jsonl"
+
+
+NEW = {f"{number}": f"new {number}".encode() for number in range(7)}
+
+
+class KilledError(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("written", range(8))
+def test_a_process_that_dies_leaves_whole_files_and_a_journal_that_restores_them(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    before, wanted = state(folder), changes(folder, NEW)
+    real, count = journal._replace, 0
+
+    def replace(path: Path, content: bytes) -> None:
+        nonlocal count
+        if count == written:
+            raise KilledError
+        count += 1
+        real(path, content)
+
+    monkeypatch.setattr(journal, "_replace", replace)
+    try:
+        write_changes(wanted, log)
+    except KilledError:
+        assert written < 7
+    monkeypatch.undo()
+    assert state(folder) == before | dict(list(NEW.items())[:written])
+    undo(log)
+    assert state(folder) == before
+
+
+def test_entries_are_on_disk_before_their_files_change(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    sync, replace = os.fsync, journal._replace
+
+    def fsync(descriptor: int) -> None:
+        if os.path.samestat(os.fstat(descriptor), log.stat()):
+            order.append(f"{log.read_bytes().count(chr(10).encode()) - 1} entries")
+        sync(descriptor)
+
+    def write(path: Path, content: bytes) -> None:
+        order.append(path.name)
+        replace(path, content)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(journal, "_replace", write)
+    monkeypatch.setattr(journal, "_BATCH", 2)
+    write_changes(changes(folder, {"0": b"x", "1": b"y", "2": b"z"}), log)
+    assert order == ["0 entries", "2 entries", "0", "1", "3 entries", "2"]
+
+
+def test_a_journal_with_an_incomplete_last_line_restores_the_others(folder: Path, log: Path) -> None:
+    before = state(folder)
+    write_changes(changes(folder, NEW), log)
+    lines = log.read_bytes().splitlines(keepends=True)
+    (folder / "6").unlink()  # its entry was not complete, so it was not written
+    log.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
+    undo(log)
+    assert state(folder) == before
+
+
+def test_a_file_that_changed_since_is_named_and_nothing_is_restored(folder: Path, log: Path) -> None:
+    before = state(folder)
+    write_changes(changes(folder, NEW), log)
+    (folder / "3").write_text("mine")
+    with pytest.raises(DataError, match=r"files/3 changed after .*undo.jsonl was written; nothing was restored"):
+        undo(log)
+    assert (folder / "0").read_bytes() == b"new 0"
+    undo(log, force=True)
+    assert state(folder) == before
+
+
+def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(folder: Path, log: Path) -> None:
+    wanted = changes(folder, NEW)
+    (folder / "3").write_text("mine")
+    written = write_changes(wanted, log)
+    assert written.skipped == [folder / "3"]
+    assert (folder / "3").read_text() == "mine"
+    assert len(undo(log)) == 6  # and the file that was not written does not stand in the way
+    assert (folder / "3").read_text() == "mine"
+
+
+def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path: Path) -> None:
+    (folder / "0").chmod(0o640)
+    target = tmp_path / "elsewhere"
+    (folder / "1").rename(target)
+    (folder / "1").symlink_to(target)
+    write_changes(changes(folder, {"0": b"x", "1": b"y"}), log)
+    assert (folder / "0").stat().st_mode & 0o777 == 0o640
+    assert (folder / "1").is_symlink()
+    assert target.read_bytes() == b"y"
+    undo(log)
+    assert target.read_text() == "old 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("odd.txt", b"\xff\xd8\xff\xe1"),
+        ("odd.txt", b"\x89PNG\r\n"),
+        ("odd.txt", b"II*\0"),
+        ("odd.xmp", b"SQLite format 3\0"),
+        ("a.JPG", b""),
+        ("a.bmp", b"BM"),
+        ("catalogue.lrcat", b""),
+    ],
+)
+def test_an_image_or_a_catalogue_is_never_written(folder: Path, log: Path, name: str, content: bytes) -> None:
+    (folder / name).write_bytes(content)
+    with pytest.raises(DataError, match="which vse never changes"):
+        write_changes(changes(folder, {name: b"x"}), log)
+    assert (folder / name).read_bytes() == content
+
+
+def test_text_that_begins_like_an_image_is_written(folder: Path, log: Path) -> None:
+    (folder / "a.txt").write_text("BMW, RIFF, GIF8")
+    assert write_changes(changes(folder, {"a.txt": b"x"}), log).files == [folder / "a.txt"]
+
+
+def test_changes_are_taken_a_few_at_a_time(folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_BATCH", 2)
+    taken = 0
+
+    def stream() -> Iterator[FileChange]:
+        nonlocal taken
+        for number in range(5):
+            taken += 1
+            yield FileChange(folder / f"{number}", f"old {number}".encode(), b"x")
+
+    ahead: list[int] = []
+    write_changes(stream(), log, progress=lambda done: ahead.append(taken - done))
+    assert max(ahead) < 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not a journal of vse"),
+        (b"pairs\n", "is not a journal of vse"),
+        (b"no end of line", "is not a journal of vse"),
+        (b'{"format": "vse-ens journal", "version": 2}\n', "is not a journal of vse"),
+        (b'{"format": "vse-ens journal", "version": 1}\n{}\n', "is damaged in line 2"),
+    ],
+)
+def test_other_files_are_refused_as_journals(log: Path, content: bytes, message: str) -> None:
+    log.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        undo(log)
+
+
+def test_a_write_that_fails_says_how_to_undo_the_others(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = journal._replace
+
+    def replace(path: Path, content: bytes) -> None:
+        if path.name == "2":
+            raise DataError(f"{path} could not be written: No space left on device")
+        real(path, content)
+
+    before, wanted = state(folder), changes(folder, NEW)
+    monkeypatch.setattr(journal, "_replace", replace)
+    with pytest.raises(DataError, match=r"No space left on device; vse undo .*undo.jsonl restores the 2 files written"):
+        write_changes(wanted, log)
+    monkeypatch.undo()
+    undo(log)
+    assert state(folder) == before
+
+
+def test_a_journal_that_exists_is_not_replaced(folder: Path, log: Path) -> None:
+    log.write_text("something")
+    with pytest.raises(DataError, match=r"undo.jsonl exists; choose another --journal"):
+        write_changes(changes(folder, NEW), log)
+    assert (folder / "0").read_text() == "old 0"
+
+
+def test_a_journal_names_its_files_for_people(folder: Path, log: Path) -> None:
+    write_changes(changes(folder, {"0": b"x"}), log)
+    assert json.loads(log.read_text().splitlines()[1])["file"] == str(folder / "0")
+    assert [entry.path for entry in read_journal(log)] == [folder / "0"]
+
+
+def test_the_default_journal_is_in_the_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert default_journal().parent == tmp_path / "vse-ens" / "undo"
+
+
+def test_a_diff_shows_a_change() -> None:
+    assert diff(FileChange(Path("a.txt"), b"one\ntwo\n", b"one\nthree")) == (
+        "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\\ No newline at end of file\n"
+    )
+    assert diff(FileChange(Path("a.txt"), None, b"one\n")).startswith("--- /dev/null\n+++ a.txt\n")

@@ -1,0 +1,129 @@
+"""exiftool, exiv2 and darktable agree: their keywords are read, and ours are read by them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.photos import MAKERS
+from vse_ens.data.collections import LabelEdit
+from vse_ens.data.collections.photos import PhotoFolder
+
+EXIFTOOL = ("-Subject", "-HierarchicalSubject", "-TagsList", "-LastKeywordXMP", "-Keywords")
+
+
+def run(program: str, *arguments: str, folder: Path) -> str:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def exiftool(folder: Path, file: str, *arguments: str) -> dict[str, Any]:
+    [found] = json.loads(run("exiftool", "-j", "-charset", "iptc=utf8", *arguments, file, folder=folder))
+    return {name: value if isinstance(value, list) else [value] for name, value in found.items()}
+
+
+def labels(folder: Path, image: str) -> set[str]:
+    return {item.image: set(item.labels) for item in PhotoFolder(folder).items()}[image]
+
+
+def write(folder: Path, image: str, *added: str, removed: tuple[str, ...] = ()) -> Path:
+    [change] = PhotoFolder(folder).changes({image: LabelEdit(added, removed)})
+    change.path.write_bytes(change.after)
+    return change.path
+
+
+@pytest.fixture(params=["jpg", "png", "tif", "webp", "avif"])
+def image(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"image.{request.param}"
+    path.write_bytes(MAKERS[request.param](b"" if request.param == "jpg" else b"<x/>"))
+    return path
+
+
+def test_keywords_of_exiftool_are_read_completely(image: Path) -> None:
+    tags = ["-Subject=Zürich & Ulm", "-Subject=sea", "-HierarchicalSubject=place|beach", "-TagsList=Nature/Water"]
+    tags += ["-LastKeywordXMP=People/Bob"]
+    wanted = {"Zürich & Ulm", "sea", "place|beach", "Nature|Water", "People|Bob"}
+    if image.suffix in (".jpg", ".png", ".tif"):  # the others have no place for IPTC
+        tags += ["-IPTC:Keywords=Łódź", "-IPTC:Keywords=sand", "-CodedCharacterSet=UTF8"]
+        wanted |= {"Łódź", "sand"}
+    run("exiftool", "-q", "-m", "-overwrite_original", "-XMP:all=", *tags, image.name, folder=image.parent)
+    assert labels(image.parent, image.name) == wanted
+
+
+def test_iptc_of_exiftool_in_another_character_set_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
+    arguments = ("-q", "-overwrite_original", "-charset", "iptc=Latin", "-IPTC:Keywords=Zürich", "a.jpg")
+    run("exiftool", *arguments, folder=tmp_path)
+    assert labels(tmp_path, "a.jpg") == {"Zürich"}
+
+
+def test_keywords_of_exiv2_are_read_completely(tmp_path: Path) -> None:
+    for suffix in ("jpg", "png", "tif", "webp"):
+        name = f"image.{suffix}"
+        (tmp_path / name).write_bytes(MAKERS[suffix](b"" if suffix == "jpg" else b"<x/>"))
+        commands = ["set Xmp.dc.subject Zürich", "set Xmp.dc.subject sea", "set Xmp.lr.hierarchicalSubject place|beach"]
+        wanted = {"Zürich", "sea", "place|beach"}
+        if suffix != "webp":
+            commands += ["add Iptc.Application2.Keywords String sand", "add Iptc.Application2.Keywords String sun"]
+            wanted |= {"sand", "sun"}
+        run("exiv2", *(f"-M{command}" for command in commands), name, folder=tmp_path)
+        assert labels(tmp_path, name) == wanted, suffix
+
+
+def test_a_new_sidecar_is_valid_and_read_by_both_with_the_same_keywords(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
+    sidecar = write(tmp_path, "a.jpg", "sea", "place|beach", "Zürich & <Ulm>").name
+    found = exiftool(tmp_path, sidecar, "-validate", "-warning", "-a", *EXIFTOOL)
+    assert found["Validate"] == ["OK"]
+    assert "Warning" not in found
+    assert found["Subject"] == ["sea", "beach", "Zürich & <Ulm>"]
+    assert found["HierarchicalSubject"] == ["sea", "place|beach", "Zürich & <Ulm>"]
+    lines = run("exiv2", "-PXkv", sidecar, folder=tmp_path).splitlines()
+    assert dict(line.split(None, 1) for line in lines) == {
+        "Xmp.dc.subject": "sea, beach, Zürich & <Ulm>",
+        "Xmp.lr.hierarchicalSubject": "sea, place|beach, Zürich & <Ulm>",
+    }
+
+
+@pytest.mark.parametrize("program", ["exiftool", "exiv2"])
+def test_a_sidecar_of_another_program_keeps_everything_else(tmp_path: Path, program: str) -> None:
+    (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
+    if program == "exiftool":
+        tags = ["-Subject=sea", "-HierarchicalSubject=sea", "-TagsList=sea", "-Rating=4", "-Title=Title", "-City=Ulm"]
+        run("exiftool", "-q", *tags, "-o", "a.jpg.xmp", folder=tmp_path)
+    else:
+        commands = ["set Xmp.dc.subject sea", "set Xmp.xmp.Rating 4", "set Xmp.dc.title lang=x-default Title"]
+        run("exiv2", *(f"-M{command}" for command in commands), "a.jpg", folder=tmp_path)
+        run("exiv2", "-eX", "a.jpg", folder=tmp_path)
+        (tmp_path / "a.xmp").rename(tmp_path / "a.jpg.xmp")
+        (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
+    before = exiftool(tmp_path, "a.jpg.xmp", "-XMP:all")
+    write(tmp_path, "a.jpg", "place|beach")
+    after = exiftool(tmp_path, "a.jpg.xmp", "-XMP:all", "-validate")
+    assert after.pop("Validate") == ["OK"]
+    assert after.pop("Subject") == ["sea", "beach"]
+    assert after.pop("HierarchicalSubject") == ["sea", "place|beach"]
+    if program == "exiftool":
+        assert after.pop("TagsList") == ["sea", "place/beach"]
+    for name in ("Subject", "HierarchicalSubject", "TagsList"):
+        before.pop(name, None)
+    assert after == before
+    write(tmp_path, "a.jpg", removed=("place|beach",))
+    assert exiftool(tmp_path, "a.jpg.xmp", *EXIFTOOL)["Subject"] == ["sea"]
+
+
+@pytest.mark.slow
+def test_darktable_takes_the_labels_of_a_sidecar_and_its_own_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
+    sidecar = write(tmp_path, "a.jpg", "sea", "place|beach", "Zürich & Ulm").name
+    settings = ("--core", "--configdir", str(tmp_path / "config"), "--library", ":memory:")
+    run("darktable-cli", "a.jpg", sidecar, "out.jpg", *settings, folder=tmp_path)
+    assert labels(tmp_path, "out.jpg") == {"sea", "place", "beach", "Zürich & Ulm"}

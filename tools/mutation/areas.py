@@ -1,0 +1,70 @@
+"""What is mutated: modules in areas, and the tests that are to notice it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Area(NamedTuple):
+    """Modules that are mutated and tests that are run; of these, only tests that execute the changed line."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+AREAS = {
+    "feedback": Area(
+        ("data/feedback/store", "data/feedback/pairs", "data/feedback/export", "service/verdicts"),
+        (
+            "tests/data/feedback",
+            "tests/service/test_verdicts.py",
+            "tests/service/routes/test_feedback.py",
+            "tests/cli/commands/test_feedback.py",
+        ),
+    ),
+    "security": Area(
+        (
+            "service/middleware/access",
+            "service/middleware/limits",
+            "service/middleware/headers",
+            "service/connection",
+            "service/settings",
+        ),
+        (
+            "tests/service/middleware",
+            "tests/service/test_connection.py",
+            "tests/service/test_limited_protocol.py",
+            "tests/service/test_settings.py",
+        ),
+    ),
+    "label-studio": Area(
+        ("service/label_studio/config", "service/label_studio/webhook"),
+        ("tests/service/label_studio",),
+    ),
+    "metrics": Area(("evaluate/metrics", "evaluate/bootstrap"), ("tests/evaluate",)),
+    "calibration": Area(
+        ("evaluate/calibrate", "model/calibration"), ("tests/evaluate", "tests/model/test_calibration.py")
+    ),
+    "artifact": Area(
+        ("storage/artifact", "storage/atomic", "storage/reader", "storage/tensors", "storage/writer", "model/store"),
+        ("tests/storage", "tests/model/test_store.py", "tests/model/test_checkpoint_store.py"),
+    ),
+    "checkpoint": Area(
+        ("train/checkpoint", "model/checkpoint_store"),
+        ("tests/train/test_checkpoint.py", "tests/model/test_checkpoint_store.py"),
+    ),
+}
+
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        "service/settings",
+        'parts = urlsplit(self.image_url or "")',
+        "parts = urlsplit((self.image_url))",
+    ): "the parts of None are empty, too; the type checker wants a text",
+    (
+        "data/feedback/store",
+        'connection.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk',
+        "pass  # a commit returns when it is on disk",
+    ): "the default of SQLite, unless it was compiled with another; tests/data/feedback checks the value",
+}
+"""Mutants that behave like the original: by module and the two texts, with the reason. They do not count."""
