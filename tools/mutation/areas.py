@@ -57,6 +57,11 @@ AREAS = {
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
+        "service/middleware/limits",
+        "await _receive(receive, limits, keep=0)",
+        "await _receive(receive, limits, keep=1)",
+    ): "the byte that is kept is dropped with the rest",
+    (
         "service/settings",
         'parts = urlsplit(self.image_url or "")',
         "parts = urlsplit((self.image_url))",

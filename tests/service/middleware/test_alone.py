@@ -200,3 +200,51 @@ def test_an_error_of_the_application_is_answered() -> None:
 
     status, headers, body = ask(LimitsMiddleware(fail, Limits()))
     assert (status, headers["x-why"], body) == (409, "so", b'{"error":"no"}')
+
+
+def test_a_request_that_ended_counts_once() -> None:
+    """Otherwise more would be taken at once after each."""
+    app = LimitsMiddleware(application, Limits(requests=1))
+    assert ask(app)[0] == 200
+    statuses: list[int] = []
+
+    async def with_another(scope: Any, receive: Any, send: Any) -> None:
+        async def meanwhile() -> Any:
+            if not statuses:
+                await app(scope, receive, note)
+            return await receive()
+
+        async def note(message: Any) -> None:
+            statuses.append(message.get("status", 0))
+
+        await app(scope, meanwhile, send)
+
+    assert ask(with_another)[0] == 200
+    assert statuses[0] == 503
+
+
+def test_a_body_in_one_message_needs_no_word_of_its_end() -> None:
+    app = LimitsMiddleware(application, Limits(body_bytes=10))
+
+    async def one_message(scope: Any, receive: Any, send: Any) -> None:
+        async def once() -> Any:
+            return {"type": "http.request", "body": b"12345"}
+
+        await app(scope, once, send)
+
+    assert ask(one_message, "/", "POST") == (200, {"x-own": "kept"}, b"12345")
+
+
+def test_a_declared_length_is_not_believed_without_need() -> None:
+    """A client that sends everything first reads the refusal afterwards."""
+    taken = []
+
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        async def note() -> Any:
+            taken.append(await receive())
+            return taken[-1]
+
+        await LimitsMiddleware(application, Limits(body_bytes=10))(scope, note, send)
+
+    assert ask(noting, "/", "POST", b"x" * 11, content_length="11")[0] == 413
+    assert len(taken) == 2
