@@ -315,6 +315,8 @@ def test_a_client_that_accepts_an_answer_late_is_not_disconnected() -> None:
         connection.clock.advance(0.1)
         assert connection.state == "aborted"
 
+    run(work)
+
 
 def test_a_client_that_accepts_nothing_of_a_long_answer_is_disconnected() -> None:
     async def work() -> None:
@@ -385,9 +387,14 @@ def test_a_lost_connection_stops_its_timers_and_is_told_to_the_request_that_is_a
         await connection.send(GET + GET)
         assert len(connection.requests) == 1
         connection.protocol.pause_writing()
+        assert connection.protocol.flow.write_paused
+        receive = connection.requests[0][1]
+        assert (await receive())["type"] == "http.request"
+        waiting = asyncio.create_task(receive())
+        await asyncio.sleep(0)
         connection.transport.state = "aborted"
         connection.protocol.connection_lost(None)
-        assert await connection.requests[0][1]() == {"type": "http.disconnect"}
+        assert await waiting == {"type": "http.disconnect"}
         await connection.answer()  # goes nowhere
         assert connection.transport.written == b""
         assert all(timer.cancelled for timer in connection.clock.timers)

@@ -60,7 +60,7 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         @property
         def _is_idle(self) -> bool:
-            return self._in_head and (self.cycle is None or self.cycle.response_complete)
+            return self.cycle is None or self.cycle.response_complete
 
         # --- parser callbacks ---
 
@@ -81,7 +81,6 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
                 raise HttpParserError("the head is too large")
             if len(self.pipeline) == limits.pipelined:
                 # One read may bring thousands of requests, each of which takes kilobytes while it waits.
-                self.transport.close()
                 raise HttpParserError("too many requests wait")
             self._in_head = self._head_begun = False
             self._overhead = 0
