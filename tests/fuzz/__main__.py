@@ -7,7 +7,9 @@ An input that breaks a promise is stored in ``tests/fuzz/found``; `tests/fuzz/te
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
+import pkgutil
 import random
 import subprocess
 import sys
@@ -79,6 +81,11 @@ def with_atheris(name: str, seconds: int) -> None:
     """Fuzz a target in this process with Atheris, which ends it."""
     import atheris
 
+    import vse_ens.kernels
+
+    # Imported first, and so left as they are: Numba cannot compile kernels that Atheris has changed.
+    for module in pkgutil.iter_modules(vse_ens.kernels.__path__, "vse_ens.kernels."):
+        importlib.import_module(module.name)
     with atheris.instrument_imports(include=["vse_ens"]):
         from tests.fuzz.targets import TARGETS, model_files
     with tempfile.TemporaryDirectory() as corpus:

@@ -21,6 +21,7 @@ from vse_ens.data.io.formats import PairsFile, detect_format
 from vse_ens.data.io.id_index import IdIndex, is_blank
 from vse_ens.data.io.parquet import open_parquet
 from vse_ens.data.io.records import RecordError, records
+from vse_ens.data.io.source import BATCH_ROWS
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
@@ -103,13 +104,10 @@ class _Parquet:
     def batches(self) -> Iterator[list[pa.Array]]:
         """Yield all rows."""
         with open_parquet(self._file) as parquet:
-            rows = parquet.metadata.num_rows
-            numbers = sum(
-                parquet.metadata.row_group(group).column(column).num_values
-                for group in range(parquet.metadata.num_row_groups)
-                for column in range(parquet.metadata.num_columns)
-            )
-            size = max(1, _BATCH_NUMBERS * rows // max(numbers, rows, 1))
+            # The metadata of columns would have the numbers per row, but Arrow aborts the process if they are damaged.
+            first = next(parquet.iter_batches(1, use_threads=False), None)
+            numbers = 1 if first is None else sum(_numbers(column) for column in first.columns)
+            size = min(BATCH_ROWS, max(1, _BATCH_NUMBERS // max(numbers, 1)))
             for batch in parquet.iter_batches(size, use_threads=False):
                 yield batch.columns
 
@@ -219,6 +217,11 @@ class FeatureRows:
     def error(self, row: int, reason: str) -> DataError:
         """Return an error in a row of the current batch."""
         return DataError(f"{self.file.name}, {self.file.locate(self.start + int(row))} {reason}")
+
+
+def _numbers(column: pa.Array) -> int:
+    """Return how many numbers a column holds, those in lists included."""
+    return len(column.flatten()) if pa.types.is_nested(column.type) and hasattr(column, "values") else len(column)
 
 
 def is_number(kind: pa.DataType) -> bool:
