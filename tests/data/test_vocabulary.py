@@ -140,7 +140,7 @@ def test_it_tells_what_it_holds() -> None:
 def test_a_million_ids_are_found_quickly_in_little_memory() -> None:
     count = 1_000_000
     zero_padded = np.char.zfill(np.arange(count).astype(str), 9)
-    known = Vocabulary(pa.array(zero_padded, pa.large_string()), "image")
+    known = Vocabulary(pa.array(zero_padded.tolist(), pa.large_string()), "image")
     # 9 bytes of text and 8 of offset each.
     assert known.nbytes <= count * (9 + 8) * 1.01
 

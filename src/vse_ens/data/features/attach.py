@@ -135,6 +135,7 @@ def _sparse(rows: FeatureRows, feature: int, value: int) -> FeatureTable:
     vocabulary, new_feature = features.finish()
     entries = (image_numbers.release(), new_feature[feature_numbers.release()].astype(np.int64))
     matrix = csr_array((values.release(), entries), shape=(len(rows.images), len(vocabulary)))
+    matrix.sum_duplicates()  # older versions of SciPy keep them
     if matrix.nnz < len(entries[0]):
         image, column = _first_repeated(*entries)
         raise DataError(
