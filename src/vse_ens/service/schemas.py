@@ -13,6 +13,7 @@ LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
 Top = Annotated[int, Field(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
+_URL = "Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280."
 _CONFIDENCE = "Probability that it is correct, calibrated on held-out labels; null if the model is not calibrated."
 
 
@@ -120,6 +121,7 @@ class FoundImage(BaseModel):
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
     labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class SearchResponse(BaseModel):
@@ -162,6 +164,7 @@ class SimilarImage(BaseModel):
     image: str
     similarity: float = Field(description="Cosine similarity, from -1 to 1.")
     labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class SimilarImagesResponse(BaseModel):
@@ -231,6 +234,7 @@ class Finding(BaseModel):
     confidence: float
     reason: str
     because: list[Reason]
+    url: str | None = Field(default=None, description=_URL)
 
 
 class Duplicate(BaseModel):
@@ -292,7 +296,7 @@ class ImageState(BaseModel):
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(description=_URL)
 
 
 class FeedbackRequest(Request):
