@@ -17,6 +17,8 @@ MAX_SUGGESTIONS = 5_000
 MAX_LABELS = 1_000
 MAX_ID_LENGTH = 1_000
 MAX_USER_LENGTH = 100
+MAX_DECISIONS = 2_000
+MAX_GRID = 500
 
 _MIN_KEY_LENGTH = 16
 _ORIGIN = re.compile(r"[A-Za-z0-9.\-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
