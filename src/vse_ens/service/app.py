@@ -22,6 +22,7 @@ from vse_ens.service.routes import (
     add_page,
     catalog_router,
     feedback_router,
+    find_router,
     images_router,
     ops_router,
     predict_router,
@@ -29,7 +30,15 @@ from vse_ens.service.routes import (
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
-_ROUTERS = (predict_router, catalog_router, images_router, feedback_router, ops_router, label_studio_router)
+_ROUTERS = (
+    predict_router,
+    catalog_router,
+    find_router,
+    images_router,
+    feedback_router,
+    ops_router,
+    label_studio_router,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:
