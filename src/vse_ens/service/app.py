@@ -22,6 +22,7 @@ from vse_ens.service.routes import (
     add_page,
     catalog_router,
     feedback_router,
+    find_router,
     images_router,
     ops_router,
     pictures_router,
@@ -33,6 +34,7 @@ from vse_ens.service.state import Service
 _ROUTERS = (
     predict_router,
     catalog_router,
+    find_router,
     images_router,
     pictures_router,
     feedback_router,

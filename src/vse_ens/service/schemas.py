@@ -54,6 +54,14 @@ class Suggestion(BaseModel):
     because: list[Reason] = Field(default=[], description="Contributions to the score, if requested.")
 
 
+class ExplainResponse(Suggestion):
+    """A label's score for an image, and the contributions that add up to it."""
+
+    left_out: bool = Field(
+        description="Whether the image has the label; it is then explained by the other labels of the image."
+    )
+
+
 class AnnotateRequest(Request):
     """Either images of the model, or the labels of images that are unknown to it."""
 
@@ -174,6 +182,33 @@ class SimilarImagesResponse(BaseModel):
     similar: list[SimilarImage]
 
 
+class QuestionsRequest(Request):
+    """The answers so far; labels that were skipped are not asked about again."""
+
+    yes: LabelList = Field(default=[], description="Labels that the wanted image has.")
+    no: LabelList = Field(default=[], description="Labels that it does not have.")
+    skipped: LabelList = Field(default=[], description="Labels that were asked about without an answer.")
+    top: Top = Field(default=12, description="Maximum number of images.")
+
+
+class LikelyImage(BaseModel):
+    """An image that fits the answers."""
+
+    image: str
+    confidence: float = Field(description="Probability that it is the wanted image.")
+    labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(description="Address of its picture.")
+
+
+class QuestionsResponse(BaseModel):
+    """The next question, and the most likely images, most likely first."""
+
+    question: str | None = Field(description="The label to ask about; null if no answer would tell anything.")
+    share: float | None = Field(description="Probability that the answer is yes.")
+    remaining: int = Field(description="Number of images that fit the answers; a likely one counts more.")
+    images: list[LikelyImage]
+
+
 # --- catalog ---
 
 
@@ -210,6 +245,20 @@ class LabelsResponse(BaseModel):
 
     labels: list[LabelCount]
     total: int = Field(description="Number of all matches.")
+
+
+class CompletedLabel(LabelCount):
+    """A label that completes the text."""
+
+    why: Literal["context", "frequency", "typo"] = Field(
+        description="It suits the other labels, or it is frequent, or it differs from the text by one letter."
+    )
+
+
+class CompleteResponse(BaseModel):
+    """Labels that complete a text, best first."""
+
+    labels: list[CompletedLabel]
 
 
 class ImagesResponse(BaseModel):
