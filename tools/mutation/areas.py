@@ -83,11 +83,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "await _receive(receive, limits, keep=1)",
     ): "the byte that is kept is dropped with the rest",
     (
-        "service/settings",
-        'parts = urlsplit(self.image_url or "")',
-        "parts = urlsplit((self.image_url))",
-    ): "the parts of None are empty, too; the type checker wants a text",
-    (
         "data/feedback/store",
         'connection.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk',
         "pass  # a commit returns when it is on disk",
