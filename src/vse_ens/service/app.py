@@ -22,14 +22,25 @@ from vse_ens.service.routes import (
     add_page,
     catalog_router,
     feedback_router,
+    find_router,
     images_router,
     ops_router,
+    pictures_router,
     predict_router,
 )
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
-_ROUTERS = (predict_router, catalog_router, images_router, feedback_router, ops_router, label_studio_router)
+_ROUTERS = (
+    predict_router,
+    catalog_router,
+    find_router,
+    images_router,
+    pictures_router,
+    feedback_router,
+    ops_router,
+    label_studio_router,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -56,7 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         # Outermost first.
         middleware=[
-            Middleware(SecurityHeadersMiddleware, settings),
+            Middleware(SecurityHeadersMiddleware, service.pictures),
             Middleware(AccessLogMiddleware, service.metrics),
             Middleware(AccessMiddleware, settings),
             Middleware(LimitsMiddleware, settings.limits),
