@@ -25,11 +25,20 @@ from vse_ens.service.routes import (
     images_router,
     ops_router,
     predict_router,
+    ranking_router,
 )
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
-_ROUTERS = (predict_router, catalog_router, images_router, feedback_router, ops_router, label_studio_router)
+_ROUTERS = (
+    predict_router,
+    ranking_router,
+    catalog_router,
+    images_router,
+    feedback_router,
+    ops_router,
+    label_studio_router,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:

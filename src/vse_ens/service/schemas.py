@@ -266,6 +266,49 @@ class MapResponse(BaseModel):
     labels: list[LabelPosition]
 
 
+# --- rankings ---
+
+
+class GridImage(BaseModel):
+    """An image for a label."""
+
+    image: str
+    confidence: float | None = Field(description=_CONFIDENCE)
+    labels: list[str] = Field(description="Its current labels, from the data and from feedback.")
+    url: str | None = Field(description="Address of its picture.")
+
+
+class GridResponse(BaseModel):
+    """Images for a label, surest first."""
+
+    label: str
+    kind: Literal["missing", "wrong"]
+    images: list[GridImage]
+    above: dict[str, int] = Field(
+        description="Number of images with at least this confidence; empty without confidences.",
+        examples=[{"0.1": 120, "0.2": 48}],
+    )
+    total: int = Field(description="Number of images with at least `min_confidence`.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others are not listed yet.")
+
+
+class QueuedImage(BaseModel):
+    """An image to annotate."""
+
+    image: str
+    gain: float = Field(description="Expected number of right labels among its first 5 suggestions.")
+    url: str | None = Field(description="Address of its picture.")
+
+
+class QueueResponse(BaseModel):
+    """Images without a verdict, in the requested order."""
+
+    images: list[QueuedImage]
+    done: int = Field(description="Number of images of the model with a verdict.")
+    total: int = Field(description="Number of images of the model.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
+
+
 # --- feedback ---
 
 

@@ -6,3 +6,4 @@ from vse_ens.service.routes.images import images_router as images_router
 from vse_ens.service.routes.ops import ops_router as ops_router
 from vse_ens.service.routes.page import add_page as add_page
 from vse_ens.service.routes.predict import predict_router as predict_router
+from vse_ens.service.routes.ranking import ranking_router as ranking_router

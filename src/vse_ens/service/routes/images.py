@@ -44,6 +44,14 @@ async def image_state(service: Service, served: ServedModel, image: str, top: in
     return state
 
 
+def current_labels(service: Service, served: ServedModel, image: str) -> list[str]:
+    """Return the labels of a known image: those of the data that were not rejected, then the accepted ones."""
+    verdicts = _verdicts(service, image)
+    trained = served.annotator.known_labels(image)
+    kept = [label for label in trained if label not in verdicts.rejected]
+    return kept + [label for label in verdicts.accepted if label not in trained]
+
+
 def _verdicts(service: Service, image: str) -> ImageVerdicts:
     return service.feedback.of(image) if service.feedback is not None else ImageVerdicts({}, {})
 

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.service_in_process import Client
+from vse_ens.annotator import Annotator
+
+
+def grid(client: Client, label: str, **more: Any) -> Any:
+    answer = client.get("/api/grid", params={"label": label, **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def names(answer: Any) -> list[str]:
+    return [one["image"] for one in answer["images"]]
+
+
+def decide(client: Client, label: str, images: list[str], verdict: str = "accept") -> Any:
+    events = [{"image": image, "label": label, "verdict": verdict} for image in images]
+    answer = client.post("/api/feedback/batch", json={"events": events})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_grid_lists_images_for_a_label_surest_first(client: Client, model: Path) -> None:
+    annotator = Annotator.load(model)
+    answer = grid(client, "sea", limit=10)
+    assert names(answer) == [one.image for one in annotator.search(["sea"], 10)]
+    assert answer["scored"] == 1.0
+    assert answer["images"][0]["labels"] == annotator.known_labels(answer["images"][0]["image"])
+    assert names(grid(client, "sea", limit=5, offset=5)) == names(answer)[5:]
+    confidences = [one["confidence"] for one in grid(client, "sea", limit=500)["images"]]
+    for text, count in answer["above"].items():
+        assert count == sum(confidence >= float(text) for confidence in confidences), text
+        filtered = grid(client, "sea", limit=500, min_confidence=float(text))
+        assert (filtered["total"], len(filtered["images"])) == (count, count)
+    assert answer["total"] == len(confidences)
+
+
+def test_wrong_labels_are_found_among_the_images_that_have_it(client: Client, model: Path) -> None:
+    finding = Annotator.load(model).audit(1).wrong[0]
+    answer = grid(client, finding.label, kind="wrong")
+    assert names(answer)[0] == finding.image
+    assert all(finding.label in one["labels"] for one in answer["images"])
+    confidences = [one["confidence"] for one in answer["images"]]
+    assert confidences == sorted(confidences, reverse=True)
+
+
+def test_decided_images_leave_the_grid_and_return_with_an_undo(serve: Callable[..., Client]) -> None:
+    client = serve()
+    before = grid(client, "sea", limit=20)
+    batch = decide(client, "sea", names(before)[:3])["batch"]
+    decide(client, "sea", names(before)[4:5], "reject")
+    after = grid(client, "sea", limit=16)
+    assert names(after) == [names(before)[3], *names(before)[5:20]]
+    assert after["total"] == before["total"] - 4
+    for text, count in before["above"].items():
+        decided = [one["confidence"] for one in (*before["images"][:3], before["images"][4])]
+        assert after["above"][text] == count - sum(value >= float(text) for value in decided)
+    undone = client.post("/api/feedback/undo", json={"batch": batch}).json()
+    assert undone == {"batch": batch, "undone": 3, "skipped": 0}
+    assert names(grid(client, "sea", limit=5)) == [*names(before)[:4], names(before)[5]]
+
+
+def test_the_grid_shows_the_labels_of_now(serve: Callable[..., Client]) -> None:
+    client = serve()
+    first = grid(client, "sea", limit=1)["images"][0]
+    removed = first["labels"][0]
+    decide(client, "zeppelin", [first["image"]])
+    decide(client, removed, [first["image"]], "reject")
+    assert grid(client, "sea", limit=1)["images"][0]["labels"] == [*first["labels"][1:], "zeppelin"]
+
+
+def test_the_queue_goes_by_gain_and_counts_what_is_done(serve: Callable[..., Client]) -> None:
+    client = serve()
+    queue = client.get("/api/queue", params={"limit": 10}).json()
+    gains = [one["gain"] for one in queue["images"]]
+    assert gains == sorted(gains, reverse=True)
+    assert gains[0] > 0
+    images = client.get("/api/model").json()["images"]
+    assert (queue["done"], queue["total"], queue["scored"]) == (0, images, 1.0)
+    decide(client, "sea", names(queue)[:2])
+    decide(client, "sea", ["unknown to the model"])
+    later = client.get("/api/queue", params={"limit": 8}).json()
+    assert (names(later), later["done"]) == (names(queue)[2:], 2)
+    assert names(client.get("/api/queue", params={"limit": 3, "offset": 4}).json()) == names(queue)[6:9]
+
+
+def test_a_random_queue_has_other_images_each_time_and_none_twice(serve: Callable[..., Client]) -> None:
+    client = serve()
+    drawn = [names(client.get("/api/queue", params={"order": "random", "limit": 30}).json()) for _ in range(2)]
+    assert len(set(drawn[0])) == len(drawn[0]) == 30
+    assert drawn[0] != drawn[1]
+    decided = client.get("/api/images", params={"prefix": "", "limit": 100}).json()["images"]
+    decide(client, "sea", decided)
+    assert not set(names(client.get("/api/queue", params={"order": "random", "limit": 100}).json())) & set(decided)
+
+
+def test_without_feedback_and_without_confidences_there_is_a_grid_and_a_queue(
+    serve: Callable[..., Client], other_model: Path
+) -> None:
+    client = serve(model=other_model, feedback=None)
+    label = client.get("/api/labels", params={"prefix": "", "limit": 1}).json()["labels"][0]["label"]
+    answer = grid(client, label, limit=5)
+    assert [one["confidence"] for one in answer["images"]] == [None] * 5
+    assert answer["above"] == {}
+    queue = client.get("/api/queue").json()
+    assert len(queue["images"]) == 20
+    assert client.get("/api/grid", params={"label": "nowhere"}).status_code == 404
+
+
+def test_another_service_on_the_same_file_is_seen_at_once(serve: Callable[..., Client]) -> None:
+    one, other = serve(), serve()
+    before = grid(one, "sea", limit=3)
+    grid(other, "sea", limit=3)
+    decide(other, "sea", names(before)[:1])
+    assert names(grid(one, "sea", limit=2)) == names(before)[1:]
