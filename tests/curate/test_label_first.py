@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.build_once import build_once
 from vse_ens.annotator import Annotator
-from vse_ens.curate.audit.wrong import wrong_confidences, Auditor, total_step_size
+from vse_ens.curate.audit.wrong import Auditor, total_step_size, wrong_confidences
 from vse_ens.curate.label_first import GAIN_TOP, LabelRanker
 from vse_ens.data.datasets.scenes import scenes
 

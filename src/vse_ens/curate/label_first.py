@@ -43,6 +43,8 @@ GAIN_TOP = 5
 _MOST = 10_000
 # Pairs of a label that are measured exactly, in decreasing order of suspicion by a cheaper measure.
 _MOST_WRONG = 500
+# Pairs that are compared by that measure; of more, a still cheaper one chooses, to which the label itself contributes.
+_MOST_SUPPORTED = 50_000
 # Scores computed to fit the regression of wrong labels: a fraction of a second.
 _MAX_CONTROL_SCORES = 40_000_000
 _WRONG_SHARE = 0.02
@@ -141,6 +143,10 @@ class LabelRanker:
         self._run = run
         self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in)
 
+    def prepare(self) -> None:
+        """Fit what `wrong` needs; otherwise its first call does, in a second or so."""
+        _ = self._wrong_weights
+
     def missing(self, label: int) -> Candidates:
         """Return the images that are not known to have a label, those that most likely have it first."""
         loaded = self.scan.loaded
@@ -155,10 +161,10 @@ class LabelRanker:
             return Candidates(order, None, {}, total)
         knots = loaded.calibration.shares, loaded.calibration.values
         confidences = np.interp(shares[order], *knots).astype(np.float32)
-        counted = confidences
+        above = _count(confidences)
         if len(order) < total and confidences[-1] >= THRESHOLDS[0]:
-            counted = np.interp(shares[shares >= 0], *knots)
-        return Candidates(order, confidences, _count(counted), total)
+            above = _count(np.interp(shares[shares >= 0], *knots))
+        return Candidates(order, confidences, above, total)
 
     def wrong(self, label: int) -> Candidates:
         """Return the images that have a label, those that likely should not first; images with no other label are out.
@@ -169,8 +175,10 @@ class LabelRanker:
         done = self.scan.done
         pairs = np.flatnonzero(known.indices[: known.indptr[done]] == label)
         pairs = pairs[known.labels_per_image[images_of(known, pairs)] > 1]
-        total = len(pairs)
-        if total > _MOST_WRONG:
+        if len(pairs) > _MOST_SUPPORTED:
+            shares = self._shares(label, *self.scan.label_pairs())
+            pairs = pairs[_largest(-shares[images_of(known, pairs)], _MOST_SUPPORTED)]
+        if len(pairs) > _MOST_WRONG:
             pairs = pairs[_largest(-self._support(label, pairs), _MOST_WRONG)]
         if not len(pairs):
             return Candidates(np.empty(0, np.int64), np.empty(0, np.float32), _count(np.empty(0)), 0)

@@ -148,9 +148,10 @@ class Rankings:
                 if self._stopped:
                     return
             self._annotator.use_scan(self.scan)
+            self._ranker.prepare()
         except VseError as error:
             self._failure = ApiError(503, f"the images could not be scored: {error}")
-        except Exception:  # no one else would report it
+        except Exception:  # noqa: BLE001  # no one else would report it
             _log.exception("the images could not be scored")
             self._failure = ApiError(500, INTERNAL_ERROR)
         finally:

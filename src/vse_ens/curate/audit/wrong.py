@@ -135,7 +135,7 @@ def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: Doubles, wr
     evidence = auditor.evidence(pairs, np.zeros(len(pairs)))
     prior = np.log(wrong_share) - np.log1p(-wrong_share)
     log_odds = prior - (evidence.known @ weights[:2] + weights[2])
-    return (1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0)))).astype(np.float32)
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0))), np.float32)
 
 
 def _streams() -> Streams:

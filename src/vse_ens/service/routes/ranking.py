@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -60,7 +61,7 @@ def _grid(
 ) -> GridResponse:
     page: GridPage = served.rankings.grid(label, kind, offset, limit, min_confidence)
     known = served.annotator.known_
-    confidences = page.confidences or [None] * len(page.images)
+    confidences: Sequence[float | None] = page.confidences or [None] * len(page.images)
     return GridResponse(
         label=label,
         kind=kind,
