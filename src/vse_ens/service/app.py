@@ -22,8 +22,10 @@ from vse_ens.service.routes import (
     add_page,
     catalog_router,
     feedback_router,
+    find_router,
     images_router,
     ops_router,
+    pictures_router,
     predict_router,
     ranking_router,
 )
@@ -32,9 +34,16 @@ from vse_ens.service.state import Service
 
 _ROUTERS = (
     predict_router,
+<<<<<<< HEAD
     ranking_router,
     catalog_router,
     images_router,
+=======
+    catalog_router,
+    find_router,
+    images_router,
+    pictures_router,
+>>>>>>> main
     feedback_router,
     ops_router,
     label_studio_router,
@@ -65,7 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         # Outermost first.
         middleware=[
-            Middleware(SecurityHeadersMiddleware, settings),
+            Middleware(SecurityHeadersMiddleware, service.pictures),
             Middleware(AccessLogMiddleware, service.metrics),
             Middleware(AccessMiddleware, settings),
             Middleware(LimitsMiddleware, settings.limits),

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
 from vse_ens.errors import ModelError, VseError
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
 from vse_ens.service.completion import LabelCompletion
 from vse_ens.service.errors import unavailable
@@ -29,6 +32,8 @@ STILL_LOADING = "the model is still loading; try again soon"
 _MAX_LABELS_ON_LOOP = 20_000
 # Findings of each kind: more than a person reviews before the next model is trained.
 _AUDIT_TOP = 1_000
+# Images whose label scores are kept: 80 kB each with 20,000 labels.
+_KEPT_SCORES = 32
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +71,11 @@ class ServedModel:
             ),
             Rankings(annotator, feedback),
         )
+
+    @cached_property
+    def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:
+        """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
+        return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
 
     @property
     def is_fast(self) -> bool:

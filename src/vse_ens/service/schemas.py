@@ -13,6 +13,7 @@ LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
 Top = Annotated[int, Field(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
+_URL = "Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280."
 _CONFIDENCE = "Probability that it is correct, calibrated on held-out labels; null if the model is not calibrated."
 
 
@@ -51,6 +52,14 @@ class Suggestion(BaseModel):
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
     because: list[Reason] = Field(default=[], description="Contributions to the score, if requested.")
+
+
+class ExplainResponse(Suggestion):
+    """A label's score for an image, and the contributions that add up to it."""
+
+    left_out: bool = Field(
+        description="Whether the image has the label; it is then explained by the other labels of the image."
+    )
 
 
 class AnnotateRequest(Request):
@@ -120,6 +129,7 @@ class FoundImage(BaseModel):
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
     labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class SearchResponse(BaseModel):
@@ -162,6 +172,7 @@ class SimilarImage(BaseModel):
     image: str
     similarity: float = Field(description="Cosine similarity, from -1 to 1.")
     labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class SimilarImagesResponse(BaseModel):
@@ -169,6 +180,33 @@ class SimilarImagesResponse(BaseModel):
 
     image: str
     similar: list[SimilarImage]
+
+
+class QuestionsRequest(Request):
+    """The answers so far; labels that were skipped are not asked about again."""
+
+    yes: LabelList = Field(default=[], description="Labels that the wanted image has.")
+    no: LabelList = Field(default=[], description="Labels that it does not have.")
+    skipped: LabelList = Field(default=[], description="Labels that were asked about without an answer.")
+    top: Top = Field(default=12, description="Maximum number of images.")
+
+
+class LikelyImage(BaseModel):
+    """An image that fits the answers."""
+
+    image: str
+    confidence: float = Field(description="Probability that it is the wanted image.")
+    labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(description="Address of its picture.")
+
+
+class QuestionsResponse(BaseModel):
+    """The next question, and the most likely images, most likely first."""
+
+    question: str | None = Field(description="The label to ask about; null if no answer would tell anything.")
+    share: float | None = Field(description="Probability that the answer is yes.")
+    remaining: int = Field(description="Number of images that fit the answers; a likely one counts more.")
+    images: list[LikelyImage]
 
 
 # --- catalog ---
@@ -209,6 +247,20 @@ class LabelsResponse(BaseModel):
     total: int = Field(description="Number of all matches.")
 
 
+class CompletedLabel(LabelCount):
+    """A label that completes the text."""
+
+    why: Literal["context", "frequency", "typo"] = Field(
+        description="It suits the other labels, or it is frequent, or it differs from the text by one letter."
+    )
+
+
+class CompleteResponse(BaseModel):
+    """Labels that complete a text, best first."""
+
+    labels: list[CompletedLabel]
+
+
 class ImagesResponse(BaseModel):
     """Images with an ID that starts with the prefix."""
 
@@ -231,6 +283,7 @@ class Finding(BaseModel):
     confidence: float
     reason: str
     because: list[Reason]
+    url: str | None = Field(default=None, description=_URL)
 
 
 class Duplicate(BaseModel):
@@ -275,7 +328,7 @@ class GridImage(BaseModel):
     image: str
     confidence: float | None = Field(description=_CONFIDENCE)
     labels: list[str] = Field(description="Its current labels, from the data and from feedback.")
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(description=_URL)
 
 
 class GridResponse(BaseModel):
@@ -297,7 +350,7 @@ class QueuedImage(BaseModel):
 
     image: str
     gain: float = Field(description="Expected number of right labels among its first 5 suggestions.")
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(description=_URL)
 
 
 class QueueResponse(BaseModel):
@@ -335,7 +388,7 @@ class ImageState(BaseModel):
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(description=_URL)
 
 
 class FeedbackRequest(Request):

@@ -15,6 +15,7 @@ from vse_ens.service.schemas import (
     AnnotateRequest,
     AnnotateResponse,
     ExplainRequest,
+    ExplainResponse,
     FoundImage,
     Id,
     SearchRequest,
@@ -23,7 +24,6 @@ from vse_ens.service.schemas import (
     SimilarImagesResponse,
     SimilarLabel,
     SimilarLabelsResponse,
-    Suggestion,
     Top,
 )
 from vse_ens.service.state import Service
@@ -63,7 +63,10 @@ def predict_router(service: Service) -> APIRouter:
     @router.post("/api/search", responses=WRITING)
     async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
         """Find images for labels: images that lack the labels, or with `tagged` all images."""
-        return await compute.run(_search, await models.current(), request)
+        served = await models.current()
+        response = await compute.run(_search, served, request)
+        service.pictures.add_urls(served, response.images)
+        return response
 
     @router.get("/api/similar/labels", responses=READING)
     async def similar_labels(
@@ -80,11 +83,14 @@ def predict_router(service: Service) -> APIRouter:
         image: Annotated[Id, Query(examples=["img_0000001"])], top: Annotated[Top, Query()] = 10
     ) -> SimilarImagesResponse:
         """Find images with similar labels."""
-        return await compute.run(_similar_images, await models.current(), image, top)
+        served = await models.current()
+        response = await compute.run(_similar_images, served, image, top)
+        service.pictures.add_urls(served, response.similar)
+        return response
 
     @router.post("/api/explain", responses=WRITING)
-    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> Suggestion:
-        """List the contributions to a label's score for an image."""
+    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainResponse:
+        """List the contributions to a label's score for an image; a label it has is explained by its other labels."""
         return await compute.run(_explain, await models.current(), request)
 
     return router
@@ -153,11 +159,12 @@ def _similar_images(served: ServedModel, image: str, top: int) -> SimilarImagesR
     )
 
 
-def _explain(served: ServedModel, request: ExplainRequest) -> Suggestion:
+def _explain(served: ServedModel, request: ExplainRequest) -> ExplainResponse:
     explanation = served.annotator.explain(request.image, request.label, labels=request.labels)
-    return Suggestion(
+    return ExplainResponse(
         label=explanation.label,
         score=rounded(explanation.score),
         confidence=rounded(explanation.confidence),
         because=to_reasons(explanation.reasons),
+        left_out=explanation.left_out,
     )

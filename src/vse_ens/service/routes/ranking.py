@@ -70,7 +70,7 @@ def _grid(
                 image=image,
                 confidence=rounded(confidence),
                 labels=current_labels(service, served, image) if decided else served.annotator.known_labels(image),
-                url=service.settings.picture_url(image),
+                url=service.pictures.url(served, image),
             )
             for image, confidence, decided in zip(
                 known.images.ids(page.images), confidences, served.rankings.decided.mask[page.images], strict=True
@@ -88,7 +88,7 @@ def _queue(
     page: QueuePage = served.rankings.queue(order, offset, limit)
     return QueueResponse(
         images=[
-            QueuedImage(image=image, gain=rounded(gain), url=service.settings.picture_url(image))
+            QueuedImage(image=image, gain=rounded(gain), url=service.pictures.url(served, image))
             for image, gain in zip(served.annotator.known_.images.ids(page.images), page.gains, strict=True)
         ],
         done=page.done,
