@@ -34,16 +34,11 @@ from vse_ens.service.state import Service
 
 _ROUTERS = (
     predict_router,
-<<<<<<< HEAD
     ranking_router,
-    catalog_router,
-    images_router,
-=======
     catalog_router,
     find_router,
     images_router,
     pictures_router,
->>>>>>> main
     feedback_router,
     ops_router,
     label_studio_router,

@@ -22,7 +22,7 @@ class DecidedImages:
         self._known = known
         self._feedback = feedback
         self._last = 0
-        self._by_label: dict[str, set[int]] = {}
+        self._by_label: dict[str, dict[int, str]] = {}
         self._labels: dict[int, set[str]] = {}
         self.mask: NDArray[np.bool_] = np.zeros(len(known.images), np.bool_)
         """Per image of the model, whether it has a verdict."""
@@ -38,16 +38,20 @@ class DecidedImages:
             for image, (_, label, verdict) in zip(images, changes, strict=True):
                 if image < 0:
                     continue
-                decided, labels = self._by_label.setdefault(label, set()), self._labels.setdefault(image, set())
-                (decided.discard if verdict is None else decided.add)(image)
-                (labels.discard if verdict is None else labels.add)(label)
+                decided, labels = self._by_label.setdefault(label, {}), self._labels.setdefault(image, set())
+                if verdict is None:
+                    decided.pop(image, None)
+                    labels.discard(label)
+                else:
+                    decided[image] = verdict
+                    labels.add(label)
                 self.mask[image] = bool(labels)
             self._last = last
 
-    def of_label(self, label: str) -> set[int]:
-        """Return the images with a verdict on a label."""
+    def of_label(self, label: str) -> dict[int, str]:
+        """Return the images with a verdict on a label, and the verdict."""
         with self._lock:
-            return set(self._by_label.get(label, ()))
+            return dict(self._by_label.get(label, {}))
 
     @property
     def count(self) -> int:

@@ -118,3 +118,19 @@ def test_another_service_on_the_same_file_is_seen_at_once(serve: Callable[..., C
     grid(other, "sea", limit=3)
     decide(other, "sea", names(before)[:1])
     assert names(grid(one, "sea", limit=2)) == names(before)[1:]
+
+
+def test_a_search_leaves_out_what_was_decided_and_shows_the_labels_of_now(serve: Callable[..., Client]) -> None:
+    client = serve()
+
+    def search(**more: Any) -> Any:
+        return client.post("/api/search", json={"labels": ["sea", "sand"], "top": 5, **more}).json()
+
+    before = search()
+    first, second = names(before)[:2]
+    decide(client, "sea", [first])
+    decide(client, "sand", [second], "reject")
+    assert names(search())[:3] == names(before)[2:5]
+    tagged = search(tagged=True, top=100)
+    assert second not in names(tagged)
+    assert "sea" in next(one["labels"] for one in tagged["images"] if one["image"] == first)
