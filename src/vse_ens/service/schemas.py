@@ -391,6 +391,44 @@ class ImageState(BaseModel):
     url: str | None = Field(description=_URL)
 
 
+class TogetherRequest(Request):
+    """Images that are labelled together."""
+
+    images: list[Id] = Field(min_length=1, max_length=MAX_TOP)
+    top: Top = Field(default=12, description="Maximum number of suggestions.")
+
+
+class SharedLabel(BaseModel):
+    """A label of some of the images."""
+
+    label: str
+    images: int = Field(description="Number of the images that have it.")
+
+
+class SharedSuggestion(BaseModel):
+    """A label that several images probably lack."""
+
+    label: str
+    score: float = Field(description="Mean over the images that lack it.")
+    confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
+    images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
+
+
+class TogetherImage(BaseModel):
+    """One of the images."""
+
+    image: str
+    url: str | None = Field(default=None, description=_URL)
+
+
+class TogetherResponse(BaseModel):
+    """The labels of several images, most common first, and suggestions for all of them."""
+
+    images: list[TogetherImage]
+    labels: list[SharedLabel]
+    suggestions: list[SharedSuggestion]
+
+
 class FeedbackRequest(Request):
     """A verdict on a label of an image."""
 

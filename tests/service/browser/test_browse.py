@@ -220,7 +220,7 @@ def test_labels_that_are_likely_wrong_are_removed_together(fresh_page: Open, tmp
     tab = fresh_page(f"#/search/{quote(finding.label, safe='')}?kind=wrong")
     expect(tab.locator(".card-link").first).to_have_text(finding.image)
     tab.locator(".choice").first.click()
-    tab.get_by_role("button", name="Remove").click()
+    tab.get_by_role("toolbar").get_by_role("button", name="Remove").click()
     expect(tab.locator("#announcer")).to_have_text(f"Rejected {finding.label} for {finding.image}.")
     assert stored(tmp_path) == [("reject", finding.image, finding.label)]
 
@@ -232,9 +232,7 @@ def test_search_results_are_decided_together(fresh_page: Open, tmp_path: Path) -
     tab.locator(".choice").nth(1).click(modifiers=["Shift"])
     tab.keyboard.press("a")
     expect(tab.locator("#announcer")).to_have_text("Accepted sea, sand for 2 images.")
-    assert stored(tmp_path) == [
-        ("accept", image, label) for image in before[:2] for label in ("sea", "sand")
-    ]
+    assert stored(tmp_path) == [("accept", image, label) for image in before[:2] for label in ("sea", "sand")]
     expect(tab.locator(".card-link").first).to_have_text(before[2])
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,31 @@ def test_a_search_leaves_out_what_was_decided_and_shows_the_labels_of_now(serve:
     tagged = search(tagged=True, top=100)
     assert second not in names(tagged)
     assert "sea" in next(one["labels"] for one in tagged["images"] if one["image"] == first)
+
+
+def test_several_images_are_described_together(serve: Callable[..., Client]) -> None:
+    client = serve()
+    images = names(grid(client, "sea", limit=3))
+    states = [client.get("/api/image", params={"id": image, "top": 100}).json() for image in images]
+
+    def together() -> Any:
+        return client.post("/api/together", json={"images": [*images, images[0]], "top": 5}).json()
+
+    answer = together()
+    assert names(answer) == images
+    counts = Counter(one["label"] for state in states for one in state["labels"])
+    assert {one["label"]: one["images"] for one in answer["labels"]} == counts
+    first = answer["suggestions"][0]
+    found = {
+        state["image"]: one["confidence"]
+        for state in states
+        for one in state["suggestions"]
+        if one["label"] == first["label"]
+    }
+    assert first["images"] == list(found)
+    assert abs(first["confidence"] - sum(found.values()) / len(found)) < 1e-5
+    decide(client, first["label"], first["images"][:1])
+    decide(client, first["label"], first["images"][1:2], "reject")
+    again = next((one for one in together()["suggestions"] if one["label"] == first["label"]), {"images": []})
+    assert again["images"] == first["images"][2:]
+    assert client.post("/api/together", json={"images": ["nobody"]}).status_code == 404
