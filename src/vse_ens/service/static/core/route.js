@@ -1,7 +1,7 @@
 /** Parsing and building of URL fragments: `#/image/ID`, `#/labels/sea,-people`, `#/search/sea?tagged=1`, ... */
 
 /** @typedef {{label: string, without: boolean}} Term  a label to include or to exclude */
-/** @typedef {{view: string, image?: string, terms?: Term[], tagged?: boolean, kind?: string, label?: string}} Route */
+/** @typedef {{view: string, image?: string, terms?: Term[], tagged?: boolean, kind?: string, label?: string, images?: string[]}} Route */
 
 const KINDS = ["missing", "wrong", "duplicates"];
 
@@ -20,7 +20,14 @@ export function parse(hash) {
     case "labels":
       return { view, terms: readTerms(path) };
     case "search":
-      return { view, terms: readTerms(path), tagged: new URLSearchParams(question).get("tagged") === "1" };
+      return {
+        view,
+        terms: readTerms(path),
+        tagged: new URLSearchParams(question).get("tagged") === "1",
+        kind: new URLSearchParams(question).get("kind") === "wrong" ? "wrong" : "missing",
+      };
+    case "together":
+      return { view, images: path.split(",").filter(Boolean).map(decode) };
     case "audit":
       return KINDS.includes(path || "missing") ? { view, kind: path || "missing" } : { view: "unknown" };
     case "map":
@@ -43,6 +50,12 @@ export const labelsAddress = (terms) => `#/labels/${writeTerms(terms)}`;
  * @param {boolean} [tagged] include images that already have the labels
  */
 export const searchAddress = (terms, tagged = false) => `#/search/${writeTerms(terms)}${tagged ? "?tagged=1" : ""}`;
+
+/** Images that likely have a label by mistake. @param {string} label */
+export const wrongAddress = (label) => `${searchAddress([withLabel(label)])}?kind=wrong`;
+
+/** Several images that are labelled together. @param {string[]} images */
+export const togetherAddress = (images) => `#/together/${images.map(encodeURIComponent).join(",")}`;
 
 /** @param {string} label */
 export const mapAddress = (label) => `#/map/${encodeURIComponent(label)}`;
