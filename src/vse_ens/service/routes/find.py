@@ -18,6 +18,8 @@ from vse_ens.service.schemas import (
     CompletedLabel,
     CompleteResponse,
     Id,
+    LabelImagesResponse,
+    LabelledImage,
     LikelyImage,
     QuestionsRequest,
     QuestionsResponse,
@@ -49,6 +51,21 @@ def find_router(service: Service) -> APIRouter:
         if image is not None:
             others |= set(await _current_labels(service, served, image))
         return await compute.run(_complete, served, text, sorted(others), image, limit)
+
+    @router.get("/api/label/images", responses=READING)
+    async def label_images(
+        label: Annotated[Id, Query(examples=["sea"])],
+        also: Annotated[Id | None, Query(description="A label that they have as well.")] = None,
+        without: Annotated[Id | None, Query(description="A label that they lack.")] = None,
+        offset: Annotated[int, Query(ge=0)] = 0,
+        limit: Annotated[int, Query(ge=1, le=200)] = 12,
+    ) -> LabelImagesResponse:
+        """List the images of the data that have a label, by ID: all of them, or those with or without another label."""
+        served = await models.current()
+        response = await compute.run(_label_images, served, label, also, without, offset, limit)
+        for one in response.images:
+            one.url = service.settings.picture_url(one.image)
+        return response
 
     @router.post("/api/questions", responses=WRITING)
     async def questions(
@@ -84,6 +101,23 @@ def _complete(served: ServedModel, text: str, labels: list[str], image: str | No
     exclude = np.asarray(vocabulary.numbers(list(known)), np.int64)
     found = served.completion.complete(text, limit, scores, exclude)
     return CompleteResponse(labels=[CompletedLabel(label=one.label, images=one.images, why=one.why) for one in found])
+
+
+def _label_images(
+    served: ServedModel, label: str, also: str | None, without: str | None, offset: int, limit: int
+) -> LabelImagesResponse:
+    annotator = served.annotator
+    known = annotator.known_
+    found = known.images_with(known.labels.number(label))
+    if also is not None:
+        found = np.intersect1d(found, known.images_with(known.labels.number(also)), assume_unique=True)
+    if without is not None:
+        found = np.setdiff1d(found, known.images_with(known.labels.number(without)), assume_unique=True)
+    images = known.images.ids(found[offset : offset + limit])
+    return LabelImagesResponse(
+        images=[LabelledImage(image=one, labels=annotator.known_labels(one), url=None) for one in images],
+        total=len(found),
+    )
 
 
 def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
