@@ -52,6 +52,7 @@ OWNERS = {
     "httptools": ("service/",),
     "prometheus_client": ("service/",),
     "typer": ("cli/",),
+    "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
     "rich": ("cli/",),
     # Not on every operating system.
     "fcntl": ("system",),

@@ -68,6 +68,28 @@ def test_a_template_that_could_break_the_page_is_refused(template: str, fault: s
         Settings(MODEL, image_url=template)
 
 
+@pytest.mark.parametrize(
+    "template", ["{}/{{image}}.jpg", "{}/{{image}}", "{}/img_{{image}}.jpg", "{}", "file://{}/{{image}}"]
+)
+def test_a_path_for_the_address_of_pictures_is_refused_with_the_option_for_folders(
+    template: str, tmp_path: Path
+) -> None:
+    given = template.format(tmp_path)
+    with pytest.raises(ConfigError, match="which a browser cannot open") as refused:
+        Settings(MODEL, image_url=given)
+    assert str(refused.value).endswith(f"use --images {tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("template", "folder"),
+    [("./photos/{image}", "./photos"), ("~/photos/{image}", "~/photos"), ("C:\\photos\\{image}", "C:\\photos")],
+)
+def test_what_can_only_be_a_path_is_refused_too(template: str, folder: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Settings(MODEL, image_url=template)
+    assert str(refused.value).endswith(f"use --images {folder}")
+
+
 def test_without_a_template_there_are_no_pictures() -> None:
     settings = Settings(MODEL)
     assert (settings.picture_url("a"), settings.image_origin) == (None, None)

@@ -16,6 +16,7 @@ import inspect
 import json
 import re
 import shlex
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
-from vse_ens.errors import ConfigError
+from vse_ens.errors import ConfigError, ModelError
 from vse_ens.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -413,6 +414,19 @@ def load_model(path: Path, console: Console) -> Annotator:
         from vse_ens.annotator import Annotator
 
         return Annotator.load(path)
+
+
+def save_model(model: Annotator, out: Path) -> None:
+    """Save a trained model; if that fails, as on a full disk, save it among the temporary files and say where it is."""
+    try:
+        model.save(out)
+    except ModelError as error:
+        try:
+            rescued = Path(tempfile.mkdtemp(prefix="vse-")) / out.name
+            model.save(rescued)
+        except (ModelError, OSError):
+            raise error from None
+        raise ModelError(f"{error}; the trained model is in {rescued}: make space and move it to {out}") from None
 
 
 def parse_labels(text: str) -> list[str]:

@@ -25,6 +25,7 @@ from vse_ens.service.routes import (
     find_router,
     images_router,
     ops_router,
+    pictures_router,
     predict_router,
 )
 from vse_ens.service.settings import Settings
@@ -35,6 +36,7 @@ _ROUTERS = (
     catalog_router,
     find_router,
     images_router,
+    pictures_router,
     feedback_router,
     ops_router,
     label_studio_router,
@@ -65,7 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         # Outermost first.
         middleware=[
-            Middleware(SecurityHeadersMiddleware, settings),
+            Middleware(SecurityHeadersMiddleware, service.pictures),
             Middleware(AccessLogMiddleware, service.metrics),
             Middleware(AccessMiddleware, settings),
             Middleware(LimitsMiddleware, settings.limits),

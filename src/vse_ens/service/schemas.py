@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_DECISIONS, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
 LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
 Top = Annotated[int, Field(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
+_URL = "Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280."
 _CONFIDENCE = "Probability that it is correct, calibrated on held-out labels; null if the model is not calibrated."
 
 
@@ -128,6 +129,7 @@ class FoundImage(BaseModel):
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
     labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class SearchResponse(BaseModel):
@@ -170,6 +172,7 @@ class SimilarImage(BaseModel):
     image: str
     similarity: float = Field(description="Cosine similarity, from -1 to 1.")
     labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class SimilarImagesResponse(BaseModel):
@@ -296,6 +299,7 @@ class Finding(BaseModel):
     confidence: float
     reason: str
     because: list[Reason]
+    url: str | None = Field(default=None, description=_URL)
 
 
 class Duplicate(BaseModel):
@@ -357,7 +361,7 @@ class ImageState(BaseModel):
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(description=_URL)
 
 
 class FeedbackRequest(Request):
@@ -370,10 +374,51 @@ class FeedbackRequest(Request):
     confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
 
 
-class UndoRequest(Request):
-    """The event to undo."""
+class BatchedVerdict(Request):
+    """A verdict of a batch."""
 
-    event: int = Field(ge=1, lt=2**63)
+    image: Id
+    label: Id
+    verdict: Literal["accept", "reject"]
+    confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
+
+
+class BatchRequest(Request):
+    """Verdicts that are stored together or not at all."""
+
+    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_DECISIONS)
+    source: Literal["page", "audit", "api"] = "api"
+
+
+class BatchResponse(BaseModel):
+    """A stored batch."""
+
+    batch: int | None = Field(
+        description="Number by which the batch is undone; null if all its verdicts were in force already."
+    )
+    stored: int
+    skipped: int = Field(description="Verdicts that were in force already.")
+
+
+class UndoRequest(Request):
+    """The event or the batch to undo."""
+
+    event: int | None = Field(default=None, ge=1, lt=2**63)
+    batch: int | None = Field(default=None, ge=1, lt=2**63)
+
+    @model_validator(mode="after")
+    def _check(self) -> UndoRequest:
+        if (self.event is None) == (self.batch is None):
+            raise ValueError("give either an event or a batch")
+        return self
+
+
+class BatchUndoResponse(BaseModel):
+    """A batch that was undone."""
+
+    batch: int
+    undone: int
+    skipped: int = Field(description="Verdicts of the batch that had been undone before.")
 
 
 class FeedbackResponse(BaseModel):

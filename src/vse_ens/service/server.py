@@ -39,10 +39,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
+def run(settings: Settings, announce: Callable[..., None]) -> None:
     """Serve until SIGTERM or Ctrl-C, then finish requests in progress; the process ends in any case.
 
-    ``announce`` is called with the actual port once the model is loaded.
+    ``announce`` is called once the model is loaded, with the settings and the actual port, and a note if there is one.
     """
     check_model(settings.model)
     with _listen(settings) as listener:
@@ -67,10 +67,10 @@ def run(settings: Settings, announce: Callable[[Settings], None]) -> None:
         server = _Server(config)
         _stop_on_signals(server, settings.limits.stop_seconds)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-            runner.run(_serve(server, app.state.service, listener, lambda: announce(settings)))
+            runner.run(_serve(server, app.state.service, listener, lambda *notes: announce(settings, *notes)))
 
 
-async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[[], None]) -> None:
+async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[..., None]) -> None:
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def reload() -> None:
@@ -78,13 +78,15 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    if sys.platform != "win32":  # there, only the call /api/reload reloads
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
 
     first_load = service.start()
     serving = asyncio.create_task(server.serve([listener]))
     await asyncio.wait({first_load, serving}, return_when=asyncio.FIRST_COMPLETED)
     if first_load.done() and first_load.exception() is None:
-        announce()
+        note = await asyncio.to_thread(service.pictures.note, first_load.result())
+        announce(*filter(None, [note]))
     elif first_load.done():
         server.should_exit = True
     await serving

@@ -17,6 +17,8 @@ MAX_SUGGESTIONS = 5_000
 MAX_LABELS = 1_000
 MAX_ID_LENGTH = 1_000
 MAX_USER_LENGTH = 100
+MAX_DECISIONS = 2_000
+MAX_GRID = 500
 
 _MIN_KEY_LENGTH = 16
 _ORIGIN = re.compile(r"[A-Za-z0-9.\-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
@@ -64,6 +66,12 @@ class Settings:
     """File that stores accepted and rejected suggestions; None disables feedback."""
     image_url: str | None = None
     """Address of the pictures, with ``{image}`` as a placeholder for the image ID."""
+    images: str | None = None
+    """Folder of the pictures, a collection that knows where they are, or ``drawn`` for drawings of the labels."""
+    own_images: bool = False
+    """Whether the pictures that the model was trained from are shown if neither of the above is given."""
+    picture_cache_bytes: int = 1_000_000_000
+    """Maximum size of the thumbnails on disk; 0 keeps none."""
     api_key: str | None = None
     verify: bool = True
     """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
@@ -77,6 +85,8 @@ class Settings:
             )
         if self.api_key is not None:
             _check_key(self.api_key)
+        if self.image_url is not None and self.images is not None:
+            raise ConfigError("give either --images or --image-url, not both")
         if self.image_url is not None:
             _check_image_url(self.image_url)
 
@@ -93,8 +103,7 @@ class Settings:
     @property
     def image_origin(self) -> str | None:
         """Scheme and host of the pictures; None if they come from this service's own host."""
-        parts = urlsplit(self.image_url or "")
-        return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None
+        return origin_of(self.image_url or "")
 
     def picture_url(self, image: str) -> str | None:
         """Return the address of an image's picture."""
@@ -117,13 +126,44 @@ def _check_key(key: str) -> None:
         )
 
 
+def origin_of(url: str) -> str | None:
+    """Return scheme and host of a URL if it is an http or https URL whose host may stand in a security header."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not _ORIGIN.fullmatch(parts.netloc):
+        return None
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def _check_image_url(template: str) -> None:
     """Check the template strictly: its host becomes part of a security header."""
     parts = urlsplit(template)
+    folder = _local_folder(template)
+    if folder is not None:
+        raise ConfigError(
+            f"--image-url {template} is a path of this machine, which a browser cannot open; use --images {folder}"
+        )
     if "{image}" not in template:
         raise ConfigError(
             f'--image-url {template} does not contain {{image}}; for example "https://example.org/{{image}}.jpg"'
         )
-    absolute = parts.scheme in ("http", "https") and _ORIGIN.fullmatch(parts.netloc)
-    if not absolute and (parts.scheme or parts.netloc or not template.startswith("/")):
+    if origin_of(template) is None and (parts.scheme or parts.netloc or not template.startswith("/")):
         raise ConfigError(f"--image-url {template} must start with http://HOST/, https://HOST/ or /")
+
+
+def _local_folder(template: str) -> str | None:
+    """Return the folder of a template that is a path of this machine; None for an address."""
+    path = template.removeprefix("file://")
+    is_path = path != template or path.startswith(("./", "../", "~")) or re.match(r"[A-Za-z]:[\\/]", path)
+    before = path.partition("{image}")[0]
+    folder = before if before.endswith(("/", "\\")) or "{image}" not in path else before.rpartition("/")[0]
+    folder = folder.rstrip("/\\")
+    if is_path:
+        return folder or "."
+    try:
+        exists = bool(folder) and "://" not in path and Path(folder).exists()
+    except (OSError, ValueError):
+        exists = False
+    return folder if exists else None

@@ -10,13 +10,14 @@ from vse_ens.errors import UnknownIdError
 from vse_ens.service.errors import ApiError
 from vse_ens.service.executor import BoundedExecutor
 from vse_ens.service.models import ModelManager, ServedModel
+from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Settings
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
 
 
 class Service:
-    """The model, the feedback file and the worker threads."""
+    """The model, the feedback file, the pictures and the worker threads."""
 
     def __init__(self, settings: Settings) -> None:
         limits = settings.limits
@@ -26,20 +27,27 @@ class Service:
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
         # Separate from `compute`, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
+        self.pictures = PictureService(settings)
         self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
 
     def start(self) -> asyncio.Task[ServedModel]:
         """Start to load the first model; requests that arrive meanwhile wait for it."""
         if self._first_load is None:
-            self._first_load = asyncio.create_task(self.models.load())
+            self._first_load = asyncio.create_task(self._load_first())
         return self._first_load
+
+    async def _load_first(self) -> ServedModel:
+        served = await self.models.load()
+        self.pictures.source(served)  # the policy of the page names the hosts of its pictures
+        return served
 
     def close(self) -> None:
         """Release threads and files after the last response."""
         self.models.close()
         self.compute.close()
         self.disk.close()
+        self.pictures.close()
         if self._feedback is not None:
             self._feedback.close()
 

@@ -34,9 +34,8 @@ def test_it_says_where_and_keeps_feedback_beside_the_model(vse: Vse, started: li
     answer = vse("serve", model, "--image-url", "https://a.example/{image}")
     assert (answer.status, answer.err) == (0, "")
     assert "http://127.0.0.1:8765/" in answer.out.replace("\n", "")
-    assert started == [
-        Settings(model, feedback=tmp_path / "model.feedback.sqlite", image_url="https://a.example/{image}")
-    ]
+    feedback = tmp_path / "model.feedback.sqlite"
+    assert started == [Settings(model, feedback=feedback, image_url="https://a.example/{image}", own_images=True)]
     assert vse("serve", model, "--json").document == {"model": str(model), "address": "http://127.0.0.1:8765/"}
 
 
@@ -58,6 +57,8 @@ def test_the_key_comes_from_a_file_or_the_environment(
         (("--host", "0.0.0.0"), "is reachable from other machines without a key"),
         (("--image-url", "https://a.example/"), "does not contain {image}"),
         (("--port", "70000"), "--port must be"),
+        (("--no-images", "--images", "photos"), "--no-images contradicts --images"),
+        (("--image-url", "https://a.example/{image}", "--images", "photos"), "give either --images or --image-url"),
     ],
 )
 def test_what_cannot_work_is_refused(vse: Vse, started: list[Settings], options: Any, sentence: str) -> None:
@@ -100,6 +101,20 @@ def test_an_endless_key_file_is_not_read_to_its_end(vse: Vse, started: list[Sett
     file.chmod(0o600)
     assert vse("serve", "model", "--api-key-file", file).status == 1
     assert started == []
+
+
+def test_pictures_of_the_training_source_are_shown_unless_told_otherwise(vse: Vse, started: list[Settings]) -> None:
+    assert vse("serve", "model").status == vse("serve", "model", "--no-images", "--picture-cache", 5).status == 0
+    assert vse("serve", "model", "--images", "photos").status == 0
+    shown = [(one.images, one.own_images, one.picture_cache_bytes) for one in started]
+    assert shown == [(None, True, 10**9), (None, False, 5 * 10**6), ("photos", True, 10**9)]
+
+
+def test_a_note_about_pictures_is_one_line_beside_the_result(vse: Vse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "run", lambda settings, announce: announce(settings, "pictures: /photos"))
+    answer = vse("serve", "model", "--json")
+    assert answer.document["address"]
+    assert answer.err == "pictures: /photos\n"
 
 
 def test_a_model_is_verified_unless_told_otherwise(vse: Vse, started: list[Settings]) -> None:

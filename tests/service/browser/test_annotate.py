@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
 from tests.support.browser_running import Running
+from vse_ens.service.verdicts import Feedback
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
@@ -23,6 +25,11 @@ def names(page: Page) -> list[str]:
     """The suggested labels, the best first."""
     page.wait_for_selector(".suggestion")
     return page.locator(".suggestion-name").all_text_contents()
+
+
+def settled(page: Page) -> None:
+    """Wait until verdicts on all suggestions count."""
+    page.wait_for_function("() => document.querySelector('.suggestion') && !document.querySelector('.suggestion.fresh')")
 
 
 def held(page: Page) -> list[str]:
@@ -92,20 +99,27 @@ def test_a_label_of_the_data_can_be_taken_off_and_another_put_on(fresh_page: Ope
     expect(tab.get_by_role("button", name="Undo: accept zeppelin of 1931")).to_be_visible()
 
 
-def test_the_reason_is_there_on_hover_and_on_focus(page: Open) -> None:
+def test_the_reason_is_there_on_hover_and_on_focus_and_covers_nothing(page: Open) -> None:
     tab = page(IMAGE)
     names(tab)
     chip = tab.locator(".suggestion").nth(1)
     why = tab.locator(".why")
     chip.hover()
-    expect(why).to_be_visible()
-    expect(why).to_contain_text(re.compile(r"Because of.*[+−]\d+\.\d", re.DOTALL))
+    expect(why).to_contain_text(re.compile(r"because of.*[+−]\d+\.\d", re.DOTALL))
     tab.mouse.move(0, 0)
-    expect(why).to_be_hidden()
+    expect(why).to_be_empty()
+    before = chip.bounding_box()
     tab.keyboard.press("ArrowDown")
-    expect(why).to_be_visible()
+    expect(why).to_contain_text("because of")
+    assert chip.bounding_box() == before
+    covered = """() => [...document.querySelectorAll('.suggestion')].filter(chip => {
+        const {left, top, width, height} = chip.getBoundingClientRect();
+        return !chip.contains(document.elementFromPoint(left + width / 3, top + height / 2));
+    }).length"""
+    settled(tab)
+    assert tab.evaluate(covered) == 0
     tab.keyboard.press("Escape")
-    expect(why).to_be_hidden()
+    expect(why).to_be_empty()
     described = chip.get_by_role("button", name="Accept").evaluate(
         "button => document.getElementById(button.getAttribute('aria-describedby')).textContent"
     )
@@ -129,10 +143,12 @@ def test_the_keyboard_alone_is_enough(fresh_page: Open) -> None:
     tab.keyboard.press("ArrowRight")
     expect(tab.get_by_role("button", name=f"Accept {third}")).to_be_focused()
     tab.keyboard.press("ArrowLeft")
+    settled(tab)
     tab.keyboard.press("Enter")
     expect(tab.get_by_role("button", name=f"Undo: accept {second}")).to_be_visible()
     expect(tab.locator(".accept").nth(1)).to_be_focused()
     now = names(tab)[1]
+    settled(tab)
     tab.keyboard.press("x")
     expect(tab.get_by_role("button", name=f"Undo: reject {now}")).to_be_visible()
     tab.keyboard.press("u")
@@ -144,6 +160,114 @@ def test_the_keyboard_alone_is_enough(fresh_page: Open) -> None:
     expect(tab.locator(".accept").first).to_be_focused()
     tab.keyboard.press("p")
     expect(tab.get_by_role("heading", name="img_0000023", level=1)).to_be_visible()
+
+
+def hold(page: Page, key: str, repeats: int) -> None:
+    """Hold a key: the browser repeats it until it is let go."""
+    for _ in range(repeats + 1):
+        page.keyboard.down(key)
+    page.keyboard.up(key)
+
+
+def verdicts(tmp_path: Path) -> list[tuple[str, str, str]]:
+    """The stored events: verdict, image, label."""
+    feedback = Feedback(tmp_path / "feedback.sqlite")
+    events = [(one.verdict, one.image, one.label) for one in feedback.events(limit=1000)]
+    feedback.close()
+    return events
+
+
+@pytest.mark.parametrize("key", ["a", "x", "r", "Enter", "2", "Shift+Digit3"])
+def test_a_held_key_decides_once(fresh_page: Open, tmp_path: Path, key: str) -> None:
+    tab = fresh_page(IMAGE)
+    names(tab)
+    tab.keyboard.press("ArrowDown")
+    settled(tab)
+    shift, _, name = key.rpartition("+")
+    if shift:
+        tab.keyboard.down(shift)
+    hold(tab, name, 30)
+    if shift:
+        tab.keyboard.up(shift)
+    expect(tab.locator(".label-chip.new, .label-chip.rejected")).to_have_count(1)
+    tab.keyboard.press("u")  # waits for what was sent before it
+    expect(tab.locator("#announcer")).to_contain_text("Undone")
+    assert [verdict for verdict, _, _ in verdicts(tmp_path)][1:] == ["undo"]
+
+
+def test_a_verdict_counts_only_for_a_suggestion_that_was_seen(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page("#/about")
+    tab.wait_for_selector(".facts")
+    # The key is pressed at the very moment the suggestions appear.
+    tab.evaluate(
+        """hash => new Promise(resolve => {
+            const press = key => document.activeElement.dispatchEvent(
+                new KeyboardEvent('keydown', {key, code: key === 'a' ? 'KeyA' : 'Digit1', bubbles: true}));
+            new MutationObserver((_, observer) => {
+                const first = document.querySelector('.suggestion .accept');
+                if (!first) return;
+                observer.disconnect();
+                first.focus();
+                press('a'); press('1'); first.click();
+                resolve();
+            }).observe(document.body, {childList: true, subtree: true});
+            location.hash = hash;
+        })""",
+        IMAGE,
+    )
+    before = names(tab)
+    settled(tab)
+    assert names(tab) == before
+    tab.keyboard.press("3")
+    expect(tab.get_by_role("button", name=f"Undo: accept {before[2]}")).to_be_visible()
+    assert verdicts(tmp_path) == [("accept", "img_0000017", before[2])]
+
+
+def test_numbers_mean_what_was_shown_beside_them(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page(IMAGE)
+    before = names(tab)
+    settled(tab)
+    # Faster than anyone reads: all three mean the list as it was.
+    tab.evaluate(
+        """() => { for (const [code, shiftKey] of [['Digit1', false], ['Digit2', false], ['Digit4', true]])
+            document.dispatchEvent(new KeyboardEvent('keydown', {key: code, code, shiftKey, bubbles: true})) }"""
+    )
+    expect(tab.locator(".label-chip.new")).to_have_count(2)
+    expect(tab.locator(".label-chip.rejected")).to_have_count(1)
+    said = [(verdict, label) for verdict, _, label in verdicts(tmp_path)]
+    assert said == [("accept", before[0]), ("accept", before[1]), ("reject", before[3])]
+
+
+def test_undo_returns_to_the_image_and_says_what_it_undid(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page(IMAGE)
+    names(tab)
+    tab.keyboard.press("u")
+    expect(tab.locator(".notice")).to_have_text("Nothing to undo.")
+    expect(tab.locator("#announcer")).to_have_text("Nothing to undo.")
+    first = names(tab)[0]
+    accept(tab, first)
+    tab.keyboard.press("n")
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_have_count(0)
+    second = names(tab)[0]
+    accept(tab, second)
+    other = tab.get_by_role("heading", level=1).inner_text()
+    tab.get_by_role("link", name="Map").click()
+    tab.get_by_role("link", name="Annotate").click()
+    tab.keyboard.press("n")
+    expect(tab.get_by_role("heading", name=other, level=1)).to_have_count(0)
+    tab.reload()  # the stack lives as long as the tab
+    names(tab)
+    tab.keyboard.press("u")
+    expect(tab.locator("#announcer")).to_have_text(f"Undone: accept {second} for {other}.")
+    expect(tab.get_by_role("heading", name=other, level=1)).to_be_visible()
+    tab.keyboard.press("u")
+    expect(tab.locator("#announcer")).to_have_text(f"Undone: accept {first} for img_0000017.")
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
+    expect(tab.locator(".label-chip.new")).to_have_count(0)
+    expect(tab.locator("#announcer")).to_contain_text("Undone")
+    tab.keyboard.press("u")
+    expect(tab.locator("#announcer")).to_have_text("Nothing to undo.")
+    assert [verdict for verdict, _, _ in verdicts(tmp_path)] == ["accept", "accept", "undo", "undo"]
 
 
 def test_tab_leads_to_one_chip_and_on(page: Open) -> None:

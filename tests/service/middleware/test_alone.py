@@ -12,6 +12,7 @@ import pytest
 
 from vse_ens.service.errors import ApiError
 from vse_ens.service.middleware import AccessMiddleware, LimitsMiddleware, SecurityHeadersMiddleware
+from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Limits, Settings
 
 KEY = "a-key-of-thirty-two-characters-x"
@@ -61,7 +62,7 @@ def access(**settings: Any) -> AccessMiddleware:
     [
         lambda: access(api_key=KEY),
         lambda: LimitsMiddleware(application, Limits(requests=0)),
-        lambda: SecurityHeadersMiddleware(application, Settings(Path("model"))),
+        lambda: SecurityHeadersMiddleware(application, PictureService(Settings(Path("model")))),
     ],
     ids=["access", "limits", "headers"],
 )
@@ -145,12 +146,13 @@ def test_bodies_are_json(method: str, headers: dict[str, str], status: int) -> N
 
 
 def test_headers_are_added_to_those_of_the_application() -> None:
-    app = SecurityHeadersMiddleware(application, Settings(Path("model"), image_url="http://a.example/{image}"))
+    settings = Settings(Path("model"), image_url="http://a.example/{image}")
+    app = SecurityHeadersMiddleware(application, PictureService(settings))
     for path, cached in (("/", "no-cache"), ("/static/app.js", "no-cache"), ("/api/model", "no-store")):
         _, headers, _ = ask(app, path)
         assert (headers["cache-control"], headers["x-own"]) == (cached, "kept")
         assert "img-src 'self' data: http://a.example;" in headers["content-security-policy"]
-    plain = SecurityHeadersMiddleware(application, Settings(Path("model")))
+    plain = SecurityHeadersMiddleware(application, PictureService(Settings(Path("model"))))
     assert "img-src 'self' data:;" in ask(plain)[1]["content-security-policy"]
 
 

@@ -88,7 +88,7 @@ def test_the_audit_is_made_once_and_told_in_pages(serve: Callable[..., Client]) 
     second = client.get("/api/audit", params={"offset": 3, "limit": 2}).json()
     assert second["findings"] == first["findings"][3:]
     top = first["findings"][0]
-    assert set(top) == {"image", "label", "confidence", "reason", "because"}
+    assert set(top) == {"image", "label", "confidence", "reason", "because", "url"}
     assert top["confidence"] >= first["findings"][-1]["confidence"]
     wrong = client.get("/api/audit", params={"kind": "wrong"}).json()
     assert wrong["kind"] == "wrong"

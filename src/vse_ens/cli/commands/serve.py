@@ -48,6 +48,19 @@ def serve(
             help='URL of the pictures, with {image} for the ID: "https://example.org/{image}.jpg".',
         ),
     ] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            show_default="where the model was trained",
+            help="Folder of the pictures, a collection that knows where they are, or 'drawn' for drawings of labels.",
+        ),
+    ] = None,
+    no_images: Annotated[bool, typer.Option("--no-images", help="Show no pictures.")] = False,
+    picture_cache: Annotated[
+        int,
+        typer.Option(metavar="MB", min=0, help="Disk space for thumbnails in ~/.cache/vse-ens; 0 keeps none."),
+    ] = 1000,
     api_key_file: Annotated[
         Path | None,
         typer.Option(
@@ -72,22 +85,29 @@ def serve(
         raise MissingPartError(f"vse serve needs the package {error.name}: pip install 'vse-ens[service]'") from error
     from vse_ens.service.settings import Settings
 
+    if no_images and (images or image_url):
+        raise ConfigError("--no-images contradicts --images and --image-url; leave one out")
     settings = Settings(
         model=model,
         host=host,
         port=port,
         feedback=feedback or model.with_name(f"{model.resolve().name}.feedback.sqlite"),
         image_url=image_url,
+        images=images,
+        own_images=not no_images,
+        picture_cache_bytes=picture_cache * 1_000_000,
         api_key=_api_key(api_key_file),
         verify=verify,
     )
 
-    def announce(served: Settings) -> None:
+    def announce(served: Settings, note: str = "") -> None:
         console.result(
             {"model": str(model), "address": served.address},
             Text(f"serving {model} at {served.address} (stop with Ctrl-C)"),
         )
         sys.stdout.flush()
+        if note:
+            console.log(note)
         if open_page:
             import webbrowser
 

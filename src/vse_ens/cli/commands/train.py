@@ -11,7 +11,7 @@ import typer
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions
+from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions, save_model
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def train(
         seconds = time.perf_counter() - started
         if resume and not model.resumed_:
             console.note(f"{checkpoint} has nothing to resume; trained from the start")
-        model.save(out)
+        save_model(model, out)
         if model.interrupted_:
             resuming = f", and --resume continues from {checkpoint}" if checkpoint.exists() else ""
             console.log(f"stopped; the model is saved as it is{resuming}")

@@ -16,6 +16,10 @@ PICTURE_ARRAYS = _TEXT, _OFFSETS = "picture_locations", "picture_offsets"
 """The arrays of a model directory that hold the locations."""
 
 
+DRAWN = "drawn"
+"""The format of pictures that are drawn from labels; the root then says how the labels were generated, if known."""
+
+
 @dataclass(frozen=True)
 class Pictures:
     """The picture of an image is at ``root / image id``, unless ``locations`` says otherwise."""

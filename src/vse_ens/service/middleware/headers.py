@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vse_ens.service.settings import Settings
+from vse_ens.service.pictures import PictureService
 
 
 class SecurityHeadersMiddleware:
     """Adds headers that allow only the page's own scripts and styles, and that forbid caching of data."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, pictures: PictureService) -> None:
         self._app = app
-        images = " ".join(filter(None, ("'self'", "data:", settings.image_origin)))
-        policy = (
-            f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
-            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
+        self._pictures = pictures
         headers = {
-            "content-security-policy": policy,
             "x-content-type-options": "nosniff",
             "referrer-policy": "no-referrer",
             "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -35,10 +30,20 @@ class SecurityHeadersMiddleware:
         # Data changes with the model. The page's files change with the version only and are revalidated by ETag.
         is_page = scope["path"] == "/" or scope["path"].startswith("/static/")
         cache_control = (b"cache-control", b"no-cache" if is_page else b"no-store")
+        policy = (b"content-security-policy", self._policy())
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._headers, cache_control]
+                message["headers"] = [*message["headers"], policy, *self._headers]
+                if not any(name.lower() == b"cache-control" for name, _ in message["headers"]):
+                    message["headers"].append(cache_control)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+    def _policy(self) -> bytes:
+        images = " ".join(("'self'", "data:", *sorted(self._pictures.origins)))
+        return (
+            f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ).encode()

@@ -6,4 +6,5 @@ from vse_ens.service.routes.find import find_router as find_router
 from vse_ens.service.routes.images import images_router as images_router
 from vse_ens.service.routes.ops import ops_router as ops_router
 from vse_ens.service.routes.page import add_page as add_page
+from vse_ens.service.routes.pictures import pictures_router as pictures_router
 from vse_ens.service.routes.predict import predict_router as predict_router

@@ -67,7 +67,8 @@ def catalog_router(service: Service) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> Any:
         """List labels that are probably missing, wrong or duplicates; the first call starts the audit."""
-        result = (await models.current()).audit.poll()
+        served = await models.current()
+        result = served.audit.poll()
         if isinstance(result, InProgress):
             return _job_status(result)
         if kind == "duplicates":
@@ -77,7 +78,10 @@ def catalog_router(service: Service) -> APIRouter:
         if service.feedback is not None:
             pairs = [(one.image, one.label) for one in findings]
             reviewed = await service.disk.run(service.feedback.pairs_with_verdicts, pairs)
-        return _findings(kind, [one for one in findings if (one.image, one.label) not in reviewed], offset, limit)
+        open_ = [one for one in findings if (one.image, one.label) not in reviewed]
+        page = _findings(open_, offset, limit)
+        service.pictures.add_urls(served, page)
+        return AuditResponse(kind=kind, total=len(open_), findings=page)
 
     @router.get("/api/map", response_model=MapResponse, responses=READING | _IN_PROGRESS)
     async def label_map() -> Any:
@@ -108,7 +112,7 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
         training=annotator.training_,
         validation=annotator.validation_,
         has_confidence=annotator.calibration_ is not None,
-        image_url=settings.image_url,
+        image_url=service.pictures.template(served),
         feedback=service.feedback is not None,
         version=__version__,
         saved_at=served.saved_at,
@@ -130,8 +134,8 @@ def _duplicates(audit: audits.Audit, offset: int, limit: int) -> AuditResponse:
     return AuditResponse(kind="duplicates", total=len(audit.duplicates), findings=duplicates)
 
 
-def _findings(kind: Kind, findings: Sequence[audits.Finding], offset: int, limit: int) -> AuditResponse:
-    page = [
+def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> list[Finding]:
+    return [
         Finding(
             image=one.image,
             label=one.label,
@@ -141,7 +145,6 @@ def _findings(kind: Kind, findings: Sequence[audits.Finding], offset: int, limit
         )
         for one in findings[offset : offset + limit]
     ]
-    return AuditResponse(kind=kind, total=len(findings), findings=page)
 
 
 def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:

@@ -40,7 +40,7 @@ async def image_state(service: Service, served: ServedModel, image: str, top: in
     else:
         state = await service.compute.run(_state, served, image, verdicts, top)
     service.metrics.suggestions.inc(len(state.suggestions))
-    state.url = service.settings.picture_url(image)
+    state.url = service.pictures.url(served, image)
     return state
 
 

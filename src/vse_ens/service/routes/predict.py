@@ -63,7 +63,10 @@ def predict_router(service: Service) -> APIRouter:
     @router.post("/api/search", responses=WRITING)
     async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
         """Find images for labels: images that lack the labels, or with `tagged` all images."""
-        return await compute.run(_search, await models.current(), request)
+        served = await models.current()
+        response = await compute.run(_search, served, request)
+        service.pictures.add_urls(served, response.images)
+        return response
 
     @router.get("/api/similar/labels", responses=READING)
     async def similar_labels(
@@ -80,7 +83,10 @@ def predict_router(service: Service) -> APIRouter:
         image: Annotated[Id, Query(examples=["img_0000001"])], top: Annotated[Top, Query()] = 10
     ) -> SimilarImagesResponse:
         """Find images with similar labels."""
-        return await compute.run(_similar_images, await models.current(), image, top)
+        served = await models.current()
+        response = await compute.run(_similar_images, served, image, top)
+        service.pictures.add_urls(served, response.similar)
+        return response
 
     @router.post("/api/explain", responses=WRITING)
     async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainResponse:

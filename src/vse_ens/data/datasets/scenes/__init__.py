@@ -9,14 +9,18 @@ words are in `vse_ens.data.datasets.scenes.words`; docs/scenes.md describes the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.pictures import DRAWN, Pictures
 from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
 from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scenes
 from vse_ens.data.datasets.scenes.folders import write_scene_folder
+from vse_ens.data.datasets.scenes.illustrations.truth import source_root
 from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
 from vse_ens.data.datasets.scenes.world import SCENES
 from vse_ens.data.vocabulary import Vocabulary
@@ -66,4 +70,4 @@ def scenes(images: int = 2_000, labels: int | None = None, seed: int = 0) -> Ann
     pairs = (pairs >> np.uint64(32) << np.uint64(32)) | renumbered[label]
     # Seven digits keep the order of numbers and the order of ids the same up to `_MAX_IMAGES`.
     ids = Vocabulary(pa.array(image_ids(0, images), pa.large_string()), "image")
-    return Annotations.from_keys(ids, vocabulary, pairs)
+    return replace(Annotations.from_keys(ids, vocabulary, pairs), pictures=Pictures(source_root(labels, seed), DRAWN))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -58,12 +59,25 @@ def _stream(world: World, stream: Streams, images: int) -> Iterator[SceneChunk]:
         yield SceneChunk(first, image[:pairs] + first, label[:pairs], scene[:count], world.words)
 
 
-def draw(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+def true_chunk(number: int, labels: int | None, seed: int) -> SceneChunk:
+    """Return a chunk by its number, without the wrong words that a few images have."""
+    world = _world(labels)
+    image, label, scene = draw(world, Streams(seed).child("scenes").child(number), noise=False)
+    return SceneChunk(number * CHUNK, image + number * CHUNK, label, scene, world.words)
+
+
+_world = lru_cache(maxsize=2)(build_world)
+
+
+def draw(
+    world: World, stream: Streams, noise: bool = True
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the pairs of one chunk, images numbered from 0, and the two scenes of each image."""
     scenes, rows, strength, habits = _plan(world, stream.child("plan"))
     image, label = _draw_rows(world, stream.child("rows"), rows, strength)
     parts = [(image, label), *_draw_compounds(world, stream, image, label, scenes[:, 0])]
-    parts += [_draw_noise(world, stream.child("noise"))]
+    if noise:
+        parts.append(_draw_noise(world, stream.child("noise")))
     for step in ("parents", "grandparents"):
         image, label = _draw_parents(world, stream.child(step), image, label, habits)
         parts.append((image, label))

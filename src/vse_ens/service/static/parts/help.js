@@ -11,9 +11,11 @@ const KEYS = {
   ],
   Annotate: [
     ["← → ↑ ↓", "move between suggestions"],
-    ["Enter or a", "accept the suggestion"],
+    ["1 … 9", "accept the suggestion with this number"],
+    ["Shift 1 … 9", "reject it"],
+    ["Enter or a", "accept the focused suggestion"],
     ["x or r", "reject it (or Shift-click)"],
-    ["u", "undo the last verdict"],
+    ["u", "undo the last decision, back to where it was made"],
     ["n  p", "next, previous image"],
   ],
   Audit: [

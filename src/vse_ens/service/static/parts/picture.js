@@ -11,7 +11,8 @@ import { h } from "../core/dom.js";
 export function picture(address, image, eager = false) {
   if (!address) return null;
   const shown = h("img", {
-    src: address,
+    // Relative to the page, which may be served below any path.
+    src: address.startsWith("/api/picture?") ? address.slice(1) : address,
     alt: `Picture ${image}`,
     loading: eager ? "eager" : "lazy",
     decoding: "async",

@@ -3,7 +3,7 @@
 import { fill, h } from "../core/dom.js";
 import { lastOrRandom, nextImage, positionInList, previousImage, randomNext } from "../core/images.js";
 import { imageAddress, labelsAddress, withLabel } from "../core/route.js";
-import { shortcuts } from "../core/shortcuts.js";
+import { digits, shortcuts } from "../core/shortcuts.js";
 import { combobox } from "../parts/combobox.js";
 import { both, images, labels } from "../parts/completers.js";
 import { icon } from "../parts/icon.js";
@@ -101,6 +101,7 @@ export function mount(host, signal) {
     },
     signal,
   );
+  digits((number, shift) => workspace.list.decide(number, shift), signal);
 
   return {
     async show(route, visit) {

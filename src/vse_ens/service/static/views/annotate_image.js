@@ -7,6 +7,7 @@ import { modelCard } from "../core/model.js";
 import { imageAddress } from "../core/route.js";
 import { imageCard } from "../parts/image_card.js";
 import { orToast } from "../parts/toast.js";
+import { undo } from "../parts/undo.js";
 import { ImageEditor } from "./image_editor.js";
 
 /** @typedef {import("./workspace.js").Workspace} Workspace */
@@ -58,7 +59,7 @@ async function showSimilar(workspace, image, template, signal) {
 
 /** @param {Workspace} workspace @param {string} image @param {ApiError} error */
 function showUnknown(workspace, image, error) {
-  workspace.handlers = { accept() {}, reject() {}, undo() {} };
+  workspace.handlers = { accept() {}, reject() {}, undo: () => undo(() => undefined) };
   workspace.list.show([]);
   workspace.none.hidden = false;
   workspace.none.textContent = "There are no suggestions for an unknown image.";

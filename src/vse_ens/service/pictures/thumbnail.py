@@ -1,0 +1,125 @@
+"""Thumbnails of image files by Pillow. Files are not trusted: large, damaged and unknown ones are refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from vse_ens.errors import MissingPartError
+from vse_ens.service.errors import ApiError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+# None of these starts another program, as EPS does.
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM", "TGA", "ICO")
+_MAX_BYTES = 250_000_000
+_MAX_PIXELS = 60_000_000
+# A JPEG is decoded at a smaller size.
+_MAX_JPEG_PIXELS = 150_000_000
+_MAX_PROFILE_BYTES = 4_000
+
+
+def check_pillow() -> None:
+    """Raise an error that says how to install Pillow if it is missing."""
+    try:
+        import PIL  # noqa: F401
+    except ImportError as error:
+        raise MissingPartError("pictures need the library Pillow: pip install 'vse-ens[service]'") from error
+
+
+def media_type() -> str:
+    """Return the media type of thumbnails: WebP, or JPEG where Pillow was built without it."""
+    return "image/webp" if "WEBP" in _formats() and "WEBP" in _pillow().SAVE else "image/jpeg"
+
+
+def make_thumbnail(file: BinaryIO, size: int) -> bytes:
+    """Return the picture of a file, upright, within a square of ``size`` pixels, without its metadata."""
+    if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+        raise ApiError(415, f"the picture is larger than {_MAX_BYTES // 1_000_000} MB")
+    pillow = _pillow()
+    try:
+        with pillow.open(file, formats=_formats()) as image:
+            _check_size(image)
+            return encode(_small(image, size))
+    except ApiError:
+        raise
+    except pillow.UnidentifiedImageError:
+        raise ApiError(415, "the file is not an image of a known kind") from None
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
+        raise ApiError(415, "the picture has too many pixels to be shown") from None
+    except Exception as error:  # noqa: BLE001  # a damaged file may raise anything in Pillow
+        raise ApiError(415, f"the picture is damaged or incomplete: {_one_line(error)}") from None
+
+
+def encode(image: Image.Image) -> bytes:
+    """Return a picture as WebP or JPEG."""
+    out = io.BytesIO()
+    profile = image.info.get("icc_profile") or b""
+    options = {"icc_profile": profile} if 0 < len(profile) <= _MAX_PROFILE_BYTES and image.mode == "RGB" else {}
+    image.info = {}
+    if media_type() == "image/webp":
+        image.save(out, "WEBP", quality=82, method=2, **options)
+    else:
+        image.save(out, "JPEG", quality=85, **options)
+    return out.getvalue()
+
+
+def _check_size(image: Image.Image) -> None:
+    limit = _MAX_JPEG_PIXELS if image.format in ("JPEG", "MPO") else _MAX_PIXELS
+    if image.width * image.height > limit:
+        raise ApiError(415, f"the picture has more than {limit // 1_000_000} million pixels")
+
+
+def _small(image: Image.Image, size: int) -> Image.Image:
+    from PIL import Image, ImageOps
+
+    image.draft("RGB", (2 * size, 2 * size))  # has an effect on JPEG only
+    if image.mode.startswith("I"):  # 16 bits
+        high = np.asarray(image).astype(np.int64) >> 8
+        plain = Image.fromarray(np.clip(high, 0, 255).astype(np.uint8))
+    elif image.mode in ("RGB", "L"):
+        plain = image
+    else:
+        plain = _on_white(image.convert("RGBA")) if _has_alpha(image) else image.convert("RGB")
+    plain.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    if plain is not image:
+        plain.info |= {key: image.info[key] for key in ("exif", "icc_profile") if key in image.info}
+    upright = ImageOps.exif_transpose(plain)
+    return upright if upright.mode == "RGB" else upright.convert("RGB")
+
+
+def _has_alpha(image: Image.Image) -> bool:
+    return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    from PIL import Image
+
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+@cache
+def _pillow() -> ModuleType:
+    from PIL import Image
+
+    # `_check_size` decides.
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+    return Image
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    pillow = _pillow()
+    pillow.init()
+    return tuple(name for name in _FORMATS if name in pillow.OPEN)

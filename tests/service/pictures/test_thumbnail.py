@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.service.pictures.conftest import decoded
+from vse_ens.service.errors import ApiError
+from vse_ens.service.pictures import thumbnail as thumbnail_module
+from vse_ens.service.pictures.thumbnail import make_thumbnail
+
+
+def made(path: Path, size: int = 160) -> Image.Image:
+    with path.open("rb") as file:
+        return decoded(make_thumbnail(file, size))
+
+
+def refusal(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file, pytest.raises(ApiError) as refused:
+        make_thumbnail(file, 160)
+    return refused.value.status, refused.value.message
+
+
+def test_a_picture_keeps_its_proportions_within_the_size_and_is_never_enlarged(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    Image.new("RGB", (900, 300), "red").save(path)
+    assert made(path, 320).size == (320, 107)
+    Image.new("RGB", (40, 30), "red").save(path)
+    assert made(path, 320).size == (40, 30)
+
+
+def test_a_photo_is_turned_upright_and_its_metadata_stay_behind(tmp_path: Path) -> None:
+    pixels = np.zeros((40, 80, 3), np.uint8)
+    pixels[:, :40] = (255, 0, 0)  # the left half is red
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn by 90 degrees clockwise
+    exif[0x010F] = "a camera with a name"
+    for mode, name in (("RGB", "a.jpg"), ("RGB", "b.png"), ("P", "c.png")):
+        Image.fromarray(pixels).convert(mode).save(tmp_path / name, exif=exif)
+        image = made(tmp_path / name)
+        assert image.size == (40, 80)
+        red, _, _ = image.convert("RGB").getpixel((20, 10))  # type: ignore[misc]
+        assert red > 200
+        assert not image.getexif()
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "LA", "CMYK", "1", "I;16", "F"])
+def test_every_kind_of_pixel_is_shown(tmp_path: Path, mode: str) -> None:
+    suffix = "tif" if mode in ("CMYK", "F", "I;16") else "png"
+    grey = 255 if mode == "1" else 200
+    image = Image.new("L", (30, 20), grey).convert("L" if mode == "I;16" else mode)
+    if mode == "I;16":
+        image = Image.fromarray(np.full((20, 30), grey << 8, np.uint16))
+    image.save(tmp_path / f"a.{suffix}")
+    shown = made(tmp_path / f"a.{suffix}").convert("L").getpixel((10, 10))
+    assert abs(shown - grey) < 8  # type: ignore[operator]
+
+
+def test_what_is_transparent_is_white(tmp_path: Path) -> None:
+    Image.new("RGBA", (20, 20), (0, 0, 0, 0)).save(tmp_path / "a.png")
+    assert made(tmp_path / "a.png").convert("L").getpixel((5, 5)) == 255
+
+
+def test_what_is_no_image_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    for content in (
+        b"",
+        b"GIF89a",
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        b"%!PS-Adobe-3.0 EPSF-3.0\n",
+        b"root:x:0:0",
+    ):
+        path.write_bytes(content)
+        status, message = refusal(path)
+        assert status == 415
+        assert "\n" not in message
+
+
+def test_postscript_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    path.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\n%%EOF\n")
+    assert refusal(path) == (415, "the file is not an image of a known kind")
+
+
+def test_a_truncated_picture_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    noise = np.random.Generator(np.random.PCG64(0)).integers(0, 255, (200, 200, 3), np.uint8)
+    Image.fromarray(noise).save(path)
+    path.write_bytes(path.read_bytes()[:5_000])
+    status, message = refusal(path)
+    assert status == 415
+    assert message.startswith("the picture is damaged or incomplete")
+
+
+def png_of(width: int, height: int) -> bytes:
+    """A PNG of a few bytes that claims to be large."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("size", [(8_000, 8_000), (12_000, 10_000), (100_000, 100_000)])
+def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path: Path, size: tuple[int, int]) -> None:
+    path = tmp_path / "bomb.png"
+    path.write_bytes(png_of(*size))
+    status, message = refusal(path)
+    assert status == 415
+    assert "pixels" in message
+
+
+def test_a_file_of_too_many_bytes_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jpg"
+    Image.new("RGB", (20, 20)).save(path)
+    monkeypatch.setattr(thumbnail_module, "_MAX_BYTES", 100)
+    assert refusal(path)[0] == 415
+
+
+def test_without_webp_it_is_a_jpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.png"
+    Image.new("RGB", (20, 20), "red").save(path)
+    assert made(path).format == "WEBP"
+    monkeypatch.setattr(thumbnail_module, "_formats", lambda: ("PNG",))
+    assert made(path).format == "JPEG"
