@@ -197,7 +197,7 @@ class LikelyImage(BaseModel):
     image: str
     confidence: float = Field(description="Probability that it is the wanted image.")
     labels: list[str] = Field(description="Its known labels.")
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class QuestionsResponse(BaseModel):
@@ -261,7 +261,7 @@ class LabelledImage(BaseModel):
 
     image: str
     labels: list[str]
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class LabelImagesResponse(BaseModel):

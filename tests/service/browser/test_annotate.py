@@ -29,7 +29,9 @@ def names(page: Page) -> list[str]:
 
 def settled(page: Page) -> None:
     """Wait until verdicts on all suggestions count."""
-    page.wait_for_function("() => document.querySelector('.suggestion') && !document.querySelector('.suggestion.fresh')")
+    page.wait_for_function(
+        "() => document.querySelector('.suggestion') && !document.querySelector('.suggestion.fresh')"
+    )
 
 
 def held(page: Page) -> list[str]:

@@ -63,8 +63,7 @@ def find_router(service: Service) -> APIRouter:
         """List the images of the data that have a label, by ID: all of them, or those with or without another label."""
         served = await models.current()
         response = await compute.run(_label_images, served, label, also, without, offset, limit)
-        for one in response.images:
-            one.url = service.settings.picture_url(one.image)
+        service.pictures.add_urls(served, response.images)
         return response
 
     @router.post("/api/questions", responses=WRITING)
@@ -74,8 +73,7 @@ def find_router(service: Service) -> APIRouter:
         """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
         served = await models.current()
         response = await compute.run(_next_question, served, request)
-        for one in response.images:
-            one.url = service.settings.picture_url(one.image)
+        service.pictures.add_urls(served, response.images)
         return response
 
     return router
@@ -115,7 +113,7 @@ def _label_images(
         found = np.setdiff1d(found, known.images_with(known.labels.number(without)), assume_unique=True)
     images = known.images.ids(found[offset : offset + limit])
     return LabelImagesResponse(
-        images=[LabelledImage(image=one, labels=annotator.known_labels(one), url=None) for one in images],
+        images=[LabelledImage(image=one, labels=annotator.known_labels(one)) for one in images],
         total=len(found),
     )
 
@@ -132,7 +130,6 @@ def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsR
                 image=one.image,
                 confidence=rounded(one.probability),
                 labels=annotator.known_labels(one.image),
-                url=None,
             )
             for one in found.images
         ],

@@ -18,12 +18,17 @@ const KEYS = {
     ["u", "undo the last decision, back to where it was made"],
     ["n  p", "next, previous image"],
   ],
-  Audit: [
+  "Audit and rules": [
     ["j  k or ↓ ↑", "next, previous finding"],
-    ["a", "agree"],
-    ["r", "disagree"],
+    ["a", "make the change: add, remove, merge"],
+    ["r", "leave it as it is"],
     ["Space", "skip"],
     ["u", "undo"],
+  ],
+  "Twenty questions": [
+    ["y  n", "yes, no"],
+    ["s", "not sure"],
+    ["u", "take back the last answer"],
   ],
   Map: [
     ["← → ↑ ↓", "move"],

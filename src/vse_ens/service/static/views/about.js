@@ -74,7 +74,7 @@ function quality({ validation, has_confidence: hasConfidence }) {
       "p",
       { class: "lead" },
       hasConfidence
-        ? "The percentages beside suggestions are calibrated on them: of suggestions with 40 %, about 40 % are right."
+        ? "The percentages beside suggestions are calibrated on them: of suggestions with 40\u00a0%, about 40\u00a0% are right."
         : "It has no percentages beside suggestions, because none were calibrated.",
     ),
   );

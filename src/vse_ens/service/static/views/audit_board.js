@@ -106,7 +106,7 @@ export class Board {
   /** @param {number} index */
   row(index) {
     const { finding } = this.queue.entries[index];
-    const { label, image, other, confidence, evidence } = finding;
+    const { label, image, other, confidence, evidence = "usage" } = finding;
     const isPair = image === undefined;
     const about = isPair ? h("span", {}, other ?? "") : h("span", { class: "id" }, image);
     const isRule = this.kind === "implications";

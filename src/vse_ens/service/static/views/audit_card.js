@@ -78,7 +78,7 @@ function imageFinding(kind, finding, template, once, signal) {
       h(
         "div",
         { class: "finding-case" },
-        confidenceMeter(finding, kind === "missing" ? "probably missing" : "probably wrong"),
+        confidenceMeter(finding, kind === "missing" ? "likely to be missing" : "likely to be wrong"),
         why(finding, kind === "wrong" ? "Weak support" : "Evidence for it"),
         allReasons(finding, signal),
       ),

@@ -35,7 +35,7 @@ export function mount(host) {
   const head = h("div", { class: "browse-head" });
   const results = h("section", { class: "results", "aria-label": "Search results" });
   const beside = h("aside", { class: "beside", "aria-label": "Similar labels" });
-  fill(host, h("div", { class: "find" }, box.element), head, h("div", { class: "browse-columns" }, results, beside));
+  fill(host, h("div", { class: "find" }, box.element, h("a", { class: "button", href: "#/questions" }, "Twenty questions")), head, h("div", { class: "browse-columns" }, results, beside));
 
   return {
     async show(route, signal) {

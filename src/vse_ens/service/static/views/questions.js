@@ -98,9 +98,9 @@ export function mount(host, signal) {
       number.textContent = `Twenty questions · ${countOf(terms.length, "answer")}`;
       fill(
         title,
-        ...(question === null
-          ? ["No question would tell more. Is it one of these?"]
-          : ["Is there ", h("em", {}, question), " in your image?"]),
+        question === null
+          ? h("span", {}, "No question would tell more. Is it one of these?")
+          : h("span", {}, "Is there ", h("em", {}, question), " in your image?"),
       );
       for (const one of [...buttons.children].slice(0, 3)) /** @type {HTMLElement} */ (one).hidden = question === null;
       /** @type {HTMLElement} */ (buttons.lastElementChild).hidden = !terms.length;
