@@ -303,11 +303,11 @@ class Finding(BaseModel):
 
 
 class Duplicate(BaseModel):
-    """A label that probably means the same as another, more frequent one."""
+    """A label that means the same as another, more frequent one, or is merely used like it."""
 
     label: str
     other: str
-    confidence: float
+    kind: Literal["same", "alike"]
     reason: str
 
 

@@ -84,6 +84,9 @@ def _audit(annotator: Annotator, top: int, wrong_share: float, console: Console)
         return annotator.audit(top, wrong_share=wrong_share, progress=advance)
 
 
+_RELATIONS = {"same": "the same", "alike": "used alike"}
+
+
 def _tables(findings: Audit) -> list[RenderableType]:
     kinds = (
         (
@@ -98,8 +101,8 @@ def _tables(findings: Audit) -> list[RenderableType]:
         ),
         (
             "Labels likely duplicate",
-            ("label", "other label", "confidence", "reason"),
-            [(row.label, row.other, confidence_text(row.confidence), row.reason) for row in findings.duplicates],
+            ("label", "other label", "relation", "reason"),
+            [(row.label, row.other, _RELATIONS[row.kind], row.reason) for row in findings.duplicates],
         ),
     )
     parts: list[RenderableType] = []

@@ -19,8 +19,8 @@ _MISSING = (
     "image lacks."
 )
 _DUPLICATES = (
-    "Labels that occur with the same other labels but rarely together, and words with the same stem. Labels that are "
-    "used similarly can still mean different things: the confidence sorts the list and is not a probability."
+    "Labels that mean the same are the same word in another form, or are used as two names of one thing: hardly ever "
+    "on one image, and with the same other labels. Labels that are only used alike often mean different things."
 )
 
 
@@ -47,6 +47,7 @@ def _findings(caption: str, findings: list[Finding]) -> Block:
 def _duplicates(audit: Audit) -> Block:
     if not audit.duplicates:
         return Paragraph("None.")
-    rows = [(one.label, one.other, one.confidence, one.reason) for one in audit.duplicates]
-    columns = [Column("label"), Column("merge into"), _CONFIDENCE, Column("reason")]
+    kinds = {"same": "the same", "alike": "used alike"}
+    rows = [(one.label, one.other, kinds[one.kind], one.reason) for one in audit.duplicates]
+    columns = [Column("label"), Column("merge into"), Column("relation"), Column("reason")]
     return Table("Pairs of labels", columns, rows)
