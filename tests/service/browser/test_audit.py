@@ -22,8 +22,8 @@ DUPLICATES = {
     "state": "ready",
     "total": 2,
     "findings": [
-        {"label": "sand", "other": "beach", "evidence": "usage", "reason": "on 40 and 45 images, 3 in common"},
-        {"label": "sea", "other": "beach", "evidence": "stem", "reason": "same stem"},
+        {"label": "sand", "other": "beach", "kind": "alike", "reason": "on 40 and 45 images, 3 in common"},
+        {"label": "sea", "other": "beach", "kind": "same", "reason": "same stem"},
     ],
 }
 
@@ -102,7 +102,7 @@ def test_duplicates_show_the_images_of_both_labels_and_a_merge_is_a_rule(page: O
     tab.route(re.compile("/api/audit.kind=duplicates"), lambda route: route.fulfill(json=DUPLICATES))
     tab.get_by_role("link", name="Audit", exact=True).click()
     tab.get_by_role("link", name="Duplicates").click()
-    expect(tab.locator(".finding h2")).to_have_text("Used alike: do sand and beach mean the same?")
+    expect(tab.locator(".finding h2")).to_have_text("Used alike: are sand and beach the same?")
     expect(tab.locator(".finding")).not_to_contain_text("%")
     expect(tab.locator(".pair-side")).to_have_count(2)
     for side, label in enumerate(("sand", "beach")):
@@ -110,7 +110,7 @@ def test_duplicates_show_the_images_of_both_labels_and_a_merge_is_a_rule(page: O
         expect(tab.locator(".pair-side").nth(side).locator(".example").first).to_be_visible()
     expect(tab.locator(".queue-share")).to_have_text(["used alike", "the same"])
     tab.get_by_role("button", name="Merge sand into beach").click()
-    expect(tab.locator(".finding h2")).to_have_text("The same word: do sea and beach mean the same?")
+    expect(tab.locator(".finding h2")).to_have_text("Are sea and beach the same?")
     tab.keyboard.press("r")
     expect(tab.locator(".tally")).to_have_text(re.compile("^2 of 2"))
     assert [(one["kind"], one["label"], one["other"]) for one in rules] == [("alias", "sand", "beach")]

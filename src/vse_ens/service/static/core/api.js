@@ -27,7 +27,8 @@ import { askKey } from "../parts/key_dialog.js";
  * @property {number | null} [confidence]
  * @property {Reason[]} [because]
  * @property {string} [reason]
- * @property {"spelling" | "stem" | "usage"} [evidence] of two labels
+ * @property {"same" | "alike"} [kind] of two labels
+ * @property {string} [evidence] for two labels
  * @property {number} [support] images on which an implication was seen
  * @property {number} [exceptions] images that contradict it
  * @property {string | null} [url] address of the picture

@@ -4,6 +4,7 @@ import { announce } from "../core/announcer.js";
 import { fill, h, visuallyHidden } from "../core/dom.js";
 import { count, percent } from "../core/format.js";
 import { icon } from "../parts/icon.js";
+import { isSame } from "./audit_card.js";
 
 /** @typedef {import("./audit_queue.js").Entry} Entry */
 /** @typedef {import("../core/api.js").Finding} Finding */
@@ -106,11 +107,11 @@ export class Board {
   /** @param {number} index */
   row(index) {
     const { finding } = this.queue.entries[index];
-    const { label, image, other, confidence, evidence = "usage" } = finding;
+    const { label, image, other, confidence } = finding;
     const isPair = image === undefined;
     const about = isPair ? h("span", {}, other ?? "") : h("span", { class: "id" }, image);
     const isRule = this.kind === "implications";
-    const share = isPair && !isRule ? (evidence === "usage" ? "used alike" : "the same") : percent(confidence);
+    const share = isPair && !isRule ? (isSame(finding) ? "the same" : "used alike") : percent(confidence);
     return h(
       "li",
       {},

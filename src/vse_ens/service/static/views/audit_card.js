@@ -93,7 +93,7 @@ function imageFinding(kind, finding, template, once, signal) {
  * @param {(path: string, query: Record<string, string | number>) => Promise<any>} once
  */
 export function pairCard(finding, template, once) {
-  const { label, other = "", evidence = "usage" } = finding;
+  const { label, other = "" } = finding;
   const side = (/** @type {string} */ name) => {
     const images = h("div", { class: "pair-images" });
     once("label/images", { label: name, limit: EXAMPLES }).then(
@@ -117,17 +117,23 @@ export function pairCard(finding, template, once) {
       h(
         "h2",
         {},
-        evidence === "usage" ? "Used alike: do " : "The same word: do ",
+        isSame(finding) ? "Are " : "Used alike: are ",
         h("em", {}, label),
         " and ",
         h("em", {}, other),
-        " mean the same?",
+        " the same?",
       ),
-      finding.reason && h("p", { class: "finding-why" }, asSentence(finding.reason)),
+      h("p", { class: "finding-why" }, asSentence(finding.reason ?? finding.evidence ?? "")),
       h("div", { class: "pair" }, side(label), side(other)),
     ),
   );
 }
+
+/**
+ * Whether two labels are one by their spelling or a strict test, rather than used alike.
+ * @param {Finding} finding
+ */
+export const isSame = ({ kind, evidence = "usage" }) => (kind ? kind === "same" : evidence !== "usage");
 
 /** A large picture of this service, or the address as it is. @param {string | null} address */
 const largePicture = (address) => address && address.replace(/([?&]size=)\d+/, "$1640");
