@@ -115,6 +115,7 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
         image_url=service.pictures.template(served),
         feedback=service.feedback is not None,
         version=__version__,
+        saved_at=served.saved_at,
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,
