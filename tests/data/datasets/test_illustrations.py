@@ -10,11 +10,12 @@ from PIL import Image
 
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.datasets.scenes.drawing import draw
-from vse_ens.data.datasets.scenes.illustrations import illustrate, labels_by_source
+from vse_ens.data.datasets.scenes.illustrations import illustrate
 from vse_ens.data.datasets.scenes.illustrations.canvas import Canvas, Dice, Pen
 from vse_ens.data.datasets.scenes.illustrations.draw import GLYPHS, is_known
 from vse_ens.data.datasets.scenes.illustrations.people import ROLES, WORN, draw_person, person_of
 from vse_ens.data.datasets.scenes.illustrations.places import best_scene, place_of
+from vse_ens.data.datasets.scenes.truth import labels_by_source
 from vse_ens.data.datasets.scenes.world import SCENES, build_world
 from vse_ens.streams import Streams
 
@@ -33,6 +34,7 @@ def test_every_word_of_the_data_set_leaves_a_mark() -> None:
 def test_every_drawing_stands_where_it_was_put(label: str) -> None:
     """A drawing changes the pixels around its place, and draws nothing in a far corner."""
     canvas = Canvas(160)
+    canvas.tint("#336699", 1.0)
     glyph = GLYPHS[label]
     before = pixels(canvas.image)
     glyph.draw(Pen(canvas, 200, 160, 40, Dice("a")), glyph.colour)
@@ -116,9 +118,8 @@ def test_a_picture_shows_all_true_labels_and_no_wrong_one() -> None:
     world = build_world()
     noisy, wrong = set(), 0
     for chunk in (0, 1):
-        with_noise, without = (
-            draw(world, Streams(3).child("scenes").child(chunk), noise=noise)[:2] for noise in (True, False)
-        )
+        stream = Streams(3).child("scenes").child(chunk)
+        with_noise, without = (draw(world, stream, noise=noise)[:2] for noise in (True, False))
         pairs = [set(zip(image.tolist(), label.tolist(), strict=True)) for image, label in (with_noise, without)]
         assert pairs[1] < pairs[0]
         noisy |= {image + chunk * 4096 for image, _ in pairs[0] - pairs[1]}
