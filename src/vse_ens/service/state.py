@@ -11,6 +11,7 @@ from vse_ens.service.errors import ApiError
 from vse_ens.service.executor import BoundedExecutor
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
+from vse_ens.service.rules import ServiceRules
 from vse_ens.service.settings import Settings
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
@@ -29,6 +30,7 @@ class Service:
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
         self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
+        self.rules = ServiceRules(settings.feedback)
         self._first_load: asyncio.Task[ServedModel] | None = None
 
     def start(self) -> asyncio.Task[ServedModel]:

@@ -221,9 +221,7 @@ class Feedback:
             events = []
             for index, (image, label, verdict, confidence) in enumerate(decisions):
                 try:
-                    event = batch.add(
-                        image, label, verdict, by=by, source=source, confidence=confidence, model=model
-                    )
+                    event = batch.add(image, label, verdict, by=by, source=source, confidence=confidence, model=model)
                 except ConfigError as error:
                     raise ConfigError(f"events.{index}: {error}; nothing was stored") from None
                 events.append(event)

@@ -105,9 +105,7 @@ def feedback_router(service: Service) -> APIRouter:
         """Accept or reject labels of many images together: all verdicts are stored or none."""
         feedback, served = service.require_feedback(), await models.current()
         decisions = [Decision(one.image, one.label, one.verdict, one.confidence) for one in request.events]
-        result = await disk.run(
-            feedback.add_batch, decisions, by=by, source=request.source, model=served.fingerprint
-        )
+        result = await disk.run(feedback.add_batch, decisions, by=by, source=request.source, model=served.fingerprint)
         for verdict in ("accept", "reject"):
             # Those that were in force already are counted too: which ones they are is known to the file only.
             service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in decisions))
@@ -122,9 +120,7 @@ def feedback_router(service: Service) -> APIRouter:
         if request.batch is not None:
             undone_batch = await disk.run(feedback.undo_batch, request.batch, by=by, model=served.fingerprint)
             service.metrics.feedback.labels("undo").inc(undone_batch.undone)
-            return BatchUndoResponse(
-                batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped
-            )
+            return BatchUndoResponse(batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped)
         event = await disk.run(feedback.undo, request.event or 0, by=by, model=served.fingerprint)
         service.metrics.feedback.labels("undo").inc()
         [undone] = await disk.run(feedback.events, event - 1, 1)

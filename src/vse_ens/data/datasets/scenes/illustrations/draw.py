@@ -1,7 +1,9 @@
 """stub"""
 
 from __future__ import annotations
+
 from collections.abc import Sequence
+
 from PIL import Image
 
 ILLUSTRATION_VERSION = 1
