@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
+from tests.support.collections_made import tags_folder
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
 from vse_ens.data.rules.store import read_rules
 
 
@@ -161,8 +167,6 @@ def wait_for(client: Client, path: str, **params: Any) -> Any:
 
 
 def test_proposals_come_with_images_and_go_when_they_are_settled(serve: Callable[..., Client], tmp_path: Path) -> None:
-    from vse_ens.data.annotations import Annotations
-
     places = {"dalmatian": range(100), "dog": range(3, 390), "Dogs": range(390, 400), "sea": range(400, 1_500)}
     data = Annotations.from_pairs((f"i{n:04}", label) for label, numbers in places.items() for n in numbers)
     Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(tmp_path / "model")
@@ -205,10 +209,6 @@ def test_proposals_come_with_images_and_go_when_they_are_settled(serve: Callable
 
 
 def exported(client: Client, kind: str = "csv") -> dict[tuple[str, str], str]:
-    import csv
-    import io
-    import json
-
     answer = client.get("/api/export", params={"format": kind})
     assert answer.status_code == 200, answer.text
     assert f'filename="clean.{kind}"' in answer.headers["content-disposition"]
@@ -239,17 +239,11 @@ def test_a_model_of_pairs_has_no_source(service: Client) -> None:
     answer = service.get("/api/export", params={"format": "source"})
     assert (answer.status_code, answer.json()["error"]) == (
         422,
-        "the model was trained from pairs, not from a collection; use format=csv",
+        "the model was not trained from a collection on this machine; use format=csv",
     )
 
 
 def test_a_collection_is_exported_in_its_own_format(serve: Callable[..., Client], tmp_path: Path) -> None:
-    import io
-    import zipfile
-
-    from tests.support.collections_made import tags_folder
-    from vse_ens.data.annotations import Annotations
-
     folder = tags_folder(tmp_path / "dataset")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     Annotator(epochs=1, dimensions=4, validate=False).fit(Annotations.read(folder)).save(tmp_path / "model")
