@@ -15,6 +15,8 @@ from pathlib import Path
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
+from vse_ens.curate.rules.propose import Proposals, propose_rules
+from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
@@ -80,6 +82,16 @@ class ServedModel:
         """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
         return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
 
+    @cached_property
+    def label_images(self) -> ImagesOfLabels:
+        """The images of every label."""
+        return ImagesOfLabels(self.annotator.known_)
+
+    @cached_property
+    def proposals(self) -> BackgroundJob[Proposals]:
+        """Rules proposed from the pairs of the model."""
+        return BackgroundJob("proposals", lambda progress: propose_rules(self.annotator.known_, progress=progress))
+
     @property
     def is_fast(self) -> bool:
         """Whether suggestions for one image are cheap enough to compute on the event loop."""
@@ -95,6 +107,7 @@ class ServedModel:
         self.audit.stop()
         self.label_map.stop()
         self.rankings.stop()
+        self.proposals.stop()
 
 
 def check_model(path: Path) -> None:

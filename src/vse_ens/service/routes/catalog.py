@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
+from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
 from vse_ens.service.convert import rounded, to_reasons
@@ -72,7 +73,7 @@ def catalog_router(service: Service) -> APIRouter:
         if isinstance(result, InProgress):
             return _job_status(result)
         if kind == "duplicates":
-            return _duplicates(result, offset, limit)
+            return _duplicates(service.rules.open_duplicates(result.duplicates), offset, limit)
         findings = result.missing if kind == "missing" else result.wrong
         reviewed: set[tuple[str, str]] = set()
         if service.feedback is not None:
@@ -126,12 +127,12 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
     )
 
 
-def _duplicates(audit: audits.Audit, offset: int, limit: int) -> AuditResponse:
-    duplicates = [
+def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> AuditResponse:
+    page = [
         Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
-        for one in audit.duplicates[offset : offset + limit]
+        for one in found[offset : offset + limit]
     ]
-    return AuditResponse(kind="duplicates", total=len(audit.duplicates), findings=duplicates)
+    return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
 def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> list[Finding]:
