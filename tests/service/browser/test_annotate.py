@@ -476,7 +476,7 @@ def test_a_long_id_and_long_labels_stay_within_a_narrow_page(fresh_page: Open, s
 
 
 def test_the_first_suggestions_need_few_requests(service: Running, open_page: Open) -> None:
-    tab = open_page("about:blank")
+    tab = open_page(service.address, "#/about")
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url.removeprefix(service.address)))
     tab.goto(service.address)
