@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class ServedModel:
     annotator: Annotator
     name: str
     fingerprint: str
+    saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
     label_map: BackgroundJob[LabelMap]
@@ -64,6 +66,7 @@ class ServedModel:
             annotator,
             path.resolve().name,
             fingerprint,
+            _saved_at(path),
             LabelCompletion(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
             BackgroundJob(
@@ -113,6 +116,14 @@ def _fingerprint(path: Path) -> str | None:
     """Hash the manifest, which holds the digests of all parts; None if it is unreadable, which loading reports."""
     try:
         return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
+    except OSError:
+        return None
+
+
+def _saved_at(path: Path) -> str | None:
+    """Return when a model was saved: equal models are equal bytes, so only the time of the file tells."""
+    try:
+        return datetime.fromtimestamp((path / MANIFEST).stat().st_mtime, UTC).isoformat(timespec="seconds")
     except OSError:
         return None
 

@@ -197,7 +197,7 @@ class LikelyImage(BaseModel):
     image: str
     confidence: float = Field(description="Probability that it is the wanted image.")
     labels: list[str] = Field(description="Its known labels.")
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class QuestionsResponse(BaseModel):
@@ -229,7 +229,8 @@ class ModelResponse(BaseModel):
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
     feedback: bool = Field(description="Whether this service stores feedback.")
-    version: str
+    version: str = Field(description="Version of vse-ens.")
+    saved_at: str | None = Field(description="When the model was saved, in UTC.")
     limits: dict[str, int] = Field(description="Limits of one request.")
 
 
@@ -253,6 +254,21 @@ class CompletedLabel(LabelCount):
     why: Literal["context", "frequency", "typo"] = Field(
         description="It suits the other labels, or it is frequent, or it differs from the text by one letter."
     )
+
+
+class LabelledImage(BaseModel):
+    """An image and its labels."""
+
+    image: str
+    labels: list[str]
+    url: str | None = Field(default=None, description=_URL)
+
+
+class LabelImagesResponse(BaseModel):
+    """A page of images that have a label."""
+
+    images: list[LabelledImage]
+    total: int = Field(description="Number of all such images.")
 
 
 class CompleteResponse(BaseModel):
@@ -287,11 +303,11 @@ class Finding(BaseModel):
 
 
 class Duplicate(BaseModel):
-    """A label that probably means the same as another, more frequent one."""
+    """A label that means the same as another, more frequent one, or is merely used like it."""
 
     label: str
     other: str
-    confidence: float
+    kind: Literal["same", "alike"]
     reason: str
 
 

@@ -115,6 +115,7 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
         image_url=service.pictures.template(served),
         feedback=service.feedback is not None,
         version=__version__,
+        saved_at=served.saved_at,
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,
@@ -127,7 +128,7 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
 
 def _duplicates(audit: audits.Audit, offset: int, limit: int) -> AuditResponse:
     duplicates = [
-        Duplicate(label=one.label, other=one.other, confidence=rounded(one.confidence), reason=one.reason)
+        Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
         for one in audit.duplicates[offset : offset + limit]
     ]
     return AuditResponse(kind="duplicates", total=len(audit.duplicates), findings=duplicates)

@@ -16,6 +16,8 @@ import * as annotate from "./views/annotate.js";
 import * as audit from "./views/audit.js";
 import * as browse from "./views/browse.js";
 import * as map from "./views/map.js";
+import * as questions from "./views/questions.js";
+import * as vocabulary from "./views/vocabulary.js";
 
 /** @typedef {import("./core/route.js").Route} Route */
 /** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  returns the window title */
@@ -28,6 +30,8 @@ const VIEWS = {
   together: { name: "annotate", ...annotate },
   search: { name: "search", ...browse },
   audit: { name: "audit", ...audit },
+  vocabulary: { name: "vocabulary", ...vocabulary },
+  questions: { name: "questions", ...questions },
   map: { name: "map", ...map },
   about: { name: "about", ...about },
 };

@@ -26,9 +26,14 @@ import { askKey } from "../parts/key_dialog.js";
  * @property {string} [image]
  * @property {string} label
  * @property {string} [other]
- * @property {number | null} confidence
+ * @property {number | null} [confidence]
  * @property {Reason[]} [because]
  * @property {string} [reason]
+ * @property {"same" | "alike"} [kind] of two labels
+ * @property {string} [evidence] for two labels
+ * @property {number} [support] images on which an implication was seen
+ * @property {number} [exceptions] images that contradict it
+ * @property {string | null} [url] address of the picture
  */
 
 /** @typedef {{event: number, state: ImageState}} FeedbackResult */
@@ -52,7 +57,7 @@ export class ApiError extends Error {
 /**
  * Read; waits and retries while the service is unreachable.
  * @param {string} path
- * @param {Record<string, string | number>} [query]
+ * @param {Record<string, string | number> | string[][]} [query] pairs if a name occurs twice
  * @param {AbortSignal} [signal]
  */
 export const get = (path, query = {}, signal) => withRetry(`${path}?${new URLSearchParams(asText(query))}`, {}, signal);
@@ -124,8 +129,9 @@ const jsonRequest = (body) => ({
   body: JSON.stringify(body),
 });
 
-/** @param {Record<string, string | number>} query */
-const asText = (query) => Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+/** @param {Record<string, string | number> | string[][]} query */
+const asText = (query) =>
+  Array.isArray(query) ? query : Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 
 /** fetch throws a TypeError only if there is no response. @param {unknown} error */
 const isUnreachable = (error) => error instanceof TypeError;

@@ -17,6 +17,7 @@ import { get } from "./api.js";
  * @property {string | null} image_url
  * @property {boolean} feedback whether verdicts are stored
  * @property {string} version
+ * @property {string | null} saved_at when the model was saved
  */
 
 /** @type {Promise<ModelCard> | null} */

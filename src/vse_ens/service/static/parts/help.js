@@ -28,12 +28,17 @@ const KEYS = {
     ["Enter", "open the image"],
     ["Esc", "clear the selection"],
   ],
-  Audit: [
+  "Audit and rules": [
     ["j  k or ↓ ↑", "next, previous finding"],
-    ["a", "agree"],
-    ["r", "disagree"],
+    ["a", "make the change: add, remove, merge"],
+    ["r", "leave it as it is"],
     ["Space", "skip"],
     ["u", "undo"],
+  ],
+  "Twenty questions": [
+    ["y  n", "yes, no"],
+    ["s", "not sure"],
+    ["u", "take back the last answer"],
   ],
   Map: [
     ["← → ↑ ↓", "move"],

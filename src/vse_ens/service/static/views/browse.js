@@ -42,7 +42,12 @@ export function mount(host) {
   const beside = h("aside", { class: "beside", "aria-label": "Similar labels" });
   fill(
     host,
-    h("div", { class: "find" }, box.element),
+    h(
+      "div",
+      { class: "find" },
+      box.element,
+      h("a", { class: "button", href: "#/questions" }, "Twenty questions"),
+    ),
     head,
     controls,
     h("div", { class: "browse-columns" }, results, beside),
