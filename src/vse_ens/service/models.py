@@ -179,13 +179,11 @@ class ModelManager:
         return self._served
 
     async def load(self, path: Path | None = None) -> ServedModel:
-        """Load the model directory, or another, and serve it; on failure the old model stays and the error is raised."""
+        """Load the model directory, or another, and serve it; on failure the old model stays and an error is raised."""
         path = path or self._path
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(
-                    ServedModel.load, path, verify=self._verify, feedback=self._feedback
-                )
+                new = await asyncio.to_thread(ServedModel.load, path, verify=self._verify, feedback=self._feedback)
             except Exception as error:
                 self._metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")
