@@ -217,11 +217,11 @@ def score(raw: Raw) -> Score:
             for name, (part, _) in rows.items()
         ],
     )
-    notes = [
+    note = (
         f"{raw['images']:,} images, {raw['labels']:,} labels; labels of all frequencies, each clicked for the first "
         f"time. The scan of all images took {raw['scan_seconds']:.0f} s, once, in the background."
-    ]
-    return Score(checks, [table], notes)
+    )
+    return Score(checks, [table], [note])
 
 
 def _percentile(seconds: list[float], share: float) -> float:
@@ -230,7 +230,7 @@ def _percentile(seconds: list[float], share: float) -> float:
 
 PAGE = Benchmark(
     "page",
-    "On the page, a label's images, a key press and a batch of decisions take fractions of a second at 1 million images.",
+    "On the page, a label's images, a key press and a batch take fractions of a second at 1 million images.",
     Sizes(),
     Sizes(images=3_000, labels=300, clicks=8, batches=3, decisions=200, keys=5),
     measure,
