@@ -144,7 +144,10 @@ class LabelRanker:
         self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in)
 
     def prepare(self) -> None:
-        """Fit what `wrong` needs; otherwise its first call does, in a second or so."""
+        """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
+        if len(self.scan.loaded.known.labels):
+            self.missing(0)
+            self.wrong(0)
         _ = self._wrong_weights
 
     def missing(self, label: int) -> Candidates:

@@ -191,16 +191,15 @@ class ModelManager:
                 raise unavailable(self.failure or STILL_LOADING)
         return self._served
 
-    async def load(self) -> ServedModel:
-        """Load the model directory and serve it; on failure the old model stays and the error is raised."""
+    async def load(self, path: Path | None = None) -> ServedModel:
+        """Load the model directory, or another, and serve it; on failure the old model stays and an error is raised."""
+        path = path or self._path
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(
-                    ServedModel.load, self._path, verify=self._verify, feedback=self._feedback
-                )
+                new = await asyncio.to_thread(ServedModel.load, path, verify=self._verify, feedback=self._feedback)
             except Exception as error:
                 self._metrics.loading_failures.inc()
-                reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")
+                reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")
                 self.failure = str(reason)
                 if self._served is not None:
                     _log.error("still serving the old model: %s", reason, exc_info=reason is not error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -64,19 +65,21 @@ class Rankings:
         self._started = threading.Lock()
         self._progressed = threading.Event()
         self._finished = threading.Event()
+        self._deadline = 0.0
         self._stopped = False
         self._failure: ApiError | None = None
         self._kept: OrderedDict[tuple[str, Kind], tuple[int, Candidates]] = OrderedDict()
         self._kept_lock = threading.Lock()
         self._order: tuple[int, NDArray[np.int64]] = (0, np.empty(0, np.int64))
 
-    def start(self, wait: bool = True) -> None:
+    def start(self) -> None:
         """Start the scan if it has not started; wait a moment, which is enough for a small model."""
         if self._started.acquire(blocking=False):
+            self._deadline = time.monotonic() + _FIRST_WAIT_SECONDS
             threading.Thread(target=self._scan, name="scan", daemon=True).start()
-        if wait:
-            self._finished.wait(_FIRST_WAIT_SECONDS)
-            self._progressed.wait()
+        self._progressed.wait()
+        # Later requests do not wait: they answer from the images that are done.
+        self._finished.wait(max(0.0, self._deadline - time.monotonic()))
         if self._failure is not None:
             raise self._failure
 

@@ -212,6 +212,16 @@ class QuestionsResponse(BaseModel):
 # --- catalog ---
 
 
+class LearningState(BaseModel):
+    """How the service updates its model from feedback."""
+
+    after: int = Field(description="Number of decisions after which the model is updated.")
+    decisions: int = Field(description="Decisions since the last update began.")
+    running: bool
+    updates: int = Field(description="Number of updates since the service started.")
+    failure: str | None = Field(description="Why the last update failed.")
+
+
 class ModelResponse(BaseModel):
     """The model card, and the features and limits of this service."""
 
@@ -229,6 +239,9 @@ class ModelResponse(BaseModel):
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
     feedback: bool = Field(description="Whether this service stores feedback.")
+    learning: LearningState | None = Field(
+        default=None, description="Updates of the model from feedback; null if they are off."
+    )
     version: str = Field(description="Version of vse-ens.")
     saved_at: str | None = Field(description="When the model was saved, in UTC.")
     limits: dict[str, int] = Field(description="Limits of one request.")
@@ -350,6 +363,7 @@ class GridImage(BaseModel):
 class GridResponse(BaseModel):
     """Images for a label, surest first."""
 
+    model: str = Field(description="Fingerprint of the model.")
     label: str
     kind: Literal["missing", "wrong"]
     images: list[GridImage]
@@ -372,6 +386,7 @@ class QueuedImage(BaseModel):
 class QueueResponse(BaseModel):
     """Images without a verdict, in the requested order."""
 
+    model: str = Field(description="Fingerprint of the model.")
     images: list[QueuedImage]
     done: int = Field(description="Number of images of the model with a verdict.")
     total: int = Field(description="Number of images of the model.")
@@ -400,6 +415,7 @@ class RejectedLabel(BaseModel):
 class ImageState(BaseModel):
     """Current state of an image: its labels, rejected labels and suggestions."""
 
+    model: str = Field(description="Fingerprint of the model.")
     image: str
     known: bool = Field(description="Whether the model knows the image; feedback may contain others.")
     labels: list[LabelInForce]

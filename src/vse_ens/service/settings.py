@@ -75,9 +75,15 @@ class Settings:
     api_key: str | None = None
     verify: bool = True
     """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
+    learn_after: int = 0
+    """Number of decisions after which the model is updated in the background; 0 turns that off."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        if self.learn_after < 0:
+            raise ConfigError(f"--learn-after must be at least 0, got {self.learn_after}")
+        if self.learn_after and self.feedback is None:
+            raise ConfigError("--learn-after needs a feedback file to learn from; set --feedback")
         if not self.is_loopback and self.api_key is None:
             raise ConfigError(
                 f"--host {self.host} is reachable from other machines without a key: "

@@ -476,9 +476,23 @@ def test_a_long_id_and_long_labels_stay_within_a_narrow_page(fresh_page: Open, s
 
 
 def test_the_first_suggestions_need_few_requests(service: Running, open_page: Open) -> None:
-    tab = open_page("about:blank")
+    tab = open_page(service.address, "#/about")
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url.removeprefix(service.address)))
     tab.goto(service.address)
     names(tab)
-    assert len([url for url in asked if not url.startswith("api/similar")]) <= 9, asked
+    assert len([url for url in asked if not re.match(r"api/similar|static/favicon", url)]) <= 9, asked
+
+
+def test_the_page_says_when_the_model_is_newer(fresh_page: Open, service: Running) -> None:
+    tab = fresh_page(IMAGE)
+    names(tab)
+    settled(tab)
+    swap = "() => fetch('api/reload', {method: 'POST', headers: {'X-VSE-Reload': 'yes'}}).then(() => undefined)"
+    tab.evaluate(swap)  # the same model: nothing to say
+    tab.keyboard.press("1")
+    expect(tab.locator("#announcer")).to_contain_text("Accepted")
+    expect(tab.locator(".notice")).to_have_count(0)
+    tab.route("**/api/image?*", lambda route: route.fulfill(json={**route.fetch().json(), "model": "another"}))
+    tab.keyboard.press("n")
+    expect(tab.locator(".notice")).to_have_text("The model is newer: it has learnt from the decisions so far.")

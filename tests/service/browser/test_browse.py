@@ -225,6 +225,20 @@ def test_labels_that_are_likely_wrong_are_removed_together(fresh_page: Open, tmp
     assert stored(tmp_path) == [("reject", finding.image, finding.label)]
 
 
+def test_likely_mistakes_are_grouped_by_label(page: Open, page_model: Path) -> None:
+    tab = page("#/search")
+    tab.get_by_role("button", name="Find labels that images have by mistake").click()
+    pills = tab.get_by_role("list", name="Labels with likely mistakes").get_by_role("link")
+    expect(pills.first).to_be_visible()
+    counts = [int(text) for text in pills.locator("span").all_text_contents()]
+    assert counts == sorted(counts, reverse=True)
+    findings = Annotator.load(page_model).audit(100).wrong
+    assert sum(counts) == len(findings)
+    pills.first.click()
+    expect(tab).to_have_url(re.compile(r"kind=wrong$"))
+    assert images(tab)
+
+
 def test_search_results_are_decided_together(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/search/sea,sand")
     before = images(tab)

@@ -72,6 +72,15 @@ def serve(
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Check every byte of the model; skip it for a huge one.")
     ] = True,
+    learn_after: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default="off",
+            help="Update the model in the background after every N decisions; it is written to MODEL.learnt.",
+        ),
+    ] = 0,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     console: Console,
 ) -> None:
@@ -98,6 +107,7 @@ def serve(
         picture_cache_bytes=picture_cache * 1_000_000,
         api_key=_api_key(api_key_file),
         verify=verify,
+        learn_after=learn_after,
     )
 
     def announce(served: Settings, note: str = "") -> None:

@@ -115,6 +115,7 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
         has_confidence=annotator.calibration_ is not None,
         image_url=service.pictures.template(served),
         feedback=service.feedback is not None,
+        learning=service.learner.state if service.learner is not None else None,
         version=__version__,
         saved_at=served.saved_at,
         limits={

@@ -96,6 +96,7 @@ def feedback_router(service: Service) -> APIRouter:
             model=served.fingerprint,
         )
         service.metrics.feedback.labels(request.verdict).inc()
+        service.learn(1)
         return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
     @router.post("/api/feedback/batch", responses=WRITING)
@@ -109,6 +110,7 @@ def feedback_router(service: Service) -> APIRouter:
         for verdict in ("accept", "reject"):
             # Those that were in force already are counted too: which ones they are is known to the file only.
             service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in decisions))
+        service.learn(result.stored)
         return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
     @router.post("/api/feedback/undo", responses=WRITING)

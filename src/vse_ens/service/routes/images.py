@@ -135,6 +135,7 @@ def _state(served: ServedModel, image: str, verdicts: ImageVerdicts, top: int, e
     else:
         suggestions = annotator.annotate(image, top=top, explain=explain)
     return ImageState(
+        model=served.fingerprint,
         image=image,
         known=known,
         labels=labels,

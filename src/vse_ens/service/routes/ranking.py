@@ -63,6 +63,7 @@ def _grid(
     known = served.annotator.known_
     confidences: Sequence[float | None] = page.confidences or [None] * len(page.images)
     return GridResponse(
+        model=served.fingerprint,
         label=label,
         kind=kind,
         images=[
@@ -87,6 +88,7 @@ def _queue(
 ) -> QueueResponse:
     page: QueuePage = served.rankings.queue(order, offset, limit)
     return QueueResponse(
+        model=served.fingerprint,
         images=[
             QueuedImage(image=image, gain=rounded(gain), url=service.pictures.url(served, image))
             for image, gain in zip(served.annotator.known_.images.ids(page.images), page.gains, strict=True)

@@ -8,6 +8,7 @@ import { shortcuts } from "./core/shortcuts.js";
 import { showHelp } from "./parts/help.js";
 import { icon } from "./parts/icon.js";
 import { message } from "./parts/message.js";
+import { notice } from "./parts/notice.js";
 import { personButton } from "./parts/person.js";
 import { themeButton } from "./parts/theme.js";
 import { isAborted, toast } from "./parts/toast.js";
@@ -133,6 +134,7 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
+document.addEventListener("vse-model", () => notice("The model is newer: it has learnt from the decisions so far."));
 rememberScroll();
 addEventListener("hashchange", navigate);
 navigate();

@@ -113,10 +113,22 @@ async function send(path, request) {
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
   if (response.ok && !isJson) return response.blob();
   const answer = isJson ? await response.json() : {};
+  if (typeof answer.model === "string") noteModel(answer.model);
+  if (typeof answer.state?.model === "string") noteModel(answer.state.model);
   if (response.ok) return answer;
   const isTemporary = response.status === 503 && response.headers.has("Retry-After");
   const sentence = answer.error ? asSentence(answer.error) : `The service responded with status ${response.status}.`;
   throw new ApiError(sentence, response.status, answer.nearest, isTemporary);
+}
+
+/** The fingerprint of the model that answered last. */
+let answering = "";
+
+/** Tell the page that another model answers. @param {string} fingerprint */
+function noteModel(fingerprint) {
+  const before = answering;
+  answering = fingerprint;
+  if (before && before !== fingerprint) document.dispatchEvent(new CustomEvent("vse-model"));
 }
 
 /** Headers hold ASCII only, so other characters are percent-encoded. @param {string} name */

@@ -1,4 +1,4 @@
-/** The model card, requested once. */
+/** The model card, requested once per model. */
 
 import { get } from "./api.js";
 
@@ -22,6 +22,8 @@ import { get } from "./api.js";
 
 /** @type {Promise<ModelCard> | null} */
 let card = null;
+
+document.addEventListener("vse-model", () => (card = null));
 
 /** @returns {Promise<ModelCard>} */
 export function modelCard() {
