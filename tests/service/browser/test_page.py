@@ -144,6 +144,17 @@ def test_an_error_is_a_sentence_and_the_page_lives_on(fresh_page: Open, forgiven
     expect(tab.locator(".label-chip.new")).to_have_count(1)
 
 
+def test_about_is_a_page_to_read(page: Open) -> None:
+    tab = page("#/about")
+    expect(tab.locator(".about-lead")).to_contain_text(re.compile(r"learned from the labels of \d+ images alone"))
+    expect(tab.locator(".about-lead")).to_contain_text(re.compile(r"Trained on \d+ \w+ \d{4}\."))
+    expect(tab.locator(".bars li").first).to_contain_text(re.compile("% of hidden labels are among its first 5"))
+    assert "`" not in tab.locator("main").inner_text()
+    expect(tab.get_by_text("learning rate", exact=True)).not_to_be_visible()
+    tab.get_by_text("All settings and measurements").click()
+    expect(tab.get_by_text("learning rate", exact=True)).to_be_visible()
+
+
 def test_accepted_pairs_are_downloaded(fresh_page: Open) -> None:
     tab = fresh_page(IMAGE)
     tab.locator(".accept").first.click()
