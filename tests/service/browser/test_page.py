@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
+from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
 from vse_ens.service.verdicts import Feedback
 
@@ -167,6 +168,7 @@ def test_accepted_pairs_are_downloaded(fresh_page: Open) -> None:
 
 def test_nothing_is_wider_than_a_narrow_screen(page: Open) -> None:
     tab = page(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    install(tab)
     for hash_ in VIEWS:
         visit(tab, hash_)
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, hash_
@@ -184,6 +186,7 @@ def test_nothing_jumps_while_a_view_appears(page: Open, hash_: str) -> None:
 
 def test_every_control_has_a_name_and_every_view_its_landmarks(page: Open) -> None:
     tab = page()
+    install(tab)
     for hash_ in VIEWS:
         visit(tab, hash_)
         assert tab.evaluate(_NAMELESS) == [], hash_
@@ -198,6 +201,7 @@ def test_every_control_has_a_name_and_every_view_its_landmarks(page: Open) -> No
 
 def test_text_stands_out_from_what_is_behind_it_in_both_themes(page: Open) -> None:
     tab = page()
+    install(tab)
     for hash_ in VIEWS:
         visit(tab, hash_)
         for theme in ("light", "dark"):

@@ -53,7 +53,7 @@ def test_renaming_and_merging_are_rules(vocabulary: Vocabulary) -> None:
     tab.get_by_role("button", name="Rename").click()
     tab.get_by_label("New name", exact=True).fill("ocean")
     tab.keyboard.press("Enter")
-    expect(tab.locator(".label-detail")).to_contain_text("Renamed sea into ocean: 12 images.")
+    expect(tab.locator(".label-detail")).to_contain_text("Renamed sea to ocean: 12 images.")
     tab.get_by_role("button", name="Merge into").click()
     tab.get_by_role("combobox", name="Label to merge into").fill("beac")
     tab.get_by_role("option", name="beach").click()
@@ -106,7 +106,7 @@ def test_the_cleaned_data_set_is_downloaded(vocabulary: Vocabulary) -> None:
     tab, _ = vocabulary("labels")
     with tab.expect_download() as started:
         tab.get_by_role("button", name="Download the cleaned data set").click()
-    assert started.value.suggested_filename == "cleaned.csv"
+    assert started.value.suggested_filename == "clean.csv"
     assert Path(started.value.path()).read_text(encoding="utf-8").splitlines()[0] == "image,label"
 
 
