@@ -74,9 +74,16 @@ Workers = Annotated[
 ]
 
 
-def add_command(app: typer.Typer, function: Command, *, example: str, cls: type[TyperCommand] = TyperCommand) -> None:
-    """Register a function as a command under its own name, with help that ends with ``example``."""
-    app.command(cls=cls, epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
+def add_command(
+    app: typer.Typer,
+    function: Command,
+    *,
+    example: str,
+    cls: type[TyperCommand] = TyperCommand,
+    name: str | None = None,
+) -> None:
+    """Register a function as a command, by default under its own name, with help that ends with ``example``."""
+    app.command(name, cls=cls, epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
 
 
 def expand_options(function: Command) -> Command:
@@ -164,6 +171,9 @@ class ReadOptions:
         bool,
         _read_option(None, "Whether to keep the labels of a folder's files for the next read.", "--cache/--no-cache"),
     ] = True
+    rules: Annotated[
+        Path | None, _read_option("FILE", "Apply the aliases, renames and implications of a rules file; see vse rules.")
+    ] = None
     min_images_per_label: Annotated[
         int, _read_option("N", "Drop labels with fewer images.", min=1, show_default=True)
     ] = 1
@@ -192,6 +202,7 @@ class ReadOptions:
                 ignore=self.ignore or (),
                 ancestors=self.ancestors,
                 merge_spelling=self.merge_spelling,
+                rules=self.rules,
                 cache=self.cache,
                 on_progress=progress,
             )
@@ -348,9 +359,15 @@ class WriteOptions:
         return writable(open_collection(source, source_format))
 
     def write(
-        self, collection: WritableCollection, edits: Mapping[str, LabelEdit], console: Console, *, prefix: str = ""
+        self,
+        collection: WritableCollection,
+        edits: Mapping[str, LabelEdit],
+        console: Console,
+        *,
+        prefix: str = "",
+        more: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the edits, or show them, and print the result."""
+        """Write the edits, or show them, and print the result; ``more`` is added to the JSON document."""
         from vse_ens.data.collections.journal import default_journal, diff
         from vse_ens.data.collections.write import write_labels
 
@@ -393,6 +410,7 @@ class WriteOptions:
             "missing": report.missing,
             "journal": None if journal is None else str(journal),
             "notes": report.notes,
+            **(more or {}),
         }
         if self.dry_run:
             document["changes"] = diffs

@@ -146,6 +146,7 @@ class Annotations:
         ignore: Sequence[str] = (),
         ancestors: bool = False,
         merge_spelling: bool = False,
+        rules: str | Path | None = None,
         cache: bool = True,
         on_progress: Callable[[int, int | None], None] | None = None,
     ) -> Annotations:
@@ -168,6 +169,7 @@ class Annotations:
             ignore=ignore,
             ancestors=ancestors,
             merge_spelling=merge_spelling,
+            rules=rules,
             cache=cache,
             on_progress=on_progress,
         )

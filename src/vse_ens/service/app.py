@@ -27,12 +27,14 @@ from vse_ens.service.routes import (
     ops_router,
     pictures_router,
     predict_router,
+    ranking_router,
 )
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
 _ROUTERS = (
     predict_router,
+    ranking_router,
     catalog_router,
     find_router,
     images_router,

@@ -21,7 +21,9 @@ from vse_ens.model.store import MODEL
 from vse_ens.service.completion import LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
+from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
+from vse_ens.service.verdicts import Feedback
 from vse_ens.storage.artifact import MANIFEST
 from vse_ens.storage.reader import ArtifactReader
 
@@ -48,9 +50,10 @@ class ServedModel:
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
     label_map: BackgroundJob[LabelMap]
+    rankings: Rankings
 
     @classmethod
-    def load(cls, path: Path, *, verify: bool) -> ServedModel:
+    def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
         ``verify`` checks every byte. Otherwise only as much is read as answers need.
@@ -69,6 +72,7 @@ class ServedModel:
             BackgroundJob(
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
             ),
+            Rankings(annotator, feedback),
         )
 
     @cached_property
@@ -90,6 +94,7 @@ class ServedModel:
         """Stop the background jobs, because another model has replaced this one."""
         self.audit.stop()
         self.label_map.stop()
+        self.rankings.stop()
 
 
 def check_model(path: Path) -> None:
@@ -139,8 +144,17 @@ def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
 class ModelManager:
     """Loads and replaces the served model; used from the event loop only."""
 
-    def __init__(self, path: Path, metrics: ServiceMetrics, timeout: float, *, verify: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        metrics: ServiceMetrics,
+        timeout: float,
+        *,
+        verify: bool = True,
+        feedback: Feedback | None = None,
+    ) -> None:
         self._path = path
+        self._feedback = feedback
         self._verify = verify
         self._metrics = metrics
         self._timeout = timeout
@@ -168,7 +182,9 @@ class ModelManager:
         """Load the model directory and serve it; on failure the old model stays and the error is raised."""
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(ServedModel.load, self._path, verify=self._verify)
+                new = await asyncio.to_thread(
+                    ServedModel.load, self._path, verify=self._verify, feedback=self._feedback
+                )
             except Exception as error:
                 self._metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")

@@ -335,6 +335,49 @@ class MapResponse(BaseModel):
     labels: list[LabelPosition]
 
 
+# --- rankings ---
+
+
+class GridImage(BaseModel):
+    """An image for a label."""
+
+    image: str
+    confidence: float | None = Field(description=_CONFIDENCE)
+    labels: list[str] = Field(description="Its current labels, from the data and from feedback.")
+    url: str | None = Field(description=_URL)
+
+
+class GridResponse(BaseModel):
+    """Images for a label, surest first."""
+
+    label: str
+    kind: Literal["missing", "wrong"]
+    images: list[GridImage]
+    above: dict[str, int] = Field(
+        description="Number of images with at least this confidence; empty without confidences.",
+        examples=[{"0.1": 120, "0.2": 48}],
+    )
+    total: int = Field(description="Number of images with at least `min_confidence`.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others are not listed yet.")
+
+
+class QueuedImage(BaseModel):
+    """An image to annotate."""
+
+    image: str
+    gain: float = Field(description="Expected number of right labels among its first 5 suggestions.")
+    url: str | None = Field(description=_URL)
+
+
+class QueueResponse(BaseModel):
+    """Images without a verdict, in the requested order."""
+
+    images: list[QueuedImage]
+    done: int = Field(description="Number of images of the model with a verdict.")
+    total: int = Field(description="Number of images of the model.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
+
+
 # --- feedback ---
 
 
@@ -362,6 +405,44 @@ class ImageState(BaseModel):
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
     url: str | None = Field(description=_URL)
+
+
+class TogetherRequest(Request):
+    """Images that are labelled together."""
+
+    images: list[Id] = Field(min_length=1, max_length=MAX_TOP)
+    top: Top = Field(default=12, description="Maximum number of suggestions.")
+
+
+class SharedLabel(BaseModel):
+    """A label of some of the images."""
+
+    label: str
+    images: int = Field(description="Number of the images that have it.")
+
+
+class SharedSuggestion(BaseModel):
+    """A label that several images probably lack."""
+
+    label: str
+    score: float = Field(description="Mean over the images that lack it.")
+    confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
+    images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
+
+
+class TogetherImage(BaseModel):
+    """One of the images."""
+
+    image: str
+    url: str | None = Field(default=None, description=_URL)
+
+
+class TogetherResponse(BaseModel):
+    """The labels of several images, most common first, and suggestions for all of them."""
+
+    images: list[TogetherImage]
+    labels: list[SharedLabel]
+    suggestions: list[SharedSuggestion]
 
 
 class FeedbackRequest(Request):

@@ -23,12 +23,14 @@ class Service:
         limits = settings.limits
         self.settings = settings
         self.metrics = ServiceMetrics()
-        self.models = ModelManager(settings.model, self.metrics, limits.ready_seconds, verify=settings.verify)
+        self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
+        self.models = ModelManager(
+            settings.model, self.metrics, limits.ready_seconds, verify=settings.verify, feedback=self._feedback
+        )
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
         # Separate from `compute`, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
-        self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
 
     def start(self) -> asyncio.Task[ServedModel]:

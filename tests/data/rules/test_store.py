@@ -189,7 +189,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(path: Path, monkeypatch: pytest.M
             return real(descriptor, content[:10])  # the rest does not fit
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store.os, "write", write)
+    monkeypatch.setattr(os, "write", write)
     with pytest.raises(DataError, match="could not be written: no space left on device"):
         file.add([IMPLIES], by="anna")
     monkeypatch.undo()
@@ -207,12 +207,12 @@ def test_a_line_is_flushed_before_its_number_is_returned(path: Path, monkeypatch
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             flushed.append(path.read_bytes())
 
-    monkeypatch.setattr(store.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     file.add([ALIAS], by="anna")
     file.undo([1], by="anna")
     assert flushed[-1] == path.read_bytes()
     assert len(flushed) == 2
-    monkeypatch.setattr(store.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
     with pytest.raises(DataError, match="input/output error"):
         file.add([ALIAS], by="anna")
     monkeypatch.undo()

@@ -68,8 +68,10 @@ def train(
     with reserve_target(out):
         check_run_files(checkpoint)
         if reading.is_parts(pairs):
-            if features is not None or feedback is not None:
-                raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
+            if features is not None or feedback is not None or reading.rules is not None:
+                raise typer.BadParameter(
+                    "--features, --feedback and --rules need all pairs in one file", param_hint="'PAIRS'"
+                )
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
@@ -107,9 +109,14 @@ def _read(
     """Read pairs, apply feedback and attach image features."""
     data = reading.read(pairs, console)
     if feedback is not None:
+        from vse_ens.data.cleaning import clean
         from vse_ens.data.feedback.pairs import apply_feedback
+        from vse_ens.data.rules.store import read_rules
 
-        data = apply_feedback(data, feedback)
+        if reading.rules is None:
+            data = apply_feedback(data, feedback)
+        else:
+            data = clean(data, feedback=feedback, rules=read_rules(reading.rules)).data
     for note in data.notes:
         console.note(note)
     if features is not None:

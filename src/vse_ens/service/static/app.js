@@ -27,6 +27,7 @@ const VIEWS = {
   start: { name: "annotate", ...annotate },
   image: { name: "annotate", ...annotate },
   labels: { name: "annotate", ...annotate },
+  together: { name: "annotate", ...annotate },
   search: { name: "search", ...browse },
   audit: { name: "audit", ...audit },
   vocabulary: { name: "vocabulary", ...vocabulary },

@@ -18,7 +18,9 @@ import { askKey } from "../parts/key_dialog.js";
  * @property {string | null} url address of its picture
  */
 
-/** @typedef {{image: string, score: number, confidence: number | null, labels: string[]}} FoundImage */
+/**
+ * @typedef {{image: string, score: number, confidence: number | null, labels: string[], url?: string | null}} FoundImage
+ */
 /**
  * @typedef {object} Finding about an image and a label, or about two labels
  * @property {string} [image]

@@ -10,6 +10,7 @@
  * @property {string} [kind]
  * @property {string} [label]
  * @property {string[]} [skipped]
+ * @property {string[]} [images]
  */
 
 const KINDS = ["missing", "wrong", "duplicates"];
@@ -30,7 +31,14 @@ export function parse(hash) {
     case "labels":
       return { view, terms: readTerms(path) };
     case "search":
-      return { view, terms: readTerms(path), tagged: new URLSearchParams(question).get("tagged") === "1" };
+      return {
+        view,
+        terms: readTerms(path),
+        tagged: new URLSearchParams(question).get("tagged") === "1",
+        kind: new URLSearchParams(question).get("kind") === "wrong" ? "wrong" : "missing",
+      };
+    case "together":
+      return { view, images: path.split(",").filter(Boolean).map(decode) };
     case "audit":
       return KINDS.includes(path || "missing") ? { view, kind: path || "missing" } : { view: "unknown" };
     case "vocabulary": {
@@ -63,6 +71,12 @@ export const labelsAddress = (terms) => `#/labels/${writeTerms(terms)}`;
  * @param {boolean} [tagged] include images that already have the labels
  */
 export const searchAddress = (terms, tagged = false) => `#/search/${writeTerms(terms)}${tagged ? "?tagged=1" : ""}`;
+
+/** Images that likely have a label by mistake. @param {string} label */
+export const wrongAddress = (label) => `${searchAddress([withLabel(label)])}?kind=wrong`;
+
+/** Several images that are labelled together. @param {string[]} images */
+export const togetherAddress = (images) => `#/together/${images.map(encodeURIComponent).join(",")}`;
 
 /** @param {string} label */
 export const mapAddress = (label) => `#/map/${encodeURIComponent(label)}`;

@@ -35,3 +35,5 @@ export const storedName = storageItem(local, "vse-name");
 export const storedTheme = storageItem(local, "vse-theme");
 export const storedWelcome = storageItem(local, "vse-welcomed");
 export const storedDecisions = storageItem(session, "vse-decisions");
+export const storedOrder = storageItem(local, "vse-order");
+export const storedAdvance = storageItem(local, "vse-advance");

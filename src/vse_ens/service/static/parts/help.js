@@ -18,6 +18,16 @@ const KEYS = {
     ["u", "undo the last decision, back to where it was made"],
     ["n  p", "next, previous image"],
   ],
+  Browse: [
+    ["← → ↑ ↓", "move between images"],
+    ["Space", "select or unselect the image"],
+    ["Shift ← → ↑ ↓", "extend the selection (or Shift-click)"],
+    ["Ctrl A", "select all that are shown"],
+    ["A  R", "accept, reject the label for the selection"],
+    ["u", "undo the last batch"],
+    ["Enter", "open the image"],
+    ["Esc", "clear the selection"],
+  ],
   "Audit and rules": [
     ["j  k or ↓ ↑", "next, previous finding"],
     ["a", "make the change: add, remove, merge"],
