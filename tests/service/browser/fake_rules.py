@@ -17,7 +17,7 @@ PROPOSALS: dict[str, Any] = {
     "total_aliases": 2,
     "implications": [
         {"label": "beach", "implies": "sea", "support": 210, "confidence": 0.967, "exceptions": 7},
-        {"label": "kitchen", "implies": "room", "support": 90, "confidence": 1.0, "exceptions": 0},
+        {"label": "kitchen", "implies": "table", "support": 90, "confidence": 1.0, "exceptions": 0},
     ],
     "aliases": [
         {"label": "boat", "other": "ship", "evidence": "hardly ever on one image"},
