@@ -88,7 +88,7 @@ def test_it_ends_with_a_sentence() -> None:
         f"{report['recall@5']:.0%} of an image's held-out labels, on average, are among the first 5 and "
         f"{report['recall@10']:.0%} among the first 10 suggestions."
     )
-    assert str(report).splitlines()[-1] == report.headline()
+    assert " ".join(str(report).splitlines()).endswith(f"  {report.headline()}")
     assert summarise(PROBLEM.rank(), tops=(3,)).headline().endswith(" are among the first 3 suggestions.")
 
 

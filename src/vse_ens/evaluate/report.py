@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -140,7 +141,7 @@ class Report(Mapping[str, float]):
         ]
         lines += ["", *_aligned([("group", "labels", "pairs", *shown), *groups])]
         if headline := self.headline():
-            lines += ["", headline]
+            lines += ["", *textwrap.wrap(headline, 80)]
         return "\n".join(lines)
 
 
