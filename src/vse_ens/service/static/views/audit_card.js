@@ -72,7 +72,7 @@ function imageFinding(kind, finding, template, once, signal) {
         "div",
         { class: "finding-image" },
         h("a", { class: "id", href: imageAddress(image) }, image),
-        h("h3", {}, kind === "missing" ? "It has" : "It also has"),
+        h("h3", {}, "Its labels"),
         tags,
       ),
       h(
