@@ -25,6 +25,7 @@ from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
 from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
+from benchmarks.service.page import PAGE
 from benchmarks.service.serving import SERVING
 from benchmarks.speed.evaluation import EVALUATION
 from benchmarks.speed.folders import FOLDERS
@@ -49,6 +50,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         EVALUATION,
         INFERENCE,
         SERVING,
+        PAGE,
         HISTORY,
         WARP_TRIES,
         TIME_TO_ACCURACY,

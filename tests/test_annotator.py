@@ -165,6 +165,22 @@ def test_with_no_label_the_bias_alone_speaks(tower: str, models: dict[str, Annot
     assert models[tower].annotate(labels=[[], []], top=8) == [found, found]
 
 
+@each_model
+def test_a_label_that_an_image_has_is_explained_by_the_others(
+    tower: str, models: dict[str, Annotator], data: Annotations
+) -> None:
+    model, image = models[tower], data.images.id(7)
+    label, *others = data.labels_of(image)
+    found = model.explain(image, label)
+    assert found.left_out
+    assert sum(reason.share for reason in found.reasons) == pytest.approx(found.score, rel=1e-4, abs=1e-4)
+    assert not any(label in reason.labels for reason in found.reasons)
+    assert {one for reason in found.reasons for one in reason.labels} <= set(others)
+    # Image vectors beside a context tower do not depend on labels; without one, a vector is computed from the others.
+    by_labels = model.explain(labels=others, label=label).score
+    assert (found.score == pytest.approx(by_labels)) is (tower not in ("context+id", "context+features"))
+
+
 def test_by_its_labels_an_image_of_the_context_tower_is_what_it_is_by_its_id(
     models: dict[str, Annotator], data: Annotations
 ) -> None:

@@ -25,7 +25,7 @@ def without(name, globals=None, locals=None, fromlist=(), level=0):
         raise ImportError(f"no module named {name} on this system")
     return real(name, globals, locals, fromlist, level)
 builtins.__import__ = without
-for name in ("sched_getaffinity", "O_DIRECTORY", "O_NONBLOCK", "O_CLOEXEC", "getloadavg"):
+for name in ("sched_getaffinity", "O_DIRECTORY", "O_NONBLOCK", "O_CLOEXEC", "getloadavg", "pread", "fchmod", "fchown"):
     if hasattr(os, name):
         delattr(os, name)
 os.supports_dir_fd = set()
@@ -72,6 +72,33 @@ def test_models_are_trained_saved_and_loaded_where_those_calls_are_missing(pytho
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == ["True", "5"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+PHOTOS = """
+import sys
+from pathlib import Path
+from tests.support.photos import jpeg, packet
+from vse_ens.data.collections import LabelEdit, open_collection
+from vse_ens.data.collections.journal import undo
+from vse_ens.data.collections.write import write_labels
+root = Path(sys.argv[1])
+root.mkdir()
+(root / "a.jpg").write_bytes(jpeg(packet(["beach"])))
+(root / "a.xmp").write_bytes(packet(["sea"]))
+before = (root / "a.xmp").read_bytes()
+write_labels(open_collection(root), {"a.jpg": LabelEdit(("sand",))}, Path(sys.argv[2]))
+[item] = open_collection(root).items()
+undo(Path(sys.argv[2]))
+print(*sorted(item.labels), (root / "a.xmp").read_bytes() == before)
+"""
+
+
+def test_photos_are_read_written_and_restored_where_those_calls_are_missing(python: Python, tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[1])
+    path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    run = python(f"{HIDE}\n{PHOTOS}", str(tmp_path / "photos"), str(tmp_path / "journal"), PYTHONPATH=path)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["beach", "sand", "sea", "True"]
 
 
 def test_the_cores_are_those_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

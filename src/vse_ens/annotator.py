@@ -24,6 +24,7 @@ from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.loaded import LoadedModel, ModelRef
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
+from vse_ens.model.topk import TaskRunner, run_serial
 from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure
 from vse_ens.storage.atomic import reserve
@@ -31,6 +32,7 @@ from vse_ens.storage.atomic import reserve
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
     from vse_ens.curate.explain import Explanation
+    from vse_ens.curate.label_first import ImageScan, LabelRanker
     from vse_ens.curate.search import FoundImage, Neighbour, Searcher
     from vse_ens.curate.suggest_remote import RemoteSuggester
     from vse_ens.data.partition.store import Partition
@@ -432,12 +434,19 @@ class Annotator:
             found += suggester.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
         return found
 
-    def _annotate_rows(self, rows: Csr, suggester: Suggester) -> list[list[Suggestion]]:
-        folded = self._vectors_by_labels(rows)
+    def _annotate_rows(
+        self, rows: Csr, suggester: Suggester, images: NDArray[np.int64] | None = None
+    ) -> list[list[Suggestion]]:
+        """Suggest labels for images given by their labels; ``images`` are their numbers if the model knows them."""
+        vectors = self._vectors_by_labels(rows)
+        own = None if self.embeddings_.has_context else vectors
+        if own is None and images is not None:
+            own = own_vectors(self.embeddings_, images)
+            vectors = vectors if own is None else vectors + own
         found = []
-        for best in suggester.rows(folded, rows):
-            own = None if self.embeddings_.has_context else folded[best.images]
-            found += suggester.to_suggestions(best, take_rows(*rows, best.images), own)
+        for best in suggester.rows(vectors, rows):
+            block = None if own is None else own[best.images]
+            found += suggester.to_suggestions(best, take_rows(*rows, best.images), block)
         return found
 
     def _label_rows(self, lists: Sequence[Sequence[str]]) -> Csr:
@@ -454,6 +463,19 @@ class Annotator:
 
         with Workers(self.workers) as workers:
             return FoldIn(self.config_, self.known_, self.embeddings_, workers).vectors(*rows)
+
+    def label_scores(self, labels: list[str], image: str | None = None) -> Floats:
+        """Return the scores of all labels for an image with the given labels, in the order of ``known_.labels``.
+
+        With ``image``, its own vector counts as well if the model has vectors of images beside a context tower.
+        """
+        self._check_fitted()
+        rows = self._label_rows([labels])
+        vectors = self._vectors_by_labels(rows)
+        if image is not None and self.embeddings_.has_context:
+            own = own_vectors(self.embeddings_, self.known_.images.numbers([image]))
+            vectors = vectors if own is None else vectors + own
+        return np.asarray(self.model_.scores_of(vectors, *rows)[0])
 
     def search(
         self, labels: Sequence[str], top: int = 20, *, tagged: bool = False, index: str | Path | None = None
@@ -486,6 +508,26 @@ class Annotator:
             kept = self._cached_searcher = Searcher(self._loaded, self._run)
         return kept
 
+    def label_ranker(self, scan_run: TaskRunner = run_serial, run: TaskRunner = run_serial) -> LabelRanker:
+        """Return a ranker of images for single labels. Its scan, which it needs first, runs its tasks by ``scan_run``.
+
+        When the scan is done, pass it to `use_scan`, so that the first search does not score all images again.
+        """
+        from vse_ens.curate.audit.wrong import total_step_size
+        from vse_ens.curate.label_first import ImageScan, LabelRanker
+
+        self._check_fitted()
+        return LabelRanker(
+            ImageScan(self._loaded, scan_run),
+            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
+            fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
+            run=run,
+        )
+
+    def use_scan(self, scan: ImageScan) -> None:
+        """Use the finished scan of a `label_ranker` of this model for searches."""
+        self._searcher().use_totals(scan.log_totals)
+
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
         """Write label or image vectors to a ``.parquet``, ``.npy`` or word2vec ``.txt`` or ``.vec`` file."""
         from vse_ens.export.vectors import write_image_vectors, write_label_vectors
@@ -499,24 +541,30 @@ class Annotator:
             raise ConfigError(f"what must be 'labels' or 'images', got {what!r}")
 
     def explain(self, image: str | None = None, label: str = "", *, labels: list[str] | None = None) -> Explanation:
-        """Explain a suggestion: how much each known label adds to the score, exactly for the context tower.
+        """Explain a label's score: how much each known label adds to it, exactly for the context tower.
 
-        With ``labels`` instead of ``image``: for an image that has these labels.
+        With ``labels`` instead of ``image``: for an image that has these labels. A label that the image has is left
+        out of it first, as the audit does, so that its other labels explain it; `Explanation.left_out` is then True.
         """
+        from vse_ens.curate.explain import Explanation
+
         self._check_fitted()
         number = self.known_.labels.number(label)
         if (image is None) == (labels is None):
             raise ConfigError("explain takes an image or labels, exactly one of them")
-        [found] = (
-            self.annotate([image], top=1, allow=[label], explain=True)
-            if image is not None
-            else self.annotate(labels=[labels or []], top=1, allow=[label], explain=True)
-        )
-        if not found:
-            raise ConfigError(f"the image already has label {self.known_.labels.id(number)!r}; choose one it lacks")
-        from vse_ens.curate.explain import Explanation
-
-        return Explanation(label, found[0].score, found[0].confidence, found[0].because)
+        suggester = self._suggester(top=1, allow=[label], explain=True)
+        if image is not None:
+            images = self.known_.images.numbers([image])
+            rows = Csr(*self.known_.rows(images))
+        else:
+            images, rows = None, self._label_rows([labels or []])
+        left_out = bool((rows.indices == number).any())
+        if images is not None and not left_out:
+            [[found]] = self._annotate_images(images, suggester)
+        else:
+            others = rows.indices[rows.indices != number]
+            [[found]] = self._annotate_rows(Csr(np.array([0, len(others)]), others), suggester, images)
+        return Explanation(label, found.score, found.confidence, found.because, left_out)
 
     def audit(
         self, top: int = 50, *, wrong_share: float = 0.02, progress: Callable[[int], None] | None = None

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -37,24 +38,17 @@ def try_lock(descriptor: int) -> bool:
     write to one place are then not kept apart.
     """
     try:
-        import fcntl
-    except ImportError:
-        return _try_lock_byte(descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        if sys.platform == "win32":
+            import msvcrt
 
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
 
-def _try_lock_byte(descriptor: int) -> bool:
-    try:
-        import msvcrt
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except ImportError:
         return True
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-    except OSError:
+    except (BlockingIOError, PermissionError):  # of POSIX systems, of Windows
         return False
     return True
 
@@ -88,11 +82,10 @@ def exchange_directories(one: Path, other: Path) -> bool:
 
 def sync(path: Path) -> None:
     """Flush a file, or the names in a directory, to disk; Windows cannot open a directory, and flushes names itself."""
-    if sys.platform == "win32":
-        if not path.is_dir():
-            _flush(os.open(path, os.O_RDWR | os.O_BINARY))
-        return
-    _flush(os.open(path, os.O_RDONLY))
+    if sys.platform != "win32":
+        _flush(os.open(path, os.O_RDONLY))
+    elif not path.is_dir():
+        _flush(os.open(path, os.O_RDWR | os.O_BINARY))
 
 
 def _flush(descriptor: int) -> None:
@@ -113,6 +106,23 @@ def open_regular(name: str | Path, folder: int | None = None) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file", str(name))
     return descriptor
+
+
+def read_at(descriptor: int, size: int, start: int) -> bytes:
+    """Return up to ``size`` bytes of an open file from ``start`` on; the position in the file may change."""
+    if sys.platform != "win32" and hasattr(os, "pread"):
+        return os.pread(descriptor, size, start)
+    os.lseek(descriptor, start, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
+def copy_permissions(source: Path, descriptor: int) -> None:
+    """Give an open file the permissions and the owner of another file, as far as the system and this user can."""
+    if sys.platform != "win32" and hasattr(os, "fchmod"):
+        with suppress(OSError):
+            state = source.stat()
+            os.fchmod(descriptor, state.st_mode & 0o7777)
+            os.fchown(descriptor, state.st_uid, state.st_gid)
 
 
 class OpenFolder:

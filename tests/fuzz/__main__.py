@@ -18,47 +18,20 @@ import time
 import traceback
 from pathlib import Path
 
+from tests.support.mutations import damaged
+
 HERE = Path(__file__).parent
 MAX_BYTES = 1 << 14
 
 
-def stored(target: str) -> list[Path]:
-    """The files that a target starts from."""
-    return sorted(path for kind in ("seeds", "found") for path in (HERE / kind / target).glob("*"))
-
-
-def mutated(content: bytes, chance: random.Random) -> bytes:
-    """Change, remove, repeat or insert a few bytes."""
-    result = bytearray(content)
-    for _ in range(chance.choice((1, 1, 2, 4, 16))):
-        at = chance.randrange(len(result) + 1)
-        length = chance.choice((1, 1, 2, 4, 8, 64))
-        what = chance.randrange(5)
-        if what == 0:
-            del result[at : at + length]
-        elif what == 1:
-            result[at:at] = result[at : at + length] * chance.choice((1, 2, 50))
-        elif what == 2:
-            result[at : at + 1] = bytes([chance.randrange(256)])
-        elif what == 3:
-            result[at:at] = chance.choice(
-                (b'"', b"\n", b"\r", b",", b"\x00", b"\xff", b"[", b"{", b"\t", b"\xef\xbb\xbf")
-            )
-        else:
-            result[at : at + length] = chance.randbytes(length)
-    return bytes(result[:MAX_BYTES])
-
-
 def fuzz(name: str, seconds: float, seed: int) -> int:
     """Fuzz a target in this process, without Atheris; return the number of inputs."""
-    from tests.fuzz.targets import TARGETS, model_files
+    from tests.fuzz.targets import TARGETS, starts
 
-    contents = [path.read_bytes() for path in stored(name)]
-    if name == "model":
-        contents += [bytes([number]) + content for number, content in enumerate(model_files().values())]
+    contents = starts(name)
     chance, end, count = random.Random(seed), time.monotonic() + seconds, 0
     while time.monotonic() < end:
-        content = mutated(chance.choice(contents), chance)
+        content = damaged(chance.choice(contents), chance)
         count += 1
         try:
             TARGETS[name](content)
@@ -87,14 +60,13 @@ def with_atheris(name: str, seconds: int) -> None:
     for module in pkgutil.iter_modules(vse_ens.kernels.__path__, "vse_ens.kernels."):
         importlib.import_module(module.name)
     with atheris.instrument_imports(include=["vse_ens"]):
-        from tests.fuzz.targets import TARGETS, model_files
+        from tests.fuzz.targets import TARGETS, starts
     with tempfile.TemporaryDirectory() as corpus:
-        for path in stored(name):
-            (Path(corpus) / path.name).write_bytes(path.read_bytes())
-        if name == "model":
-            for number, content in enumerate(model_files().values()):
-                (Path(corpus) / str(number)).write_bytes(bytes([number]) + content)
-        options = [f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-timeout=60", "-rss_limit_mb=3000"]
+        contents = starts(name)
+        longest = max(MAX_BYTES, *(2 * len(content) for content in contents))
+        for number, content in enumerate(contents):
+            (Path(corpus) / str(number)).write_bytes(content)
+        options = [f"-max_total_time={seconds}", f"-max_len={longest}", "-timeout=60", "-rss_limit_mb=3000"]
         found = HERE / "found" / name
         found.mkdir(parents=True, exist_ok=True)
         atheris.Setup([name, *options, "-print_final_stats=1", f"-artifact_prefix={found}/", corpus], TARGETS[name])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gzip
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.collection_samples import Reader, samples
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.features import read_features
@@ -18,6 +21,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import VseError
 
 Target = Callable[[bytes], None]
+HERE = Path(__file__).parent
 IMAGES = Vocabulary.from_ids(["a", "b"], "image")
 
 
@@ -91,6 +95,25 @@ def raw_gzip(content: bytes) -> None:
     refused_with_a_sentence(Annotations.read, path)
 
 
+def collection(name: str) -> Target:
+    """Read the bytes as one file of a collection, and change its labels where that is possible."""
+
+    def target(content: bytes) -> None:
+        read = collections()[name][1]
+        path = folder() / "collections" / "file"
+        path.parent.mkdir(exist_ok=True)
+        with contextlib.suppress(VseError):
+            read(content, path)
+
+    return target
+
+
+@functools.cache
+def collections() -> dict[str, tuple[bytes, Reader]]:
+    """Whole files of collections and their readers, by the name of the target."""
+    return {f"collection-{re.sub('[^a-z0-9]+', '-', name.lower())}": sample for name, sample in samples().items()}
+
+
 TARGETS: dict[str, Target] = {
     "csv": reader("a.csv", Annotations.read),
     "csv-gz": reader("a.csv.gz", Annotations.read),
@@ -103,3 +126,14 @@ TARGETS: dict[str, Target] = {
     "features-parquet": reader("f.parquet", features),
     "model": model,
 }
+TARGETS |= {name: collection(name) for name in collections()}
+
+
+def starts(name: str) -> list[bytes]:
+    """The contents that a target starts from: stored ones, and those that are made."""
+    stored = [path.read_bytes() for kind in ("seeds", "found") for path in sorted((HERE / kind / name).glob("*"))]
+    if name == "model":
+        stored += [bytes([number]) + content for number, content in enumerate(model_files().values())]
+    if name in collections():
+        stored.append(collections()[name][0])
+    return stored

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from tests.fuzz.__main__ import mutated, stored
-from tests.fuzz.targets import TARGETS, model_files, refused_with_a_sentence
+from tests.fuzz.targets import TARGETS, refused_with_a_sentence, starts
+from tests.support.mutations import damaged
 from vse_ens.errors import DataError
 
 MUTATIONS = 30
@@ -15,15 +15,13 @@ MUTATIONS = 30
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_stored_input_and_no_mutation_of_it_breaks_a_promise(name: str) -> None:
-    contents = [path.read_bytes() for path in stored(name)]
-    if name == "model":
-        contents += [bytes([number]) + content for number, content in enumerate(model_files().values())]
+    contents = starts(name)
     assert contents
     chance = random.Random(name)
     for content in contents:
         TARGETS[name](content)
         for _ in range(MUTATIONS):
-            TARGETS[name](mutated(content, chance))
+            TARGETS[name](damaged(content, chance))
 
 
 def test_a_fault_and_a_message_of_two_lines_are_found(tmp_path) -> None:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service.completion import LabelCompletion, complete_id
+from vse_ens.service.completion import LabelCompletion, complete_id, fold
 
 COUNTS = {"sea": 3, "Sea lion": 5, "red sea": 9, "deep-sea fish": 1, "sealing wax": 3, "straße": 2, "under_sea": 4}
 
@@ -49,5 +50,56 @@ def test_any_label_is_found_by_how_it_begins(ids: list[str], typed: str) -> None
     kept = [one for one in ids if one.strip()] or ["x"]
     completion = LabelCompletion(Annotations.from_pairs([("img", one) for one in kept]))
     found = {name for name, _ in completion.find(typed, 10_000)[0]}
-    assert {one for one in kept if one.casefold().startswith(typed.casefold())} <= found
-    assert {one for one in kept if typed.casefold() in one.casefold()} >= found
+    assert {one for one in kept if fold(one).startswith(fold(typed))} <= found
+    assert {one for one in kept if fold(typed) in fold(one)} >= found
+    assert found == {one.label for one in completion.complete(typed, 10_000) if one.why != "typo"}
+
+
+def test_accents_do_not_matter(labels: LabelCompletion) -> None:
+    accented = LabelCompletion(Annotations.from_pairs([("a", "Café"), ("a", "été"), ("a", "㎒")]))
+    assert [one.label for one in accented.complete("CAFE", 3)] == ["Café"]
+    assert [one.label for one in accented.complete("été", 3)] == ["été"]
+    assert [one.label for one in accented.complete("ete", 3)] == ["été"]
+    assert [one.label for one in accented.complete("mhz", 3)] == ["㎒"]
+    assert [one.label for one in labels.complete("séa", 1)] == ["sea"]
+
+
+@given(
+    st.text("abcde", min_size=4, max_size=7), st.text("abcde", max_size=3), st.integers(0, 6), st.sampled_from("abcdez")
+)
+def test_one_typing_error_is_forgiven(word: str, rest: str, place: int, letter: str) -> None:
+    """A letter that is replaced, added, removed, or swapped with the next."""
+    completion = LabelCompletion(Annotations.from_pairs([("a", f"big {word}{rest}"), ("a", "zzzzzzzz")]))
+    cut = place % len(word)
+    before, after = word[:cut], word[cut:]
+    for typed in (before + letter + after[1:], before + letter + after, before + after[1:], swapped(before, after)):
+        if len(typed) > 3:
+            assert f"big {word}{rest}" in [one.label for one in completion.complete(typed, 5)], typed
+
+
+def swapped(before: str, after: str) -> str:
+    return before + after[1:2] + after[:1] + after[2:]
+
+
+def test_a_typing_error_is_the_last_resort_and_short_texts_have_none(labels: LabelCompletion) -> None:
+    found = labels.complete("seal", 9)
+    assert (found[0].label, found[0].why) == ("sealing wax", "frequency")
+    assert {one.label: one.why for one in found}["sea"] == "typo"
+    assert labels.complete("xe", 9) == []
+    assert [one.label for one in labels.complete("seal", 1)] == ["sealing wax"]
+
+
+def test_what_suits_the_image_comes_first_then_the_frequent(labels: LabelCompletion) -> None:
+    names = sorted(COUNTS)
+    scores = np.zeros(len(names), np.float32)
+    scores[names.index("deep-sea fish")] = 6.0
+    scores[names.index("sealing wax")] = 5.0
+    found = labels.complete("sea", 9, scores, np.array([names.index("under_sea")]))
+    assert [(one.label, one.why) for one in found] == [
+        ("sea", "frequency"),  # equal to the text
+        ("deep-sea fish", "context"),
+        ("sealing wax", "context"),
+        ("Sea lion", "frequency"),
+        ("red sea", "frequency"),
+    ]
+    assert [one.label for one in labels.complete("", 2, scores)] == ["deep-sea fish", "sealing wax"]

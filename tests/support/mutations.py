@@ -12,25 +12,32 @@ TOKENS = (
 )  # fmt: skip
 
 
-def mutated(content: bytes, count: int, seed: int = 0) -> Iterator[bytes]:
-    """Yield damaged copies: bytes changed, parts cut, repeated or swapped, and tokens put in."""
-    source = random.Random(seed)
+def damaged(content: bytes, chance: random.Random) -> bytes:
+    """Return a damaged copy: bytes changed, parts cut, repeated or swapped, and tokens put in."""
+    result = bytearray(content)
+    for _ in range(chance.choice((1, 1, 2, 5, 16))):
+        at = chance.randrange(len(result) + 1)
+        end = min(len(result), at + chance.choice((1, 1, 2, 8, 64, 512)))
+        kind = chance.randrange(8)
+        if kind <= 1 and at < len(result):
+            result[at] = chance.randrange(256)
+        elif kind == 2:
+            del result[at:end]
+        elif kind == 3:
+            result[at:at] = result[at:end] * chance.choice((1, 2, 50))
+        elif kind == 4:
+            result[at:at] = chance.choice(TOKENS)
+        elif kind == 5:
+            result[at:end] = chance.choice(TOKENS)
+        elif kind == 6:
+            result[at:end] = chance.randbytes(end - at)
+        elif chance.random() < 0.2:  # a rest of a file tests little
+            del result[at:]
+    return bytes(result)
+
+
+def mutated(content: bytes, count: int, seed: int | str = 0) -> Iterator[bytes]:
+    """Yield damaged copies of a file."""
+    chance = random.Random(seed)
     for _ in range(count):
-        damaged = bytearray(content)
-        for _ in range(source.choice((1, 1, 2, 5))):
-            at = source.randrange(len(damaged) + 1)
-            end = min(len(damaged), at + source.choice((1, 2, 8, 64, 512)))
-            kind = source.randrange(6)
-            if kind == 0 and at < len(damaged):
-                damaged[at] = source.randrange(256)
-            elif kind == 1:
-                del damaged[at:]
-            elif kind == 2:
-                del damaged[at:end]
-            elif kind == 3:
-                damaged[at:at] = damaged[at:end]
-            elif kind == 4:
-                damaged[at:at] = source.choice(TOKENS)
-            else:
-                damaged[at:end] = source.choice(TOKENS)
-        yield bytes(damaged)
+        yield damaged(content, chance)

@@ -87,7 +87,7 @@ def test_a_checkpoint_of_a_checkpoint(tmp_path: Path) -> None:
 
 def test_without_a_checkpoint_there_is_nothing_to_resume(tmp_path: Path) -> None:
     trainer = Trainer(small_config(), small_data(), 1)
-    assert not Checkpoints(tmp_path / "none", small_data()).resume(trainer)
+    assert Checkpoints(tmp_path / "none", small_data()).resume(trainer) is False
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
@@ -273,6 +273,17 @@ def test_a_fingerprint_sees_ids_pairs_and_features() -> None:
         data.with_features(moved),
         data.with_features(sparse.csr_array(dense)),
         data.with_features(sparse.csr_array(moved)),
+    ]
+    # The same number of labels of each image, the same labels in a row, and ids at the first place.
+    variants += [
+        Annotations.from_pairs(pairs)
+        for pairs in (
+            [("a", "x"), ("b", "x"), ("b", "y"), ("c", "z")],
+            [("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")],
+            [("a", "x"), ("a", "y"), ("b", "z")],
+            [("a", "x"), ("b", "y"), ("b", "z")],
+            [("A", "x"), ("b", "y"), ("b", "z")],
+        )
     ]
     assert len({fingerprint(variant) for variant in variants}) == len(variants)
     assert fingerprint(data) == fingerprint(small_data())

@@ -37,6 +37,9 @@ _OPERATORS: dict[type[ast.operator], ast.operator] = {
 # Calls without an effect that a test should see.
 _SILENT = ("_log", "logging", "warnings", "log")
 
+# Arguments that change no result of correct code.
+_NO_EFFECT = ("strict", "copy")
+
 
 class Mutant(NamedTuple):
     """A changed module."""
@@ -173,6 +176,10 @@ class _Visitor(ast.NodeVisitor):
         self._replace(node, "continue")
 
     # --- expressions ---
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg not in _NO_EFFECT:
+            self.visit(node.value)
 
     def visit_Compare(self, node: ast.Compare) -> None:
         for index, operator in enumerate(node.ops):

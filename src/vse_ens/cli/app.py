@@ -31,6 +31,7 @@ from vse_ens.cli.commands.feedback import FeedbackGroup, show
 from vse_ens.cli.commands.feedback import apply as apply_feedback
 from vse_ens.cli.commands.info import info
 from vse_ens.cli.commands.reproduce import reproduce
+from vse_ens.cli.commands.rules import apply_proposals, list_rules, propose, undo_rules
 from vse_ens.cli.commands.search import SearchCommand, search
 from vse_ens.cli.commands.serve import serve
 from vse_ens.cli.commands.similar import similar
@@ -87,7 +88,17 @@ feedback = typer.Typer(
 add_command(feedback, show, example="vse feedback show model.feedback.sqlite --out accepted.csv")
 add_command(feedback, apply_feedback, example="vse feedback apply model.feedback.sqlite --to Pictures")
 app.add_typer(feedback, name="feedback")
-add_command(app, apply, example="vse apply audit.csv --to Pictures")
+add_command(app, apply, example="vse apply pairs.csv --feedback model.feedback.sqlite --out clean.csv")
+rules = typer.Typer(
+    help="Propose aliases and implications between labels, accept them as rules, list and undo rules.",
+    epilog="\b\nExample:\n  $ vse rules propose pairs.csv --out proposals.csv",
+    no_args_is_help=True,
+)
+add_command(rules, propose, example="vse rules propose pairs.csv --out proposals.csv")
+add_command(rules, apply_proposals, name="apply", example="vse rules apply rules.jsonl proposals.csv")
+add_command(rules, list_rules, name="list", example="vse rules list rules.jsonl")
+add_command(rules, undo_rules, name="undo", example="vse rules undo rules.jsonl 3")
+app.add_typer(rules, name="rules")
 add_command(app, undo, example="vse undo undo.jsonl")
 add_command(app, update, example="vse update model model.feedback.sqlite --out model-2")
 add_command(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")

@@ -16,6 +16,7 @@ import inspect
 import json
 import re
 import shlex
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
-from vse_ens.errors import ConfigError
+from vse_ens.errors import ConfigError, ModelError
 from vse_ens.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -73,9 +74,16 @@ Workers = Annotated[
 ]
 
 
-def add_command(app: typer.Typer, function: Command, *, example: str, cls: type[TyperCommand] = TyperCommand) -> None:
-    """Register a function as a command under its own name, with help that ends with ``example``."""
-    app.command(cls=cls, epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
+def add_command(
+    app: typer.Typer,
+    function: Command,
+    *,
+    example: str,
+    cls: type[TyperCommand] = TyperCommand,
+    name: str | None = None,
+) -> None:
+    """Register a function as a command, by default under its own name, with help that ends with ``example``."""
+    app.command(name, cls=cls, epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
 
 
 def expand_options(function: Command) -> Command:
@@ -163,6 +171,9 @@ class ReadOptions:
         bool,
         _read_option(None, "Whether to keep the labels of a folder's files for the next read.", "--cache/--no-cache"),
     ] = True
+    rules: Annotated[
+        Path | None, _read_option("FILE", "Apply the aliases, renames and implications of a rules file; see vse rules.")
+    ] = None
     min_images_per_label: Annotated[
         int, _read_option("N", "Drop labels with fewer images.", min=1, show_default=True)
     ] = 1
@@ -191,6 +202,7 @@ class ReadOptions:
                 ignore=self.ignore or (),
                 ancestors=self.ancestors,
                 merge_spelling=self.merge_spelling,
+                rules=self.rules,
                 cache=self.cache,
                 on_progress=progress,
             )
@@ -347,9 +359,15 @@ class WriteOptions:
         return writable(open_collection(source, source_format))
 
     def write(
-        self, collection: WritableCollection, edits: Mapping[str, LabelEdit], console: Console, *, prefix: str = ""
+        self,
+        collection: WritableCollection,
+        edits: Mapping[str, LabelEdit],
+        console: Console,
+        *,
+        prefix: str = "",
+        more: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the edits, or show them, and print the result."""
+        """Write the edits, or show them, and print the result; ``more`` is added to the JSON document."""
         from vse_ens.data.collections.journal import default_journal, diff
         from vse_ens.data.collections.write import write_labels
 
@@ -392,6 +410,7 @@ class WriteOptions:
             "missing": report.missing,
             "journal": None if journal is None else str(journal),
             "notes": report.notes,
+            **(more or {}),
         }
         if self.dry_run:
             document["changes"] = diffs
@@ -405,6 +424,8 @@ class WriteOptions:
         if journal is not None and not console.json:
             # A long path must not be broken: people copy this line.
             console.out.print(Text(f"to undo: vse undo {shlex.quote(str(journal))}"), soft_wrap=True)
+        what = "Nothing was written: this was a trial." if self.dry_run else "The collection has the labels."
+        console.finish(what, *(("undo", journal) if journal is not None else ()))
 
 
 def load_model(path: Path, console: Console) -> Annotator:
@@ -413,6 +434,19 @@ def load_model(path: Path, console: Console) -> Annotator:
         from vse_ens.annotator import Annotator
 
         return Annotator.load(path)
+
+
+def save_model(model: Annotator, out: Path) -> None:
+    """Save a trained model; if that fails, as on a full disk, save it among the temporary files and say where it is."""
+    try:
+        model.save(out)
+    except ModelError as error:
+        try:
+            rescued = Path(tempfile.mkdtemp(prefix="vse-")) / out.name
+            model.save(rescued)
+        except (ModelError, OSError):
+            raise error from None
+        raise ModelError(f"{error}; the trained model is in {rescued}: make space and move it to {out}") from None
 
 
 def parse_labels(text: str) -> list[str]:

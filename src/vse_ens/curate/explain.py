@@ -46,6 +46,8 @@ class Explanation:
     confidence: float | None
     reasons: tuple[Reason, ...]
     """Known labels and pairs by size of contribution, then the image's own vector and the label's bias."""
+    left_out: bool = False
+    """Whether the image has the label; it is then explained by the other labels, as if the image lacked it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.csr import ends_match, rises, rows_ascend, take_rows
+from vse_ens.data.csr import ends_match, rises, rows_ascend, rows_with, take_rows
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
@@ -146,6 +146,7 @@ class Annotations:
         ignore: Sequence[str] = (),
         ancestors: bool = False,
         merge_spelling: bool = False,
+        rules: str | Path | None = None,
         cache: bool = True,
         on_progress: Callable[[int, int | None], None] | None = None,
     ) -> Annotations:
@@ -168,6 +169,7 @@ class Annotations:
             ignore=ignore,
             ancestors=ancestors,
             merge_spelling=merge_spelling,
+            rules=rules,
             cache=cache,
             on_progress=on_progress,
         )
@@ -258,6 +260,10 @@ class Annotations:
     def labels_of(self, image: str) -> list[str]:
         """Return the labels of an image, by id."""
         return self.labels.ids(self.label_numbers(self.images.number(image)))
+
+    def images_with(self, label_number: int) -> NDArray[np.int64]:
+        """Return the numbers of the images that have a label; this reads all pairs."""
+        return rows_with(self.indptr, self.indices, label_number)
 
     def image_numbers(self) -> NDArray[np.int32]:
         """Return the image number of every pair, in the order of ``indices``."""

@@ -108,7 +108,8 @@ def _facets(data: Annotations) -> dict[str, dict[str, int]]:
 
 
 def _facet_text(counts: dict[str, int]) -> str:
-    return f"{counts['labels']:,} label{'s' * (counts['labels'] != 1)} in {counts['pairs']:,} pairs"
+    labels, pairs = counts["labels"], counts["pairs"]
+    return f"{labels:,} label{'s' * (labels != 1)} in {pairs:,} pair{'s' * (pairs != 1)}"
 
 
 def _aside(count: int, text: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,15 +64,16 @@ def _container(folder: Path, files: _Files) -> Iterator[int]:
     yield limit - usage + int(counts.get(files.reclaimable, 0))
 
 
-def _own_limit(process: Path) -> Iterator[int]:
-    try:
-        import resource  # not on every system
-    except ImportError:
-        return
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    for line in _lines(process / "self" / "statm"):
-        if limit != resource.RLIM_INFINITY:
-            yield limit - int(line.split()[0]) * os.sysconf("SC_PAGE_SIZE")
+def _own_limit(process: Path) -> list[int]:
+    if sys.platform != "win32":
+        with suppress(ImportError):
+            import resource  # not on every system
+
+            limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+            if limit != resource.RLIM_INFINITY:
+                pages = [int(line.split()[0]) for line in _lines(process / "self" / "statm")]
+                return [limit - count * os.sysconf("SC_PAGE_SIZE") for count in pages]
+    return []
 
 
 def _lines(path: Path) -> list[str]:

@@ -21,21 +21,29 @@ from vse_ens.service.openapi import DESCRIPTION, TAGS, add_document, document_ke
 from vse_ens.service.routes import (
     add_page,
     catalog_router,
+    export_router,
     feedback_router,
+    find_router,
     images_router,
     ops_router,
     pictures_router,
     predict_router,
+    ranking_router,
+    rules_router,
 )
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
 _ROUTERS = (
     predict_router,
+    ranking_router,
     catalog_router,
+    find_router,
     images_router,
     pictures_router,
     feedback_router,
+    rules_router,
+    export_router,
     ops_router,
     label_studio_router,
 )

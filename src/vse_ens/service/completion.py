@@ -1,33 +1,59 @@
-"""Completion of label and image IDs by prefix."""
+"""Completion of label and image IDs.
+
+Labels are found by the prefix of any of their words, whatever the case and accents, and with one typing error. They
+are ranked by how well they suit the other labels of an image, then by frequency.
+"""
 
 from __future__ import annotations
 
-import heapq
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 
+Why = Literal["context", "frequency", "typo"]
+Numbers = NDArray[np.int64]
+
 _WORD = re.compile(r"[^\W_]+")
+# In shorter texts, one other letter makes another word.
+_MIN_TYPO_LENGTH = 3
+# A label suits the context if it is this much more likely with the context than without.
+_MIN_LIFT = 2.0
+
+
+class Completion(NamedTuple):
+    """A label that completes a text."""
+
+    label: str
+    images: int
+    why: Why
+    """Whether it suits the context, or is offered for its frequency, or differs from the text by one letter."""
 
 
 class LabelCompletion:
-    """Finds labels by the prefix of any of their words, ignoring case; frequent labels come first."""
+    """Finds labels by the prefix of any of their words."""
 
     def __init__(self, known: Annotations) -> None:
         self._labels = list(known.labels)
-        self._images: list[int] = known.images_per_label.tolist()
-        self._by_frequency = sorted(range(len(self._labels)), key=lambda number: -self._images[number])
+        self._images = known.images_per_label
+        self._frequencies = (self._images + 1) / (self._images.sum() + len(self._images))
         # One entry per word, from there to the end of the label, so that a prefix may span several words.
         entries = sorted(
             (text[start:], number, start == 0)
             for number, label in enumerate(self._labels)
-            for text in (label.casefold(),)
+            for text in (fold(label),)
             for start in {0, *(word.start() for word in _WORD.finditer(text))}
         )
         self._suffixes = [text for text, _, _ in entries]
-        self._entries = [(number, at_start) for _, number, at_start in entries]
+        self._numbers = np.array([number for _, number, _ in entries], np.int64)
+        self._at_start = np.array([at_start for _, _, at_start in entries], np.bool_)
 
     def find(self, prefix: str, limit: int) -> tuple[list[tuple[str, int]], int]:
         """Return up to ``limit`` labels with their numbers of images, and the number of all matches.
@@ -35,19 +61,118 @@ class LabelCompletion:
         Labels that start with the prefix come before labels with a later word that does; each group is sorted by
         frequency.
         """
-        if not prefix:
-            return self._with_images(self._by_frequency[:limit]), len(self._labels)
-        folded = prefix.casefold()
-        first = bisect_left(self._suffixes, folded)
-        last = bisect_right(self._suffixes, folded, lo=first, key=lambda text: text[: len(folded)])
-        matches: dict[int, bool] = {}
-        for number, at_start in self._entries[first:last]:
-            matches[number] = matches.get(number, False) or at_start
-        best = heapq.nsmallest(limit, matches, key=lambda number: (not matches[number], -self._images[number], number))
-        return self._with_images(best), len(matches)
+        matches, at_start = self._matches([self._range(fold(prefix))])
+        best = self._by_frequency(matches, at_start)[:limit]
+        return [(self._labels[number], int(self._images[number])) for number in best], len(matches)
 
-    def _with_images(self, numbers: list[int]) -> list[tuple[str, int]]:
-        return [(self._labels[number], self._images[number]) for number in numbers]
+    def complete(
+        self, text: str, limit: int, scores: NDArray[np.float32] | None = None, exclude: Numbers | None = None
+    ) -> list[Completion]:
+        """Return up to ``limit`` labels, best first.
+
+        ``scores`` are those of all labels for the image. Labels that suit the image by its scores come first, then the
+        others by frequency, then labels that differ from the text by one letter. A label that equals the text is
+        always first. ``exclude`` are the labels that the image has.
+        """
+        folded = fold(text)
+        lifts = None if scores is None else self._lifts(scores, exclude)
+        found = self._ranked(folded, [self._range(folded)], limit, scores, lifts, exclude)
+        if len(found) < limit and len(folded) >= _MIN_TYPO_LENGTH:
+            taken = [found, *([] if exclude is None else [exclude])]
+            typos = self._ranked(folded, [*self._one_letter_off(folded)], limit, scores, lifts, np.concatenate(taken))
+        else:
+            typos = np.empty(0, np.int64)
+        suits = np.zeros(len(self._labels), np.bool_) if lifts is None else lifts > np.log(_MIN_LIFT)
+        whys: list[Why] = ["context" if suits[number] else "frequency" for number in found]
+        whys += ["typo"] * len(typos)
+        numbers = np.concatenate([found, typos]).tolist()[:limit]
+        return [
+            Completion(self._labels[number], int(self._images[number]), why)
+            for number, why in zip(numbers, whys, strict=False)
+        ]
+
+    def _ranked(
+        self,
+        folded: str,
+        ranges: list[tuple[int, int]],
+        limit: int,
+        scores: NDArray[np.float32] | None,
+        lifts: NDArray[np.float64] | None,
+        exclude: Numbers | None,
+    ) -> Numbers:
+        """Return the best labels of ranges of entries: those equal to the text, by context, then by frequency."""
+        matches, at_start = self._matches(ranges)
+        if exclude is not None:
+            keep = ~np.isin(matches, exclude)
+            matches, at_start = matches[keep], at_start[keep]
+        order = self._by_frequency(matches, at_start)
+        if scores is not None and lifts is not None:
+            suiting = order[lifts[order] > np.log(_MIN_LIFT)]
+            suiting = suiting[np.argsort(-scores[suiting], kind="stable")]
+            order = np.concatenate([suiting, order[~np.isin(order, suiting)]])
+        equal = order[np.isin(order, self._equal(folded))]
+        return np.concatenate([equal, order[~np.isin(order, equal)]])[:limit]
+
+    def _equal(self, folded: str) -> Numbers:
+        """Return the labels that equal a text."""
+        first = bisect_left(self._suffixes, folded)
+        entries = slice(first, bisect_right(self._suffixes, folded, lo=first))
+        return self._numbers[entries][self._at_start[entries]]
+
+    def _matches(self, ranges: list[tuple[int, int]]) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Return the labels with an entry in one of the ranges, and whether the entry is the start of the label."""
+        entries = np.concatenate([np.empty(0, np.int64), *(np.arange(first, last) for first, last in ranges)])
+        numbers, at_start = self._numbers[entries], self._at_start[entries]
+        matches = np.unique(numbers)
+        return matches, np.isin(matches, numbers[at_start])
+
+    def _by_frequency(self, matches: Numbers, at_start: NDArray[np.bool_]) -> Numbers:
+        return matches[np.lexsort((matches, -self._images[matches], ~at_start))]
+
+    def _lifts(self, scores: NDArray[np.float32], exclude: Numbers | None) -> NDArray[np.float64]:
+        """Return the logarithm of how much more likely each label is by the scores than by its frequency."""
+        shown = scores.astype(np.float64)
+        if exclude is not None:
+            shown[exclude] = -np.inf
+        top = shown.max(initial=-np.inf)
+        if top == -np.inf:
+            return np.full(len(shown), -np.inf)
+        return np.asarray(shown - top - np.log(np.exp(shown - top).sum()) - np.log(self._frequencies))
+
+    def _range(self, folded: str) -> tuple[int, int]:
+        """Return the first entry that starts with a text, and the end of these entries."""
+        first = bisect_left(self._suffixes, folded)
+        return first, bisect_right(self._suffixes, folded, lo=first, key=lambda text: text[: len(folded)])
+
+    def _one_letter_off(self, folded: str) -> Iterator[tuple[int, int]]:
+        """Yield the entries that start with the text after one letter is added, removed, replaced or swapped.
+
+        Added and replaced letters are those that some entry has there, so only texts that can match are looked up.
+        """
+        for place in range(len(folded) + 1):
+            before, after = folded[:place], folded[place:]
+            if len(after) > 1:
+                yield self._range(before + after[1] + after[0] + after[2:])
+            if after and len(folded) > _MIN_TYPO_LENGTH:
+                yield self._range(before + after[1:])
+            first, last = self._range(before)
+            # An entry that ends here sorts first and has no next letter.
+            while first < last and len(self._suffixes[first]) == place:
+                first += 1
+            while first < last:
+                letter = self._suffixes[first][place]
+                if after:
+                    yield self._range(before + letter + after[1:])
+                    yield self._range(before + letter + after)
+                first = self._range(before + letter)[1]
+
+
+def fold(text: str) -> str:
+    """Return a text without case and accents, for comparison."""
+    if text.isascii():
+        return text.casefold()
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(letter))
 
 
 def complete_id(vocabulary: Vocabulary, prefix: str, limit: int) -> tuple[list[str], int]:

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
+from vse_ens.curate.rules.propose import Proposals, propose_rules
+from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.errors import ModelError, VseError
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
 from vse_ens.service.completion import LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
+from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
+<<<<<<< HEAD
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
+=======
+from vse_ens.service.verdicts import Feedback
+from vse_ens.storage.artifact import MANIFEST
+from vse_ens.storage.reader import ArtifactReader
+>>>>>>> main
 
 STILL_LOADING = "the model is still loading; try again soon"
 
@@ -25,6 +38,8 @@ STILL_LOADING = "the model is still loading; try again soon"
 _MAX_LABELS_ON_LOOP = 20_000
 # Findings of each kind: more than a person reviews before the next model is trained.
 _AUDIT_TOP = 1_000
+# Images whose label scores are kept: 80 kB each with 20,000 labels.
+_KEPT_SCORES = 32
 
 _log = logging.getLogger(__name__)
 
@@ -36,12 +51,14 @@ class ServedModel:
     annotator: Annotator
     name: str
     fingerprint: str
+    saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
     label_map: BackgroundJob[LabelMap]
+    rankings: Rankings
 
     @classmethod
-    def load(cls, path: Path, *, verify: bool) -> ServedModel:
+    def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
         ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
@@ -54,12 +71,29 @@ class ServedModel:
             annotator,
             path.resolve().name,
             fingerprint,
+            _saved_at(path),
             LabelCompletion(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
             BackgroundJob(
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
             ),
+            Rankings(annotator, feedback),
         )
+
+    @cached_property
+    def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:
+        """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
+        return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
+
+    @cached_property
+    def label_images(self) -> ImagesOfLabels:
+        """The images of every label."""
+        return ImagesOfLabels(self.annotator.known_)
+
+    @cached_property
+    def proposals(self) -> BackgroundJob[Proposals]:
+        """Rules proposed from the pairs of the model."""
+        return BackgroundJob("proposals", lambda progress: propose_rules(self.annotator.known_, progress=progress))
 
     @property
     def is_fast(self) -> bool:
@@ -75,6 +109,8 @@ class ServedModel:
         """Stop the background jobs, because another model has replaced this one."""
         self.audit.stop()
         self.label_map.stop()
+        self.rankings.stop()
+        self.proposals.stop()
 
 
 def check_model(path: Path) -> None:
@@ -98,6 +134,14 @@ def _fingerprint(path: Path) -> str:
     return manifest_digest(path)[:12]
 
 
+def _saved_at(path: Path) -> str | None:
+    """Return when a model was saved: equal models are equal bytes, so only the time of the file tells."""
+    try:
+        return datetime.fromtimestamp((path / MANIFEST).stat().st_mtime, UTC).isoformat(timespec="seconds")
+    except OSError:
+        return None
+
+
 def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
     """Return the most confident findings among all pairs of the model."""
     rows = max(1, audit_rows(annotator.known_))
@@ -114,8 +158,17 @@ def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
 class ModelManager:
     """Loads and replaces the served model; used from the event loop only."""
 
-    def __init__(self, path: Path, metrics: ServiceMetrics, timeout: float, *, verify: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        metrics: ServiceMetrics,
+        timeout: float,
+        *,
+        verify: bool = True,
+        feedback: Feedback | None = None,
+    ) -> None:
         self._path = path
+        self._feedback = feedback
         self._verify = verify
         self._metrics = metrics
         self._timeout = timeout
@@ -139,14 +192,15 @@ class ModelManager:
                 raise unavailable(self.failure or STILL_LOADING)
         return self._served
 
-    async def load(self) -> ServedModel:
-        """Load the model directory and serve it; on failure the old model stays and the error is raised."""
+    async def load(self, path: Path | None = None) -> ServedModel:
+        """Load the model directory, or another, and serve it; on failure the old model stays and an error is raised."""
+        path = path or self._path
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(ServedModel.load, self._path, verify=self._verify)
+                new = await asyncio.to_thread(ServedModel.load, path, verify=self._verify, feedback=self._feedback)
             except Exception as error:
                 self._metrics.loading_failures.inc()
-                reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")
+                reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")
                 self.failure = str(reason)
                 if self._served is not None:
                     _log.error("still serving the old model: %s", reason, exc_info=reason is not error)

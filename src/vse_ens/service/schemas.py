@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_DECISIONS, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
 LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
@@ -52,6 +52,14 @@ class Suggestion(BaseModel):
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
     because: list[Reason] = Field(default=[], description="Contributions to the score, if requested.")
+
+
+class ExplainResponse(Suggestion):
+    """A label's score for an image, and the contributions that add up to it."""
+
+    left_out: bool = Field(
+        description="Whether the image has the label; it is then explained by the other labels of the image."
+    )
 
 
 class AnnotateRequest(Request):
@@ -174,7 +182,44 @@ class SimilarImagesResponse(BaseModel):
     similar: list[SimilarImage]
 
 
+class QuestionsRequest(Request):
+    """The answers so far; labels that were skipped are not asked about again."""
+
+    yes: LabelList = Field(default=[], description="Labels that the wanted image has.")
+    no: LabelList = Field(default=[], description="Labels that it does not have.")
+    skipped: LabelList = Field(default=[], description="Labels that were asked about without an answer.")
+    top: Top = Field(default=12, description="Maximum number of images.")
+
+
+class LikelyImage(BaseModel):
+    """An image that fits the answers."""
+
+    image: str
+    confidence: float = Field(description="Probability that it is the wanted image.")
+    labels: list[str] = Field(description="Its known labels.")
+    url: str | None = Field(default=None, description=_URL)
+
+
+class QuestionsResponse(BaseModel):
+    """The next question, and the most likely images, most likely first."""
+
+    question: str | None = Field(description="The label to ask about; null if no answer would tell anything.")
+    share: float | None = Field(description="Probability that the answer is yes.")
+    remaining: int = Field(description="Number of images that fit the answers; a likely one counts more.")
+    images: list[LikelyImage]
+
+
 # --- catalog ---
+
+
+class LearningState(BaseModel):
+    """How the service updates its model from feedback."""
+
+    after: int = Field(description="Number of decisions after which the model is updated.")
+    decisions: int = Field(description="Decisions since the last update began.")
+    running: bool
+    updates: int = Field(description="Number of updates since the service started.")
+    failure: str | None = Field(description="Why the last update failed.")
 
 
 class ModelResponse(BaseModel):
@@ -193,10 +238,19 @@ class ModelResponse(BaseModel):
     image_url: str | None = Field(
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
+<<<<<<< HEAD
     feedback: bool = Field(description="Whether this service stores feedback sent with this key.")
     read_only: bool = Field(default=False, description="Whether the key of this request is for reading only.")
     user: str | None = Field(default=None, description="The name of the key, which is the user of its feedback.")
     version: str
+=======
+    feedback: bool = Field(description="Whether this service stores feedback.")
+    learning: LearningState | None = Field(
+        default=None, description="Updates of the model from feedback; null if they are off."
+    )
+    version: str = Field(description="Version of vse-ens.")
+    saved_at: str | None = Field(description="When the model was saved, in UTC.")
+>>>>>>> main
     limits: dict[str, int] = Field(description="Limits of one request.")
 
 
@@ -212,6 +266,35 @@ class LabelsResponse(BaseModel):
 
     labels: list[LabelCount]
     total: int = Field(description="Number of all matches.")
+
+
+class CompletedLabel(LabelCount):
+    """A label that completes the text."""
+
+    why: Literal["context", "frequency", "typo"] = Field(
+        description="It suits the other labels, or it is frequent, or it differs from the text by one letter."
+    )
+
+
+class LabelledImage(BaseModel):
+    """An image and its labels."""
+
+    image: str
+    labels: list[str]
+    url: str | None = Field(default=None, description=_URL)
+
+
+class LabelImagesResponse(BaseModel):
+    """A page of images that have a label."""
+
+    images: list[LabelledImage]
+    total: int = Field(description="Number of all such images.")
+
+
+class CompleteResponse(BaseModel):
+    """Labels that complete a text, best first."""
+
+    labels: list[CompletedLabel]
 
 
 class ImagesResponse(BaseModel):
@@ -240,11 +323,11 @@ class Finding(BaseModel):
 
 
 class Duplicate(BaseModel):
-    """A label that probably means the same as another, more frequent one."""
+    """A label that means the same as another, more frequent one, or is merely used like it."""
 
     label: str
     other: str
-    confidence: float
+    kind: Literal["same", "alike"]
     reason: str
 
 
@@ -272,6 +355,51 @@ class MapResponse(BaseModel):
     labels: list[LabelPosition]
 
 
+# --- rankings ---
+
+
+class GridImage(BaseModel):
+    """An image for a label."""
+
+    image: str
+    confidence: float | None = Field(description=_CONFIDENCE)
+    labels: list[str] = Field(description="Its current labels, from the data and from feedback.")
+    url: str | None = Field(description=_URL)
+
+
+class GridResponse(BaseModel):
+    """Images for a label, surest first."""
+
+    model: str = Field(description="Fingerprint of the model.")
+    label: str
+    kind: Literal["missing", "wrong"]
+    images: list[GridImage]
+    above: dict[str, int] = Field(
+        description="Number of images with at least this confidence; empty without confidences.",
+        examples=[{"0.1": 120, "0.2": 48}],
+    )
+    total: int = Field(description="Number of images with at least `min_confidence`.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others are not listed yet.")
+
+
+class QueuedImage(BaseModel):
+    """An image to annotate."""
+
+    image: str
+    gain: float = Field(description="Expected number of right labels among its first 5 suggestions.")
+    url: str | None = Field(description=_URL)
+
+
+class QueueResponse(BaseModel):
+    """Images without a verdict, in the requested order."""
+
+    model: str = Field(description="Fingerprint of the model.")
+    images: list[QueuedImage]
+    done: int = Field(description="Number of images of the model with a verdict.")
+    total: int = Field(description="Number of images of the model.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
+
+
 # --- feedback ---
 
 
@@ -279,8 +407,9 @@ class LabelInForce(BaseModel):
     """A current label of an image."""
 
     label: str
-    source: Literal["data", "feedback"]
+    source: Literal["data", "feedback", "rule"]
     event: int | None = Field(description="The event that added it, if it comes from feedback.")
+    implied_by: str | None = Field(default=None, description="The label that implies it, if it comes from a rule.")
 
 
 class RejectedLabel(BaseModel):
@@ -293,12 +422,51 @@ class RejectedLabel(BaseModel):
 class ImageState(BaseModel):
     """Current state of an image: its labels, rejected labels and suggestions."""
 
+    model: str = Field(description="Fingerprint of the model.")
     image: str
     known: bool = Field(description="Whether the model knows the image; feedback may contain others.")
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
     url: str | None = Field(description=_URL)
+
+
+class TogetherRequest(Request):
+    """Images that are labelled together."""
+
+    images: list[Id] = Field(min_length=1, max_length=MAX_TOP)
+    top: Top = Field(default=12, description="Maximum number of suggestions.")
+
+
+class SharedLabel(BaseModel):
+    """A label of some of the images."""
+
+    label: str
+    images: int = Field(description="Number of the images that have it.")
+
+
+class SharedSuggestion(BaseModel):
+    """A label that several images probably lack."""
+
+    label: str
+    score: float = Field(description="Mean over the images that lack it.")
+    confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
+    images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
+
+
+class TogetherImage(BaseModel):
+    """One of the images."""
+
+    image: str
+    url: str | None = Field(default=None, description=_URL)
+
+
+class TogetherResponse(BaseModel):
+    """The labels of several images, most common first, and suggestions for all of them."""
+
+    images: list[TogetherImage]
+    labels: list[SharedLabel]
+    suggestions: list[SharedSuggestion]
 
 
 class FeedbackRequest(Request):
@@ -311,10 +479,51 @@ class FeedbackRequest(Request):
     confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
 
 
-class UndoRequest(Request):
-    """The event to undo."""
+class BatchedVerdict(Request):
+    """A verdict of a batch."""
 
-    event: int = Field(ge=1, lt=2**63)
+    image: Id
+    label: Id
+    verdict: Literal["accept", "reject"]
+    confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
+
+
+class BatchRequest(Request):
+    """Verdicts that are stored together or not at all."""
+
+    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_DECISIONS)
+    source: Literal["page", "audit", "api"] = "api"
+
+
+class BatchResponse(BaseModel):
+    """A stored batch."""
+
+    batch: int | None = Field(
+        description="Number by which the batch is undone; null if all its verdicts were in force already."
+    )
+    stored: int
+    skipped: int = Field(description="Verdicts that were in force already.")
+
+
+class UndoRequest(Request):
+    """The event or the batch to undo."""
+
+    event: int | None = Field(default=None, ge=1, lt=2**63)
+    batch: int | None = Field(default=None, ge=1, lt=2**63)
+
+    @model_validator(mode="after")
+    def _check(self) -> UndoRequest:
+        if (self.event is None) == (self.batch is None):
+            raise ValueError("give either an event or a batch")
+        return self
+
+
+class BatchUndoResponse(BaseModel):
+    """A batch that was undone."""
+
+    batch: int
+    undone: int
+    skipped: int = Field(description="Verdicts of the batch that had been undone before.")
 
 
 class FeedbackResponse(BaseModel):
@@ -367,3 +576,106 @@ class ReloadResponse(BaseModel):
     """The model that is served from now on."""
 
     model: str
+
+
+# --- rules ---
+
+
+class VocabularyLabel(BaseModel):
+    """A label in force."""
+
+    label: str
+    images: int = Field(description="Number of images that have it, or a label that implies it or that it replaces.")
+    namespace: str | None = Field(description="The part before the first `:` or `|`; null if there is none.")
+
+
+class VocabularyResponse(BaseModel):
+    """A page of the vocabulary."""
+
+    labels: list[VocabularyLabel]
+    total: int = Field(description="Number of all matches.")
+
+
+class RuleEntry(BaseModel):
+    """A rule in force."""
+
+    id: int
+    kind: Literal["alias", "rename", "implication"]
+    label: str
+    other: str
+    by: str
+    at: str
+    exceptions: int = Field(
+        description="For an implication, images with the label that lack the other in the data; else images changed."
+    )
+
+
+class RulesResponse(BaseModel):
+    """The rules in force."""
+
+    rules: list[RuleEntry]
+    version: int = Field(description="Number of events; it grows with every change.")
+
+
+class RuleRequest(Request):
+    """A rule to add: `label` is replaced by `other`, or implies it."""
+
+    kind: Literal["alias", "rename", "implication"]
+    label: Id
+    other: Id
+
+
+class RuleUndoRequest(Request):
+    """A rule to undo."""
+
+    rule: Annotated[int, Field(ge=1, lt=2**53)]
+
+
+class RuleResponse(BaseModel):
+    """A rule that was added or undone."""
+
+    rule: int
+    changed: int = Field(description="Number of images of the model whose labels change.")
+
+
+class ImplicationExamples(BaseModel):
+    """A few images on both sides of an implication."""
+
+    both: list[str] = Field(description="Images with both labels.")
+    exceptions: list[str] = Field(description="Images with the label that lack the implied one.")
+
+
+class ProposedImplication(BaseModel):
+    """Almost all images with `label` have `implies` too."""
+
+    label: str
+    implies: str
+    support: int = Field(description="Number of images with the label.")
+    confidence: float = Field(description="Share of them with the implied label.")
+    exceptions: int = Field(description="Number of them without it.")
+    examples: ImplicationExamples
+
+
+class AliasExamples(BaseModel):
+    """A few images of both labels."""
+
+    label: list[str]
+    other: list[str]
+
+
+class ProposedAlias(BaseModel):
+    """A label that may be replaced by another, more frequent one."""
+
+    label: str
+    other: str
+    evidence: str
+    examples: AliasExamples
+
+
+class ProposalsResponse(BaseModel):
+    """A page of proposed rules, the surest first, without those that rules in force settle."""
+
+    implications: list[ProposedImplication]
+    aliases: list[ProposedAlias]
+    total_implications: int
+    total_aliases: int

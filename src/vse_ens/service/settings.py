@@ -18,6 +18,8 @@ MAX_SUGGESTIONS = 5_000
 MAX_LABELS = 1_000
 MAX_ID_LENGTH = 1_000
 MAX_USER_LENGTH = 100
+MAX_DECISIONS = 2_000
+MAX_GRID = 500
 
 _ORIGIN = re.compile(r"[A-Za-z0-9.\-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 
@@ -76,9 +78,15 @@ class Settings:
     """More keys, with names or for reading only."""
     verify: bool = True
     """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
+    learn_after: int = 0
+    """Number of decisions after which the model is updated in the background; 0 turns that off."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        if self.learn_after < 0:
+            raise ConfigError(f"--learn-after must be at least 0, got {self.learn_after}")
+        if self.learn_after and self.feedback is None:
+            raise ConfigError("--learn-after needs a feedback file to learn from; set --feedback")
         if not self.is_loopback and not self.all_keys:
             raise ConfigError(
                 f"--host {self.host} is reachable from other machines without a key: "

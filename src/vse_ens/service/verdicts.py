@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,12 @@ _OF_IMAGE = "SELECT label, verdict, event FROM in_force WHERE image = ?"
 _OF_PAIR = "SELECT event, verdict, by, reference FROM in_force WHERE image = ? AND label = ?"
 _OF_REFERENCE = f"""SELECT {COLUMNS} FROM events AS verdict WHERE reference = ? AND undoes IS NULL
     AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.undoes = verdict.event)"""  # noqa: S608
+_ADD_BATCH = "INSERT INTO batches (batch, last) VALUES (?, ?)"
+_LAST_OF_BATCH = "SELECT last FROM batches WHERE batch = ?"
+_BATCH_AROUND = "SELECT batch FROM batches WHERE batch <= ? AND last >= ? ORDER BY batch DESC LIMIT 1"
+_UNDONE = "SELECT undoes FROM events WHERE undoes BETWEEN ? AND ?"
+_LAST_EVENT = "SELECT coalesce(max(event), 0) FROM events"
+_CHANGED_PAIRS = "SELECT DISTINCT image, label FROM events WHERE event > ? AND event <= ?"
 # Control characters, line and paragraph separators.
 _NOT_IN_LINE = ("Cc", "Zl", "Zp")
 # The largest integer of SQLite.
@@ -44,6 +50,41 @@ class ImageVerdicts(NamedTuple):
 
     accepted: dict[str, int]
     rejected: dict[str, int]
+
+
+class Decision(NamedTuple):
+    """One verdict of a batch."""
+
+    image: str
+    label: str
+    verdict: Verdict
+    confidence: float | None = None
+
+
+class StoredBatch(NamedTuple):
+    """The result of storing a batch."""
+
+    batch: int | None
+    """The number by which it is undone; None if every verdict was in force already, from different batches."""
+    stored: int
+    skipped: int
+    """Verdicts that were in force already."""
+
+
+class UndoneBatch(NamedTuple):
+    """The result of undoing a batch."""
+
+    undone: int
+    skipped: int
+    """Verdicts of the batch that had been undone before."""
+
+
+class PairVerdict(NamedTuple):
+    """The verdict in force on a pair, None if there is none."""
+
+    image: str
+    label: str
+    verdict: str | None
 
 
 class FeedbackBatch:
@@ -170,6 +211,53 @@ class Feedback:
         with self.batch() as batch:
             return batch.undo(event, by=by, model=model)
 
+    def add_batch(self, decisions: Sequence[Decision], *, by: str, source: str, model: str) -> StoredBatch:
+        """Store verdicts together or not at all; they are on disk when this returns.
+
+        Verdicts that are in force already are skipped. A batch that is sent again gets the number of the first.
+        """
+        with self.batch() as batch:
+            before = self._number(_LAST_EVENT)
+            events = []
+            for index, (image, label, verdict, confidence) in enumerate(decisions):
+                try:
+                    event = batch.add(image, label, verdict, by=by, source=source, confidence=confidence, model=model)
+                except ConfigError as error:
+                    raise ConfigError(f"events.{index}: {error}; nothing was stored") from None
+                events.append(event)
+            # No one else writes during a transaction, so new events have consecutive numbers.
+            last = self._number(_LAST_EVENT)
+            if last > before:
+                self._writer.execute(_ADD_BATCH, (before + 1, last))
+                return StoredBatch(before + 1, last - before, len(events) - (last - before))
+            found = self._writer.execute(_BATCH_AROUND, (min(events), max(events))).fetchone() if events else None
+            return StoredBatch(found and int(found[0]), 0, len(events))
+
+    def undo_batch(self, batch: int, *, by: str, model: str) -> UndoneBatch:
+        """Undo the verdicts of a batch together or not at all, without those that were undone before."""
+        with self.batch() as changes:
+            row = self._writer.execute(_LAST_OF_BATCH, (batch,)).fetchone() if 0 < batch <= _MAX_INTEGER else None
+            if row is None:
+                raise UnknownIdError(str(batch), "batch")
+            last = int(row[0])
+            done = {int(event) for (event,) in self._writer.execute(_UNDONE, (batch, last))}
+            open_events = [event for event in range(batch, last + 1) if event not in done]
+            for event in open_events:
+                changes.undo(event, by=by, model=model)
+            return UndoneBatch(len(open_events), len(done))
+
+    def changes(self, after: int) -> tuple[int, list[PairVerdict]]:
+        """Return the last event, and the verdicts in force on all pairs with an event after number ``after``."""
+        last = int(self._read(_LAST_EVENT)[0][0])
+        if after == 0:
+            with read_connection(self.path) as file:
+                return last, [PairVerdict(*row) for row in file.execute("SELECT image, label, verdict FROM in_force")]
+        changed = []
+        for image, label in self._read(_CHANGED_PAIRS, after, last) if last > after else ():
+            found = self._read(_OF_PAIR, image, label)
+            changed.append(PairVerdict(image, label, found[0][1] if found else None))
+        return last, changed
+
     def of(self, image: str) -> ImageVerdicts:
         """Return the verdicts in force for an image."""
         verdicts = ImageVerdicts({}, {})
@@ -205,6 +293,9 @@ class Feedback:
     def _read(self, statement: str, *values: str | int) -> list[Any]:
         with self._read_lock, translate_errors(self.path):
             return self._reader.execute(statement, values).fetchall()
+
+    def _number(self, statement: str) -> int:
+        return int(self._writer.execute(statement).fetchone()[0])
 
     def _check_place(self) -> None:
         """Raise if the file was deleted or replaced: what is written to it now would be lost."""

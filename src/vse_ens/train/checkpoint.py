@@ -120,9 +120,7 @@ def fingerprint(data: Annotations) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for ids in (data.images, data.labels):
         for start in range(0, len(ids), _IDS_PER_BLOCK):
-            digest.update("\0".join(ids.arrow[start : start + _IDS_PER_BLOCK].to_pylist()).encode())
-            digest.update(b"\1")
-        digest.update(b"\2")
+            digest.update("\0".join([*ids.arrow[start : start + _IDS_PER_BLOCK].to_pylist(), ""]).encode())
     digest.update(data.indptr.tobytes())
     digest.update(data.indices.tobytes())
     if data.features is not None:

@@ -65,12 +65,23 @@ def test_an_image_of_any_labels(vse: Vse, model: Path) -> None:
     )
 
 
+def test_a_label_that_the_image_has_is_explained_by_its_others(vse: Vse, model: Path) -> None:
+    annotator = Annotator.load(model)
+    label, *others = annotator.known_.labels_of("img_0000001")
+    document = vse("explain", model, "img_0000001", label, "--json").document
+    assert document["left_out"] is True
+    assert document["score"] == pytest.approx(annotator.explain(labels=others, label=label).score)
+    assert [label] not in [one["labels"] for one in document["reasons"]]
+    assert "which has it: explained by its other labels" in vse("explain", model, "img_0000001", label).out
+    assert annotator.explain(labels=others, label=label).left_out is False
+    assert annotator.explain(labels=[label, *others], label=label).left_out is True
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
         (["img_000001", "{label}"], 1, "unknown image 'img_000001'; did you mean '"),
         (["img_0000001", "no such thing"], 1, "unknown label 'no such thing'"),
-        (["img_0000001", "{known}"], 1, "already"),
         (["{label}"], 2, "give an IMAGE and a LABEL"),
         (["img_0000001", "{label}", "--labels", "{known}"], 2, "give one LABEL with --labels"),
         (["img_0000001", "{label}", "--top", "0"], 2, "--top must be"),

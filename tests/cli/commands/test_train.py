@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from vse_ens.annotator import Annotator
 from vse_ens.config import METRICS
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.errors import ModelError
 from vse_ens.model.checkpoint_store import save_state
 from vse_ens.storage.atomic import reserve
 
@@ -32,6 +34,25 @@ def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path)
     )
     assert len(Annotator.load(tmp_path / "model").annotate("img 00", top=3)) == 3
     assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_a_model_that_cannot_be_saved_is_kept_among_the_temporary_files(
+    vse: Vse, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    save = Annotator.save
+
+    def fill(self: Annotator, path: Path) -> None:
+        if Path(path) == tmp_path / "model":
+            raise ModelError(f"{path} could not be written: No space left on device")
+        save(self, path)
+
+    monkeypatch.setattr(Annotator, "save", fill)
+    answer = vse("train", pairs, "--out", tmp_path / "model", *SETTINGS)
+    assert answer.status == 1
+    rescued = re.search(r"the trained model is in (\S+): make space and move it to", " ".join(answer.err.split()))
+    assert rescued, answer.err
+    assert len(Annotator.load(rescued[1]).annotate("img 00", top=3)) == 3
 
 
 def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:

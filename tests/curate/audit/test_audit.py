@@ -23,7 +23,7 @@ NASTY = '<script>alert("1")</script>, ä\n"quoted"'
 MADE_UP = Audit(
     [Finding(NASTY, "sea", 0.9, "contradicted by sky (-1.00)", (Reason(("sky",), -1.0),))],
     [Finding("i2", "=1+1", 0.75, "no known label supports it", ())],
-    [Duplicate("cars", "car & co", 0.8, "same word; ...")],
+    [Duplicate("cars", "car & co", "same", "same word; ..."), Duplicate("mug", "bookcase", "alike", "similarity 0.93")],
 )
 
 
@@ -72,7 +72,8 @@ def test_as_a_dictionary() -> None:
         "because": [{"labels": ["sky"], "share": -1.0}],
     }
     assert plain["duplicates"] == [
-        {"label": "cars", "other": "car & co", "confidence": 0.8, "reason": "same word; ..."}
+        {"label": "cars", "other": "car & co", "kind": "same", "reason": "same word; ..."},
+        {"label": "mug", "other": "bookcase", "kind": "alike", "reason": "similarity 0.93"},
     ]
     assert plain["missing"][0]["because"] == []
 
@@ -85,7 +86,8 @@ def test_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
     assert [tuple(line.values()) for line in lines] == [
         ("wrong", NASTY, "sea", "", "0.9000", "contradicted by sky (-1.00)", ""),
         ("missing", "i2", "=1+1", "", "0.7500", "no known label supports it", ""),
-        ("duplicate", "", "cars", "car & co", "0.8000", "same word; ...", ""),
+        ("duplicate", "", "cars", "car & co", "", "same word; ...", ""),
+        ("alike", "", "mug", "bookcase", "", "similarity 0.93", ""),
     ]
     assert list(lines[0]) == ["kind", "image", "label", "other_label", "confidence", "reason", "decision"]
     assert [one.name for one in path.parent.iterdir()] == ["audit.csv"]
@@ -95,7 +97,7 @@ def test_formulas_in_a_csv_are_defused_on_request(tmp_path: Path) -> None:
     MADE_UP.write_csv(tmp_path / "audit.csv", defuse_formulas=True)
     with (tmp_path / "audit.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    assert [line["label"] for line in lines] == ["sea", "'=1+1", "cars"]
+    assert [line["label"] for line in lines] == ["sea", "'=1+1", "cars", "mug"]
 
 
 def test_a_csv_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_the_page_shows_ids_as_text() -> None:
     page = Reader(audit_page(MADE_UP).html())
     assert not page.all("script")
     assert NASTY.replace("\n", " ") in page.text.replace("\n", " ")
-    for words in ("Labels likely wrong: 1.", "car & co", "=1+1", "0.900", "same word; ..."):
+    for words in ("Labels likely wrong: 1.", "car & co", "=1+1", "0.900", "same word; ...", "the same", "used alike"):
         assert words in page.text
 
 

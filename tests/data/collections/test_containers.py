@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.mutations import mutated
 from tests.support.photos import MAKERS, iptc, jpeg, packet, photoshop, png, segment, tiff
 from vse_ens.data.collections.containers import MAX_BYTES, Metadata, read_metadata
 from vse_ens.data.collections.keywords import from_metadata
-from vse_ens.streams import Streams
 
 PACKET = packet(["beach", "Zürich"], ["place|beach"])
 
@@ -102,23 +102,5 @@ def test_a_size_larger_than_the_file_is_not_allocated(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", MAKERS)
 def test_200_damaged_files_of_each_kind_raise_nothing(tmp_path: Path, kind: str) -> None:
     content = MAKERS[kind](PACKET)
-    for number in range(200):
-        from_metadata(metadata(tmp_path, mutated(content, "containers", kind, number)))
-
-
-def mutated(content: bytes, *name: str | int) -> bytes:
-    """Damage a file in one of four ways: change bytes, remove, repeat or insert a part."""
-    draw = Streams(0).child(*name).uniforms(40)
-    place = [int(one * len(content)) for one in draw]
-    start, end = sorted(place[:2])
-    way = int(draw[2] * 4)
-    if way == 0:
-        changed = bytearray(content)
-        for at, value in zip(place[3:21], draw[21:], strict=False):
-            changed[at] = int(value * 256)
-        return bytes(changed)
-    if way == 1:
-        return content[:start] + content[end:]
-    if way == 2:
-        return content[:end] + content[start:]
-    return content[:start] + bytes(int(one * 256) for one in draw[3:]) + content[start:]
+    for damaged in mutated(content, 200, kind):
+        from_metadata(metadata(tmp_path, damaged))

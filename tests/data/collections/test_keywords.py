@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.data.collections.test_containers import mutated
+from tests.support.mutations import mutated
 from tests.support.photos import iptc, packet
 from vse_ens.data.collections import iptc as iptc_records
 from vse_ens.data.collections.containers import DamagedFileError, Metadata
@@ -111,10 +111,10 @@ def test_a_packet_without_keywords_is_not_parsed() -> None:
 
 def test_200_damaged_packets_raise_nothing_but_the_error_of_damage() -> None:
     content = packet(["beach"], ["place|beach"], ["place/beach"])
-    for number in range(200):
+    for damaged in mutated(content, 200):
         found: Keywords = {}
         try:
-            read_keywords(mutated(content, "xmp", number), found)
+            read_keywords(damaged, found)
         except DamagedFileError:
             continue
         assert all(isinstance(keyword, str) for keyword in found.get(SUBJECT, []))
@@ -138,6 +138,6 @@ def test_iptc_is_decoded_by_its_character_set(value: bytes, character_set: bytes
 
 def test_200_damaged_iptc_records_raise_nothing() -> None:
     content = iptc([b"beach", "Zürich".encode(), b"x" * 64])
-    for number in range(200):
-        for keyword in iptc_records.read_keywords(mutated(content, "iptc", number)):
+    for damaged in mutated(content, 200):
+        for keyword in iptc_records.read_keywords(damaged):
             keyword.encode()  # valid text

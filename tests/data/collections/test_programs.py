@@ -40,9 +40,13 @@ def write(folder: Path, image: str, *added: str, removed: tuple[str, ...] = ()) 
     return change.path
 
 
-@pytest.fixture(params=["jpg", "png", "tif", "webp", "avif"])
+@pytest.fixture(params=["jpg", "png", "tif", "webp", "avif", "heic"])
 def image(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / f"image.{request.param}"
+    if request.param == "heic":
+        heif = pytest.importorskip("pillow_heif", reason="no writer of HEIC files (pip install pillow-heif)")
+        heif.from_bytes("RGB", (8, 8), bytes(8 * 8 * 3)).save(path)
+        return path
     path.write_bytes(MAKERS[request.param](b"" if request.param == "jpg" else b"<x/>"))
     return path
 

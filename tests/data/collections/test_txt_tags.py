@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.data.collections.test_containers import mutated
+from tests.support.mutations import mutated
 from vse_ens.data.collections import LabelEdit, txt_tags
 from vse_ens.data.collections.txt_tags import TxtTagsFolder
 from vse_ens.errors import DataError
@@ -137,7 +137,7 @@ def test_a_tag_with_a_comma_and_an_unknown_image_are_errors(root: Path) -> None:
 
 def test_200_damaged_files_of_tags_are_read(root: Path) -> None:
     content = "1girl, long_hair, character:alice, Zürich\n".encode()
-    for number in range(200):
-        (root / "2.txt").write_bytes(mutated(content, "txt", number))
+    for damaged in mutated(content, 200):
+        (root / "2.txt").write_bytes(damaged)
         for tag in labels(root)["2.webp"]:
             tag.encode()  # valid text

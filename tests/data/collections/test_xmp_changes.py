@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.data.collections.test_containers import mutated
+from tests.support.mutations import mutated
 from tests.support.photos import packet
 from vse_ens.data.collections.containers import DamagedFileError
 from vse_ens.data.collections.xmp import (
@@ -120,8 +120,7 @@ def test_a_document_that_cannot_be_changed_in_place_is_refused(document: bytes, 
 
 def test_200_damaged_sidecars_are_refused_or_changed_as_wanted() -> None:
     content = packet(["beach"], ["place|beach"], ["place/beach"])
-    for number in range(200):
-        document = mutated(content, "sidecar", number)
+    for document in mutated(content, 200):
         try:
             after = change_keywords(document, {SUBJECT: ["sand"]}, {})
         except DamagedFileError:

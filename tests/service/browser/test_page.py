@@ -29,6 +29,11 @@ VIEWS = {
     "#/audit/missing": ".finding .tags li",
     "#/audit/wrong": ".finding .tags li",
     "#/audit/duplicates": ".finding",
+    "#/vocabulary/labels/sea": ".label-detail .example",
+    "#/vocabulary/implications": ".finding .example",
+    "#/vocabulary/rules": ".vocabulary-body .none",
+    "#/questions": ".question h1 em",
+    "#/questions/beach,-person": ".card",
     "#/map": ".map-canvas",
     "#/about": ".facts",
 }

@@ -93,7 +93,7 @@ def test_the_audit_is_made_once_and_told_in_pages(serve: Callable[..., Client]) 
     wrong = client.get("/api/audit", params={"kind": "wrong"}).json()
     assert wrong["kind"] == "wrong"
     twins = client.get("/api/audit", params={"kind": "duplicates"}).json()
-    assert all(set(one) == {"label", "other", "confidence", "reason"} for one in twins["findings"])
+    assert all(set(one) == {"label", "other", "kind", "reason"} for one in twins["findings"])
 
     judged = {"image": top["image"], "label": top["label"], "verdict": "accept", "source": "audit"}
     assert client.post("/api/feedback", json=judged).status_code == 200

@@ -22,7 +22,7 @@ def explain(
     model: ModelDir,
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="[IMAGE] LABEL", show_default=False, help="An image of the model and a label it lacks."),
+        typer.Argument(metavar="[IMAGE] LABEL", show_default=False, help="An image of the model and a label."),
     ],
     *,
     labels: LabelsOption = None,
@@ -33,7 +33,8 @@ def explain(
 ) -> None:
     """Explain the score of a label for an image.
 
-    Lists what each known label of the image, and each pair of known labels, adds to the score.
+    Lists what each known label of the image, and each pair of known labels, adds to the score. A label that the image
+    has, such as one that the audit doubts, is explained by its other labels.
     """
     if len(ids) != (1 if labels is not None else 2):
         needed = "one LABEL with --labels" if labels is not None else "an IMAGE and a LABEL, or --labels and a LABEL"
@@ -53,14 +54,17 @@ def explain(
         "label": label,
         "score": explanation.score,
         "confidence": explanation.confidence,
+        "left_out": explanation.left_out,
         "reasons": reasons_json(explanation.reasons),
     }
     confidence = "" if explanation.confidence is None else f", confidence {confidence_text(explanation.confidence)}"
+    known_to_have = ", which has it: explained by its other labels" if explanation.left_out else ""
     console.result(
         document,
-        Text(f"Score of {label} for {'these labels' if image is None else image}{confidence}\n"),
+        Text(f"Score of {label} for {'these labels' if image is None else image}{known_to_have}{confidence}\n"),
         columns(("because of", "share"), _rows(explanation, top), numbers=("share",)),
     )
+    console.finish("The shares add up to the score; a higher score is a better match.", "similar", model, label)
 
 
 def _rows(explanation: Explanation, top: int) -> list[tuple[str, str]]:

@@ -80,6 +80,15 @@ def serve(
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Check every byte of the model; skip it for a huge one.")
     ] = True,
+    learn_after: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default="off",
+            help="Update the model in the background after every N decisions; it is written to MODEL.learnt.",
+        ),
+    ] = 0,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     console: Console,
 ) -> None:
@@ -109,6 +118,7 @@ def serve(
             *_keys(read_key_file, _READ_KEY_VARIABLE, read_only=True),
         ),
         verify=verify,
+        learn_after=learn_after,
     )
 
     def announce(served: Settings, note: str = "") -> None:

@@ -11,7 +11,7 @@ import typer
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions
+from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions, save_model
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ def train(
             help="Feedback file of vse serve: accepted pairs are added, rejected pairs removed.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also show the loss, the violations and the speed.")
+    ] = False,
     cluster: ClusterOptions,
     training: TrainOptions,
     reading: ReadOptions,
@@ -65,8 +68,10 @@ def train(
     with reserve_target(out):
         check_run_files(checkpoint)
         if reading.is_parts(pairs):
-            if features is not None or feedback is not None:
-                raise typer.BadParameter("--features and --feedback need all pairs in one file", param_hint="'PAIRS'")
+            if features is not None or feedback is not None or reading.rules is not None:
+                raise typer.BadParameter(
+                    "--features, --feedback and --rules need all pairs in one file", param_hint="'PAIRS'"
+                )
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
@@ -75,7 +80,7 @@ def train(
         if checkpoint.exists() and not resume:
             console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
         started = time.perf_counter()
-        with TrainingProgress(console.err, config.metric) as training_progress:
+        with TrainingProgress(console.err, config.metric, verbose=verbose) as training_progress:
             model.fit(
                 data,
                 progress=training_progress,
@@ -87,7 +92,7 @@ def train(
         seconds = time.perf_counter() - started
         if resume and not model.resumed_:
             console.note(f"{checkpoint} has nothing to resume; trained from the start")
-        model.save(out)
+        save_model(model, out)
         if model.interrupted_:
             resuming = f", and --resume continues from {checkpoint}" if checkpoint.exists() else ""
             console.log(f"stopped; the model is saved as it is{resuming}")
@@ -104,9 +109,14 @@ def _read(
     """Read pairs, apply feedback and attach image features."""
     data = reading.read(pairs, console)
     if feedback is not None:
+        from vse_ens.data.cleaning import clean
         from vse_ens.data.feedback.pairs import apply_feedback
+        from vse_ens.data.rules.store import read_rules
 
-        data = apply_feedback(data, feedback)
+        if reading.rules is None:
+            data = apply_feedback(data, feedback)
+        else:
+            data = clean(data, feedback=feedback, rules=read_rules(reading.rules)).data
     for note in data.notes:
         console.note(note)
     if features is not None:
@@ -152,6 +162,9 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
     if given_up:
         rows.append(("skipped", f"{given_up:,} of {draws:,} draws found no negative"))
     console.result(document, facts(rows))
+    found = (model.validation_ or {}).get("recall@10")
+    quality = f": {found:.0%} of held-out labels were among its first 10 suggestions" if found is not None else ""
+    console.finish(f"The model is in {out}{quality}.", "serve", out)
 
 
 def _epochs(model: Annotator) -> str:

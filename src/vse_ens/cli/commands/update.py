@@ -11,7 +11,7 @@ import typer
 
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ModelDir, ReadOptions, Workers, load_model
+from vse_ens.cli.options import ModelDir, ReadOptions, Workers, load_model, save_model
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def update(
         with TrainingProgress(console.err, annotator.config_.metric) as progress:
             annotator.partial_fit(joined, progress=progress)
         seconds = time.perf_counter() - started
-        annotator.save(out)
+        save_model(annotator, out)
     after = annotator.known_
     new = {
         "pair": after.pairs - before.pairs,
@@ -78,6 +78,7 @@ def update(
         ("time", duration(seconds)),
     ]
     console.result(document, facts(rows))
+    console.finish(f"{out} has learned {plural(new['pair'], 'new pair')}.", "serve", out)
 
 
 class _Input(NamedTuple):

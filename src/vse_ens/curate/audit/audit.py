@@ -28,6 +28,8 @@ from vse_ens.storage.atomic import replace_file
 _REASONS = 3
 _MIN_SHARE = 0.05
 _NO_SUPPORT = "no known label supports it"
+# Column ``kind`` of audit.csv.
+_KINDS = {"same": "duplicate", "alike": "alike"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Audit:
                     for one in findings
                 )
             lines.writerows(
-                ("duplicate", "", safe(one.label), safe(one.other), f"{one.confidence:.4f}", safe(one.reason), "")
+                (_KINDS[one.kind], "", safe(one.label), safe(one.other), "", safe(one.reason), "")
                 for one in self.duplicates
             )
 

@@ -1,170 +1,93 @@
-"""Labels that are likely duplicates: similar in use but rarely on the same image, or similar in spelling."""
+"""Labels that mean the same, and labels that are merely used alike."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.curate.rules.aliases import alias_pairs, in_numbers
+from vse_ens.curate.usage import LabelUsage, nearest_pairs
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.topk import row_blocks
-
-SpellingMatch = Literal["same word", "one letter"]
 
 # Number of nearest labels that each label is compared with.
 _NEIGHBOURS = 5
 # Vectors of labels on fewer images are not reliable.
 _MIN_IMAGES = 10
-# Confidence that two words with the same stem are duplicates, without other evidence.
-_SAME_WORD = 0.8
-# In shorter words another letter makes another word: "cat", "coat", "boat".
-_MIN_LETTERS = 5
 
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A label that might be merged into another, more frequent one."""
+    """A label and another, more frequent one that it might be merged into."""
 
     label: str
     other: str
-    confidence: float
+    kind: Literal["same", "alike"]
+    """``same`` if spelling or a strict test of their use says that they mean the same, else ``alike``."""
     reason: str
 
 
 class _Candidate(NamedTuple):
     label: int
     other: int
-    confidence: float
+    in_use: float
+    """The similarity in use, reduced if the labels occur together more often than by chance."""
     similarity: float
     together: int
-    spelling: SpellingMatch | None
 
 
 def near_duplicates(embeddings: Embeddings, known: Annotations, top: int) -> list[Duplicate]:
-    """Return the ``top`` pairs of labels that are most likely duplicates.
+    """Return the ``top`` pairs of labels: first those that mean the same, then those that are used alike.
 
-    Similarity in use is the cosine of the label vectors, reduced if the two labels occur together more often than by
-    chance. The same stem adds fixed evidence; one differing letter adds as much evidence as the similarity in use.
+    Two labels mean the same by the evidence of `vse_ens.curate.rules.aliases`. They are used alike if their vectors are
+    near and they do not occur together more often than by chance; the more similar ones come first.
     """
-    counts = known.images_per_label
+    usage = LabelUsage(known)
+    same = alias_pairs(known, usage)[:top]
+    pairs = {(pair.label, pair.other) for pair in same}
+    found = [_duplicate(known, pair.label, pair.other, "same", f"{pair.evidence}; ", pair.together) for pair in same]
     vectors = _unit(np.asarray(embeddings.label_vectors))
-    spelling = spelling_matches(known.labels)
-    pairs = {pair for pair in spelling if counts[list(pair)].all()} | _nearest_pairs(vectors, counts)
-    images = _ImagesOfLabels(known)
-    candidates = [_compare(one, other, vectors, images, spelling.get((one, other))) for one, other in sorted(pairs)]
-    best = sorted(candidates, key=lambda pair: (-pair.confidence, pair.label, pair.other))[:top]
-    return [_to_duplicate(pair, known) for pair in best]
+    candidates = [
+        _compare(one, other, vectors, known, usage.together(one, other))
+        for one, other in sorted(_near(vectors, known.images_per_label))
+    ]
+    alike = sorted(candidates, key=lambda pair: (-pair.in_use, pair.label, pair.other))
+    found += [
+        _duplicate(known, pair.label, pair.other, "alike", f"similarity {pair.similarity:.2f}; ", pair.together)
+        for pair in alike
+        if (pair.label, pair.other) not in pairs
+    ]
+    return found[:top]
 
 
-class _ImagesOfLabels:
-    """The sorted image numbers of every label."""
-
-    def __init__(self, known: Annotations) -> None:
-        self.count = len(known.images)
-        self._images = known.image_numbers()[np.argsort(known.indices, kind="stable")]
-        self._starts = np.concatenate([[0], np.cumsum(known.images_per_label)])
-
-    def of(self, label: int) -> NDArray[np.int32]:
-        return self._images[self._starts[label] : self._starts[label + 1]]
-
-
-def _compare(
-    one: int, other: int, vectors: Floats, images: _ImagesOfLabels, spelling: SpellingMatch | None
-) -> _Candidate:
-    images_one, images_other = images.of(one), images.of(other)
-    together = len(np.intersect1d(images_one, images_other, assume_unique=True))
-    expected = len(images_one) * len(images_other) / images.count
+def _compare(one: int, other: int, vectors: Floats, known: Annotations, together: int) -> _Candidate:
+    counts = known.images_per_label
+    chance = counts[one] * counts[other] / len(known.images)
     similarity = float(vectors[one] @ vectors[other])
-    in_use = max(similarity, 0.0) / (1.0 + together / expected)
-    doubt = {"same word": 1.0 - _SAME_WORD, "one letter": 1.0 - in_use, None: 1.0}[spelling]
-    rarer_first = (len(images_one), -one) < (len(images_other), -other)
+    in_use = max(similarity, 0.0) / (1.0 + together / chance)
+    rarer_first = (counts[one], -one) < (counts[other], -other)
     label, kept = (one, other) if rarer_first else (other, one)
-    return _Candidate(label, kept, 1.0 - (1.0 - min(in_use, 1.0)) * doubt, similarity, together, spelling)
+    return _Candidate(label, kept, float(in_use), similarity, together)
 
 
-def _to_duplicate(pair: _Candidate, known: Annotations) -> Duplicate:
-    own, other = (int(known.images_per_label[label]) for label in (pair.label, pair.other))
-    spelling = {"same word": "same word; ", "one letter": "one letter differs; ", None: ""}[pair.spelling]
-    reason = f"{spelling}similarity {pair.similarity:.2f}; on {own:,} and {other:,} images, {pair.together:,} in common"
-    return Duplicate(known.labels.id(pair.label), known.labels.id(pair.other), pair.confidence, reason)
+def _duplicate(
+    known: Annotations, label: int, other: int, kind: Literal["same", "alike"], evidence: str, together: int
+) -> Duplicate:
+    own, others = (int(known.images_per_label[number]) for number in (label, other))
+    reason = evidence + in_numbers(own, others, together)
+    return Duplicate(known.labels.id(label), known.labels.id(other), kind, reason)
 
 
-def _nearest_pairs(vectors: Floats, counts: NDArray[np.int64]) -> set[tuple[int, int]]:
+def _near(vectors: Floats, counts: NDArray[np.int64]) -> set[tuple[int, int]]:
     """Return pairs one < other of labels that are not rare, one of them among the nearest of the other."""
     common = np.flatnonzero(counts >= _MIN_IMAGES)
     nearest = min(_NEIGHBOURS, len(common) - 1)
-    pairs: set[tuple[int, int]] = set()
-    if nearest < 1:
-        return pairs
-    for block in row_blocks(len(common), len(common)):
-        rows = common[block]
-        similarities = vectors[rows] @ vectors[common].T
-        similarities[np.arange(len(rows)), np.arange(block.start, block.stop)] = -np.inf
-        close = common[np.argpartition(-similarities, nearest - 1, axis=1)[:, :nearest]]
-        ends = np.sort(np.stack([np.repeat(rows, nearest), close.ravel()], axis=1), axis=1)
-        pairs.update((one, other) for one, other in ends.tolist())
-    return pairs
+    return nearest_pairs(vectors[common], common, nearest) if nearest >= 1 else set()
 
 
 def _unit(vectors: Floats) -> Floats:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
-
-
-def spelling_matches(words: Iterable[str]) -> dict[tuple[int, int], SpellingMatch]:
-    """Return pairs of indices of words that are the same except for case, accents, punctuation, plural, or one letter.
-
-    Words are grouped by stem and by stem with one letter removed, so that not all pairs are compared.
-    """
-    stems = [stem(word) for word in words]
-    same, near = defaultdict(list), defaultdict(list)
-    for index, word in enumerate(stems):
-        same[word].append(index)
-        for key in _with_one_letter_removed(word):
-            near[key].append(index)
-    matches: dict[tuple[int, int], SpellingMatch] = {}
-    for indices in near.values():
-        for one, other in combinations(indices, 2):
-            if one != other and _differ_in_one_letter(stems[one], stems[other]):
-                matches[one, other] = "one letter"
-    for word, indices in same.items():
-        if word:
-            matches.update(dict.fromkeys(combinations(indices, 2), "same word"))
-    return matches
-
-
-def stem(word: str) -> str:
-    """Return a word without case, accents, punctuation and English plural ending; '' if it has no letter or digit."""
-    folded = unicodedata.normalize("NFKD", word.casefold())
-    plain = "".join(letter for letter in folded if letter.isalnum())
-    if len(plain) > 4 and plain.endswith("ies"):
-        return plain[:-3] + "y"
-    if len(plain) > 4 and plain.endswith(("ches", "shes", "sses", "xes", "zes")):
-        return plain[:-2]
-    if len(plain) > 3 and plain.endswith("s") and not plain.endswith(("ss", "us", "is")):
-        return plain[:-1]
-    return plain
-
-
-def _with_one_letter_removed(word: str) -> Iterator[str]:
-    if len(word) >= _MIN_LETTERS:
-        yield word
-        yield from {word[:index] + word[index + 1 :] for index in range(len(word))}
-
-
-def _differ_in_one_letter(one: str, other: str) -> bool:
-    """Return whether one letter is added, removed or replaced. Digits do not count: "route 66" is not "route 67"."""
-    if one == other or abs(len(one) - len(other)) > 1:
-        return False
-    shorter, longer = sorted((one, other), key=len)
-    index = next((n for n, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
-    skip = len(shorter) == len(longer)
-    rest_is_same = shorter[index + skip :] == longer[index + 1 :]
-    return rest_is_same and not any(word[index : index + 1].isdigit() for word in (one, other))

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from vse_ens.system import open_regular, read_at
+
 MAX_BYTES = 32 << 20
 """The largest XMP packet or IPTC record that is read."""
 
@@ -46,10 +48,10 @@ class Metadata:
     """Why the file could not be read to the end, such as "ends inside a segment"."""
 
 
-def read_metadata(path: str | bytes) -> Metadata:
+def read_metadata(path: str) -> Metadata:
     """Read the metadata of an image file; an `OSError` is raised, a broken structure is returned as ``fault``."""
     found = Metadata()
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = open_regular(path)
     try:
         file = _File(descriptor)
         walk = _walker(file.head)
@@ -69,14 +71,14 @@ class _File:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self.head = os.pread(descriptor, _HEAD_BYTES, 0)
+        self.head = read_at(descriptor, _HEAD_BYTES, 0)
         self.size = len(self.head) if len(self.head) < _HEAD_BYTES else os.fstat(descriptor).st_size
 
     def peek(self, start: int, size: int) -> bytes:
         """Return up to ``size`` bytes."""
         if start + size <= len(self.head):
             return self.head[start : start + size]
-        return os.pread(self._descriptor, size, start) if start < self.size else b""
+        return read_at(self._descriptor, size, start) if start < self.size else b""
 
     def read(self, start: int, size: int) -> bytes:
         """Return exactly ``size`` bytes."""

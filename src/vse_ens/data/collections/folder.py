@@ -13,6 +13,7 @@ from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.cache import FileCache, default_cache
 from vse_ens.data.collections.walk import Folder, walk
 from vse_ens.errors import DataError
+from vse_ens.system import open_regular
 
 _CHUNK = 64  # files per task
 _AHEAD = 4_096  # files that are read ahead of the one that is yielded
@@ -166,8 +167,7 @@ def _report(done: int, total: int | None, on_progress: Progress | None) -> int:
 
 def read_bytes(path: str, limit: int) -> bytes | None:
     """Return the content of a regular file, or None if it is larger than ``limit``; it never blocks on a pipe."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         content = file.read(limit + 1)
     return content if len(content) <= limit else None
 

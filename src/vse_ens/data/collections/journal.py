@@ -15,7 +15,6 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -25,6 +24,7 @@ from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.walk import is_image, suffix
 from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
+from vse_ens.system import copy_permissions
 
 _FORMAT, _VERSION = "vse-ens journal", 1
 _BATCH = 256  # changes that share one flush of the journal
@@ -240,10 +240,7 @@ def _replace(path: Path, content: bytes) -> None:
     """Replace a file atomically; its permissions stay, and a link to it stays a link."""
     target = path.resolve()
     with open_atomic(target) as file:
-        with suppress(OSError):
-            state = target.stat()
-            os.fchmod(file.fileno(), state.st_mode & 0o7777)
-            os.fchown(file.fileno(), state.st_uid, state.st_gid)
+        copy_permissions(target, file.fileno())
         file.write(content)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import Collection, FileChange, LabelEdit, WritableCollection
 from vse_ens.data.collections.journal import Written, write_changes
 from vse_ens.data.collections.photos import PhotoFolder
+from vse_ens.data.decisions import read_decisions
 from vse_ens.data.feedback.pairs import read_feedback
+from vse_ens.data.pairs import pairs_without
 from vse_ens.errors import DataError
-
-_YES = frozenset(["yes", "y", "true", "1", "x", "ok", "accept", "accepted", "apply"])
-_NO = frozenset(("", *["no", "n", "false", "0", "reject", "rejected", "keep", "ignore", "skip"]))
-_OWN_YES = {"wrong": {"remove", "delete"}, "missing": {"add"}, "duplicate": {"merge"}}
-_AUDIT_COLUMNS = ("kind", "image", "label", "other_label", "decision")
 
 
 @dataclass
@@ -137,54 +134,18 @@ def feedback_edits(path: Path) -> dict[str, LabelEdit]:
 
 
 def audit_edits(path: Path, collection: Collection) -> dict[str, LabelEdit]:
-    """Return the edits of the accepted rows of an ``audit.csv``.
-
-    An accepted row of kind ``wrong`` removes its label, ``missing`` adds it, and ``duplicate`` replaces the label by
-    ``other_label`` on every image of the collection.
-    """
-    add: list[tuple[str, str]] = []
-    remove: list[tuple[str, str]] = []
-    merged: dict[str, str] = {}
-    for kind, image, label, other in _accepted(path):
-        if kind == "wrong":
-            remove.append((image, label))
-        elif kind == "missing":
-            add.append((image, label))
-        else:
-            merged[label] = other
+    """Return the edits of the accepted rows of an ``audit.csv``; see `vse_ens.data.decisions.read_decisions`."""
+    decisions = read_decisions(path)
+    merged = {merge.label: merge.other for merge in decisions.merge}
     if merged:
         for item in collection.items():
             for label in item.labels:
                 if label in merged:
-                    add.append((item.image, merged[label]))
-                    remove.append((item.image, label))
-    return pair_edits(add, remove)
+                    decisions.add.append((item.image, merged[label]))
+                    decisions.remove.append((item.image, label))
+    return pair_edits(decisions.add, decisions.remove)
 
 
-def _accepted(path: Path) -> list[tuple[str, str, str, str]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8; save it as CSV in UTF-8") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    first = text.split("\n", 1)[0]
-    reader = csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=first.count))
-    lacking = [name for name in _AUDIT_COLUMNS if name not in (reader.fieldnames or ())]
-    if lacking:
-        raise DataError(f"{path} has no column {lacking[0]!r}; name the file that vse audit --out wrote")
-    rows = []
-    for row in reader:
-        kind, image, label, other, decision = ((row[name] or "").strip() for name in _AUDIT_COLUMNS)
-        if kind not in _OWN_YES:
-            raise DataError(
-                f"{path}, line {reader.line_num} has the kind {kind!r}; it must be wrong, missing or duplicate"
-            )
-        word = decision.lower()
-        if word in _NO:
-            continue
-        if word not in _YES and word not in _OWN_YES[kind]:
-            allowed = ", ".join(("accept", *sorted(_OWN_YES[kind]), "reject"))
-            raise DataError(f"{path}, line {reader.line_num} has the decision {decision!r}; use one of {allowed}")
-        rows.append((kind, image, label, other))
-    return rows
+def difference_edits(before: Annotations, after: Annotations) -> dict[str, LabelEdit]:
+    """Return the edits that turn the labels of ``before`` into those of ``after``, for the images that change."""
+    return pair_edits(pairs_without(after, before), pairs_without(before, after))

@@ -47,7 +47,7 @@ def apply_feedback(pairs: Annotations, path: str | Path) -> Annotations:
     dropped: attach them to the result.
     """
     feedback = read_feedback(path)
-    kept = _without(pairs, feedback.rejected)
+    kept = without_pairs(pairs, feedback.rejected)
     joined = kept.joined(feedback.accepted)
     added, removed = joined.pairs - kept.pairs, pairs.pairs - kept.pairs
     note = (
@@ -57,7 +57,8 @@ def apply_feedback(pairs: Annotations, path: str | Path) -> Annotations:
     return replace(joined, notes=(*pairs.notes, note))
 
 
-def _without(pairs: Annotations, rejected: Annotations) -> Annotations:
+def without_pairs(pairs: Annotations, rejected: Annotations) -> Annotations:
+    """Return ``pairs`` without the rejected ones, and without images and labels that lose their last pair."""
     positions = _positions(pairs, rejected)
     if not len(positions):
         return pairs

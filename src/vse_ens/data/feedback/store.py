@@ -2,6 +2,10 @@
 
 A person accepts or rejects a label for an image, or undoes that. Each is an event, and no event is changed or deleted.
 The verdict in force on a pair is the last one that was not undone; the view ``in_force`` of the file contains them.
+
+Verdicts that were given together are a batch: events with consecutive numbers, and a row in ``batches``. Everything but
+undoing a batch treats them as single events. Files without that table are of an older program; it is added to them when
+they are opened for writing, and older programs ignore it.
 """
 
 from __future__ import annotations
@@ -53,6 +57,17 @@ CREATE VIEW in_force AS
     WHERE undoes IS NULL AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.undoes = said.event)
     GROUP BY image, label;
 """
+# Its statements may run again.
+_BATCHES = """
+CREATE TABLE IF NOT EXISTS batches (
+    batch INTEGER PRIMARY KEY REFERENCES events,
+    last INTEGER NOT NULL REFERENCES events CHECK (last >= batch)
+);
+CREATE TRIGGER IF NOT EXISTS no_batch_is_deleted BEFORE DELETE ON batches
+    BEGIN SELECT RAISE(ABORT, 'batches are never deleted: undo one'); END;
+CREATE TRIGGER IF NOT EXISTS no_batch_is_changed BEFORE UPDATE ON batches
+    BEGIN SELECT RAISE(ABORT, 'batches are never changed: undo one'); END;
+"""
 
 
 class Event(NamedTuple):
@@ -98,6 +113,9 @@ def open_writer(path: Path) -> sqlite3.Connection:
                     for statement in (*_statements(_TABLES), *_marks()):
                         connection.execute(statement)
             _check_version(connection, path)
+            with transaction(connection):
+                for statement in _statements(_BATCHES):
+                    connection.execute(statement)
             check_integrity(connection, path, "quick_check")
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk

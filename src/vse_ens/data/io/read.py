@@ -24,6 +24,8 @@ from vse_ens.data.io.label_columns import BOORU_PREFIX, LabelColumns, namespace_
 from vse_ens.data.io.parquet import ParquetSource
 from vse_ens.data.io.source import Source
 from vse_ens.data.io.wide import Layout, WideRows
+from vse_ens.data.rules.apply import apply_rules
+from vse_ens.data.rules.store import read_rules
 from vse_ens.errors import ConfigError
 
 
@@ -44,6 +46,7 @@ def read(
     ignore: Sequence[str] = (),
     ancestors: bool = False,
     merge_spelling: bool = False,
+    rules: str | Path | None = None,
     cache: bool = True,
     on_progress: Callable[[int, int | None], None] | None = None,
 ) -> Annotations:
@@ -70,6 +73,7 @@ def read(
         ignore: Leave out labels that match one of these patterns, such as ``suggested|*``.
         ancestors: Also give an image with the label ``place|beach`` the label ``place``.
         merge_spelling: Merge labels that differ only in case or accents into the most used of them.
+        rules: A rules file, whose aliases, renames and implications are applied; see `vse_ens.data.rules`.
         cache: Keep the labels of a folder's files for the next read.
         on_progress: Called with the number of files read and the number of all files of a collection.
 
@@ -96,6 +100,8 @@ def read(
         data = merged_spelling(data)
     if ancestors:
         data = with_ancestors(data)
+    if rules is not None:
+        data = apply_rules(data, read_rules(rules)).data
     if min_images_per_label == min_labels_per_image == 1:
         return data  # without a filter, images without labels are kept
     return keep_frequent(data, min_images_per_label, min_labels_per_image)

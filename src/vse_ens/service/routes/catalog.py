@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
+from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
 from vse_ens.service.convert import rounded, to_reasons
@@ -73,7 +74,7 @@ def catalog_router(service: Service) -> APIRouter:
         if isinstance(result, InProgress):
             return _job_status(result)
         if kind == "duplicates":
-            return _duplicates(result, offset, limit)
+            return _duplicates(service.rules.open_duplicates(result.duplicates), offset, limit)
         findings = result.missing if kind == "missing" else result.wrong
         reviewed: set[tuple[str, str]] = set()
         if service.feedback is not None:
@@ -115,10 +116,16 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
         validation=annotator.validation_,
         has_confidence=annotator.calibration_ is not None,
         image_url=service.pictures.template(served),
+<<<<<<< HEAD
         feedback=service.feedback is not None and not read_only,
         read_only=read_only,
         user=key.name if key is not None and key.name else None,
+=======
+        feedback=service.feedback is not None,
+        learning=service.learner.state if service.learner is not None else None,
+>>>>>>> main
         version=__version__,
+        saved_at=served.saved_at,
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,
@@ -129,12 +136,12 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
     )
 
 
-def _duplicates(audit: audits.Audit, offset: int, limit: int) -> AuditResponse:
-    duplicates = [
-        Duplicate(label=one.label, other=one.other, confidence=rounded(one.confidence), reason=one.reason)
-        for one in audit.duplicates[offset : offset + limit]
+def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> AuditResponse:
+    page = [
+        Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
+        for one in found[offset : offset + limit]
     ]
-    return AuditResponse(kind="duplicates", total=len(audit.duplicates), findings=duplicates)
+    return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
 def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> list[Finding]:

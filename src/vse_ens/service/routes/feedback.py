@@ -18,9 +18,19 @@ from vse_ens.data.feedback.store import Event
 from vse_ens.service.openapi import READING, WRITING, plain_text
 from vse_ens.service.routes.images import image_state
 from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import EventsResponse, FeedbackEvent, FeedbackRequest, FeedbackResponse, UndoRequest
+from vse_ens.service.schemas import (
+    BatchRequest,
+    BatchResponse,
+    BatchUndoResponse,
+    EventsResponse,
+    FeedbackEvent,
+    FeedbackRequest,
+    FeedbackResponse,
+    UndoRequest,
+)
 from vse_ens.service.settings import MAX_USER_LENGTH
 from vse_ens.service.state import Service
+from vse_ens.service.verdicts import Decision
 
 User = Annotated[
     str,
@@ -40,6 +50,17 @@ _EXAMPLES: Any = {
     },
     "reject a label": {"value": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"}},
 }
+_BATCH_EXAMPLES: Any = {
+    "a label for several images": {
+        "value": {
+            "events": [
+                {"image": "img_0000001", "label": "beach", "verdict": "accept"},
+                {"image": "img_0000002", "label": "beach", "verdict": "reject"},
+            ]
+        }
+    }
+}
+_UNDO_EXAMPLES: Any = {"one verdict": {"value": {"event": 1}}, "a batch": {"value": {"batch": 1}}}
 _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl"}
 _STREAMED = plain_text(
     "One line per pair.",
@@ -75,13 +96,34 @@ def feedback_router(service: Service) -> APIRouter:
             model=served.fingerprint,
         )
         service.metrics.feedback.labels(request.verdict).inc()
+        service.learn(1)
         return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
-    @router.post("/api/feedback/undo", responses=WRITING)
-    async def undo(request: UndoRequest, by: User = _ANONYMOUS) -> FeedbackResponse:
-        """Undo an event; the previous verdict is in force again."""
+    @router.post("/api/feedback/batch", responses=WRITING)
+    async def add_batch(
+        request: Annotated[BatchRequest, Body(openapi_examples=_BATCH_EXAMPLES)], by: User = _ANONYMOUS
+    ) -> BatchResponse:
+        """Accept or reject labels of many images together: all verdicts are stored or none."""
         feedback, served = service.require_feedback(), await models.current()
-        event = await disk.run(feedback.undo, request.event, by=by, model=served.fingerprint)
+        decisions = [Decision(one.image, one.label, one.verdict, one.confidence) for one in request.events]
+        result = await disk.run(feedback.add_batch, decisions, by=by, source=request.source, model=served.fingerprint)
+        for verdict in ("accept", "reject"):
+            # Those that were in force already are counted too: which ones they are is known to the file only.
+            service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in decisions))
+        service.learn(result.stored)
+        return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
+
+    @router.post("/api/feedback/undo", responses=WRITING)
+    async def undo(
+        request: Annotated[UndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = _ANONYMOUS
+    ) -> FeedbackResponse | BatchUndoResponse:
+        """Undo an event or all events of a batch; the previous verdicts are in force again."""
+        feedback, served = service.require_feedback(), await models.current()
+        if request.batch is not None:
+            undone_batch = await disk.run(feedback.undo_batch, request.batch, by=by, model=served.fingerprint)
+            service.metrics.feedback.labels("undo").inc(undone_batch.undone)
+            return BatchUndoResponse(batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped)
+        event = await disk.run(feedback.undo, request.event or 0, by=by, model=served.fingerprint)
         service.metrics.feedback.labels("undo").inc()
         [undone] = await disk.run(feedback.events, event - 1, 1)
         return FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))

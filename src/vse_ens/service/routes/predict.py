@@ -9,12 +9,14 @@ from fastapi import APIRouter, Body, Query, Response
 from vse_ens.service.convert import rounded, to_reasons, to_suggestions
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.routes.images import current_labels
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
     AnnotatedImage,
     AnnotateRequest,
     AnnotateResponse,
     ExplainRequest,
+    ExplainResponse,
     FoundImage,
     Id,
     SearchRequest,
@@ -23,7 +25,6 @@ from vse_ens.service.schemas import (
     SimilarImagesResponse,
     SimilarLabel,
     SimilarLabelsResponse,
-    Suggestion,
     Top,
 )
 from vse_ens.service.state import Service
@@ -62,9 +63,12 @@ def predict_router(service: Service) -> APIRouter:
 
     @router.post("/api/search", responses=WRITING)
     async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
-        """Find images for labels: images that lack the labels, or with `tagged` all images."""
+        """Find images for labels: images that lack the labels, or with `tagged` all images.
+
+        Images on which a label was rejected are left out, and without `tagged` those on which it was accepted.
+        """
         served = await models.current()
-        response = await compute.run(_search, served, request)
+        response = await compute.run(_search, service, served, request)
         service.pictures.add_urls(served, response.images)
         return response
 
@@ -89,8 +93,8 @@ def predict_router(service: Service) -> APIRouter:
         return response
 
     @router.post("/api/explain", responses=WRITING)
-    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> Suggestion:
-        """List the contributions to a label's score for an image."""
+    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainResponse:
+        """List the contributions to a label's score for an image; a label it has is explained by its other labels."""
         return await compute.run(_explain, await models.current(), request)
 
     return router
@@ -133,17 +137,27 @@ def _annotate(served: ServedModel, request: AnnotateRequest) -> _Encoded:
     return _Encoded(response.model_dump_json(exclude_unset=True), sum(len(one.suggestions) for one in results))
 
 
-def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
-    annotator = served.annotator
+def _search(service: Service, served: ServedModel, request: SearchRequest) -> SearchResponse:
+    annotator, decided = served.annotator, served.rankings.decided
+    decided.refresh()
+    verdicts = [decided.of_label(label) for label in request.labels]
+    gone = {image for images in verdicts for image, verdict in images.items() if verdict == "reject"}
+    if not request.tagged:
+        gone.update(*verdicts)
+    found = annotator.search(request.labels, request.top + len(gone), tagged=request.tagged)
+    numbers = annotator.known_.images.numbers([one.image for one in found]).tolist()
+    kept = [(number, one) for number, one in zip(numbers, found, strict=True) if number not in gone]
     return SearchResponse(
         images=[
             FoundImage(
                 image=one.image,
                 score=rounded(one.score),
                 confidence=rounded(one.confidence),
-                labels=annotator.known_labels(one.image),
+                labels=current_labels(service, served, one.image)
+                if decided.mask[number]
+                else annotator.known_labels(one.image),
             )
-            for one in annotator.search(request.labels, request.top, tagged=request.tagged)
+            for number, one in kept[: request.top]
         ]
     )
 
@@ -159,11 +173,12 @@ def _similar_images(served: ServedModel, image: str, top: int) -> SimilarImagesR
     )
 
 
-def _explain(served: ServedModel, request: ExplainRequest) -> Suggestion:
+def _explain(served: ServedModel, request: ExplainRequest) -> ExplainResponse:
     explanation = served.annotator.explain(request.image, request.label, labels=request.labels)
-    return Suggestion(
+    return ExplainResponse(
         label=explanation.label,
         score=rounded(explanation.score),
         confidence=rounded(explanation.confidence),
         because=to_reasons(explanation.reasons),
+        left_out=explanation.left_out,
     )

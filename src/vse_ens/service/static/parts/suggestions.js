@@ -1,9 +1,11 @@
-/** Suggestions as chips: click to accept, × to reject; changes of order are animated. */
+/** Suggestions as chips: click or a number accepts, × or Shift rejects; changes of order are animated. */
 
 import { fill, h, prefersReducedMotion, uniqueId, visuallyHidden } from "../core/dom.js";
 import { percent, reasonsSentence } from "../core/format.js";
+import { byNamespace, namespaceOf } from "../core/namespaces.js";
+import { MOMENT, Seen } from "../core/seen.js";
 import { icon } from "./icon.js";
-import { hideWhy, showWhyOnHover } from "./why.js";
+import { whyLine } from "./why.js";
 
 /** @typedef {import("../core/api.js").Suggestion} Suggestion */
 /** @typedef {{accept(suggestion: Suggestion): void, reject(suggestion: Suggestion): void}} Verdicts */
@@ -11,25 +13,32 @@ import { hideWhy, showWhyOnHover } from "./why.js";
 /**
  * @typedef {object} SuggestionList
  * @property {HTMLElement} element
- * @property {(suggestions: Suggestion[]) => void} show
+ * @property {HTMLElement} why a line with the reasons for one suggestion
+ * @property {(suggestions: Suggestion[], keepNumbers?: boolean) => void} show
  * @property {() => void} wait show placeholders until the first suggestions
  * @property {() => void} focus the first
  * @property {() => void} accept the focused one
  * @property {() => void} reject the focused one
+ * @property {(number: number, reject: boolean) => void} decide on the one with a number
  * @property {(key: string) => void} move by an arrow, Home or End
  */
 
 const ANIMATION = { duration: 220, easing: "cubic-bezier(.2, .7, .2, 1)" };
 const PLACEHOLDERS = 12;
+const NUMBERED = 9;
 
 /**
  * @param {Verdicts} handlers
  * @returns {SuggestionList}
  */
 export function suggestionList(handlers) {
-  const element = h("ul", { class: "suggestions", "aria-label": "Suggested labels" });
-  /** @type {Suggestion[]} */
+  const element = h("div", { class: "suggestion-groups" });
+  const why = whyLine();
+  const seen = new Seen();
+  /** In the order of the page: by namespace, each from the best to the last. @type {Suggestion[]} */
   let shown = [];
+  /** @type {string[]} */
+  let numbered = [];
   let current = 0;
 
   const chips = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll(".suggestion")]);
@@ -47,6 +56,17 @@ export function suggestionList(handlers) {
     acceptButtons()[current]?.focus(/** @type {FocusOptions} */ ({ focusVisible }));
   };
 
+  /** Verdicts on what the reader has seen. @type {Verdicts} */
+  const verdicts = {
+    accept: (suggestion) => seen.has(suggestion.label) && handlers.accept(suggestion),
+    reject: (suggestion) => seen.has(suggestion.label) && handlers.reject(suggestion),
+  };
+
+  /** The pointer reaches a chip as soon as verdicts on it count. */
+  const wakeSeen = () => {
+    for (const chip of chips()) if (seen.has(chip.dataset.label ?? "")) chip.classList.remove("fresh");
+  };
+
   /**
    * Apply a key to the focused chip; without focus, the key moves focus there first.
    * @param {(suggestion: Suggestion) => void} verdict
@@ -57,14 +77,44 @@ export function suggestionList(handlers) {
     else focus();
   };
 
-  const show = (/** @type {Suggestion[]} */ suggestions) => {
+  const show = (/** @type {Suggestion[]} */ suggestions, keepNumbers = false) => {
     const hadFocus = element.contains(document.activeElement);
     const byKey = Boolean(element.querySelector(":focus-visible"));
     const positions = new Map(chips().map((chip) => [chip.dataset.label, chip.getBoundingClientRect()]));
-    hideWhy();
-    shown = suggestions;
+    const groups = byNamespace(suggestions);
+    why.clear();
+    shown = groups.flatMap((group) => group.items);
+    const labels = shown.map((one) => one.label);
+    if (!keepNumbers) numbered = labels.slice(0, NUMBERED);
+    seen.show(labels, numbered);
+    let index = 0;
+    const list = (/** @type {string} */ name, /** @type {Suggestion[]} */ items) =>
+      h(
+        "ul",
+        { class: "suggestions", "aria-label": name },
+        ...items.map((suggestion) => {
+          const place = index++;
+          const made = chip(suggestion, numbered.indexOf(suggestion.label) + 1, verdicts, () => makeCurrent(place));
+          if (!seen.has(suggestion.label)) made.classList.add("fresh");
+          why.attach(made, suggestion.label, suggestion.because ?? []);
+          return made;
+        }),
+      );
     element.removeAttribute("aria-busy");
-    fill(element, ...suggestions.map((suggestion, index) => chip(suggestion, handlers, () => makeCurrent(index))));
+    setTimeout(wakeSeen, MOMENT + 1);
+    if (groups.length < 2) fill(element, list("Suggested labels", shown));
+    else
+      fill(
+        element,
+        ...groups.map(({ namespace, items }) =>
+          h(
+            "section",
+            { class: "suggestion-group" },
+            h("h3", {}, namespace ? namespace.slice(0, -1) : "other labels"),
+            list(`Suggested labels, ${namespace || "without a namespace"}`, items),
+          ),
+        ),
+      );
     makeCurrent(hadFocus ? current : 0);
     // The focus ring is for keyboard users.
     if (hadFocus) focus(current, byKey);
@@ -74,16 +124,26 @@ export function suggestionList(handlers) {
   const wait = () => {
     if (shown.length) return;
     element.setAttribute("aria-busy", "true");
-    fill(element, ...Array.from({ length: PLACEHOLDERS }, () => h("li", { class: "placeholder" })));
+    const placeholders = Array.from({ length: PLACEHOLDERS }, () => h("li", { class: "placeholder" }));
+    fill(element, h("ul", { class: "suggestions" }, ...placeholders));
   };
+
+  // A held Enter would press each button that gets focus in turn.
+  element.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault());
 
   return {
     element,
+    why: why.element,
     show,
     wait,
     focus: () => focus(0),
-    accept: () => applyToCurrent(handlers.accept),
-    reject: () => applyToCurrent(handlers.reject),
+    accept: () => applyToCurrent(verdicts.accept),
+    reject: () => applyToCurrent(verdicts.reject),
+    decide: (number, reject) => {
+      const label = seen.numbered(number);
+      const suggestion = shown.find((one) => one.label === label);
+      if (suggestion) (reject ? verdicts.reject : verdicts.accept)(suggestion);
+    },
     move: (key) => {
       // Finish animations first: neighbours are found by position.
       for (const chip of chips()) for (const animation of chip.getAnimations()) animation.finish();
@@ -93,24 +153,34 @@ export function suggestionList(handlers) {
   };
 }
 
-/** @param {Suggestion} suggestion @param {Verdicts} handlers @param {() => void} onFocus */
-function chip(suggestion, handlers, onFocus) {
+/**
+ * @param {Suggestion} suggestion @param {number} number 0 without one @param {Verdicts} verdicts
+ * @param {() => void} onFocus
+ */
+function chip(suggestion, number, verdicts, onFocus) {
   const { label, confidence } = suggestion;
   const reasons = suggestion.because ?? [];
   const id = uniqueId("why");
+  const prefix = namespaceOf(label);
   const accept = h(
     "button",
     {
       type: "button",
       class: "accept",
       "aria-describedby": id,
+      "aria-keyshortcuts": number > 0 && String(number),
       onfocus: onFocus,
       onclick: (/** @type {MouseEvent} */ event) =>
-        event.shiftKey ? handlers.reject(suggestion) : handlers.accept(suggestion),
+        event.shiftKey ? verdicts.reject(suggestion) : verdicts.accept(suggestion),
     },
-    icon("plus"),
+    number > 0 ? h("span", { class: "suggestion-number", "aria-hidden": "true" }, number) : icon("plus"),
     visuallyHidden("Accept "),
-    h("span", { class: "suggestion-name" }, label),
+    h(
+      "span",
+      { class: "suggestion-name" },
+      prefix && h("span", { class: "suggestion-prefix" }, prefix),
+      label.slice(prefix.length),
+    ),
     confidence !== null && h("span", { class: "suggestion-share" }, percent(confidence)),
   );
   const reject = h(
@@ -119,9 +189,9 @@ function chip(suggestion, handlers, onFocus) {
       type: "button",
       class: "reject",
       "aria-label": `Reject ${label}`,
-      title: "Reject (x)",
+      title: number ? `Reject (x, or Shift and ${number})` : "Reject (x)",
       onfocus: onFocus,
-      onclick: () => handlers.reject(suggestion),
+      onclick: () => verdicts.reject(suggestion),
     },
     icon("cross"),
   );
@@ -134,7 +204,6 @@ function chip(suggestion, handlers, onFocus) {
   );
   element.dataset.label = label;
   element.style.setProperty("--share", String(confidence ?? 0));
-  showWhyOnHover(element, reasons);
   return element;
 }
 

@@ -1,79 +1,72 @@
-/** A card with the reasons for a suggestion, on hover and focus; Escape hides it. */
+/** The reasons for the suggestion that is hovered or focused, in a line of their own that covers nothing. */
 
 import { fill, h } from "../core/dom.js";
-import { reasonBars } from "./reasons.js";
+import { reasonName, signed, strongest } from "../core/format.js";
 
-const GAP = 6;
-const EDGE = 8;
-/** Delay, so that moving across a chip does not open the card. */
-const PAUSE = 300;
-
-/** @type {HTMLElement | null} */
-let card = null;
-/** @type {HTMLElement | null} */
-let anchor = null;
-let timer = 0;
+const SHOWN = 4;
+/** Delay, so that moving across a chip does not change the line. */
+const PAUSE = 120;
 
 /**
- * Show the reasons while an element is hovered or focused.
- * @param {HTMLElement} element
- * @param {import("../core/api.js").Reason[]} reasons
+ * @typedef {object} WhyLine
+ * @property {HTMLElement} element
+ * @property {(element: HTMLElement, label: string, reasons: import("../core/api.js").Reason[]) => void} attach
+ * @property {() => void} clear
  */
-export function showWhyOnHover(element, reasons) {
-  element.addEventListener("pointerenter", (event) => {
-    if (event.pointerType !== "touch") timer = setTimeout(show, PAUSE, element, reasons);
-  });
-  element.addEventListener("pointerleave", (event) => {
+
+/** @returns {WhyLine} */
+export function whyLine() {
+  // Screen readers get the same from the description of each button.
+  const element = h("div", { class: "why", "aria-hidden": "true" });
+  /** @type {HTMLElement | null} */
+  let shown = null;
+  let timer = 0;
+  const clear = () => {
     clearTimeout(timer);
-    // Moving the pointer onto the card keeps it open.
-    if (!(event.relatedTarget instanceof Node && card?.contains(event.relatedTarget))) hide(element);
-  });
-  element.addEventListener("focusin", () => element.querySelector(":focus-visible") && show(element, reasons));
-  element.addEventListener("focusout", () => hide(element));
+    shown = null;
+    fill(element);
+  };
+  document.addEventListener("keydown", (event) => event.key === "Escape" && clear());
+  return {
+    element,
+    clear,
+    attach(chip, label, reasons) {
+      const show = () => {
+        shown = chip;
+        fill(element, h("span", { class: "why-label" }, label), ...bars(reasons));
+      };
+      const hide = () => shown === chip && clear();
+      chip.addEventListener("pointerenter", (event) => {
+        clearTimeout(timer);
+        if (event.pointerType !== "touch") timer = setTimeout(show, PAUSE);
+      });
+      chip.addEventListener("pointerleave", () => {
+        clearTimeout(timer);
+        hide();
+      });
+      chip.addEventListener("focusin", () => chip.querySelector(":focus-visible") && show());
+      chip.addEventListener("focusout", hide);
+    },
+  };
 }
 
-/** Hide the card. */
-export function hideWhy() {
-  clearTimeout(timer);
-  card?.hidePopover();
-  anchor = null;
-}
-
-/** @param {HTMLElement} element @param {import("../core/api.js").Reason[]} reasons */
-function show(element, reasons) {
-  card ??= makeCard();
-  anchor = element;
-  // Screen readers get the same from the button's description.
-  fill(
-    card,
-    h("p", {}, reasons.length ? "Because of" : "No known label supports it"),
-    reasons.length ? reasonBars(reasons) : null,
-  );
-  card.showPopover();
-  position(card, element);
-}
-
-/** @param {HTMLElement} element */
-function hide(element) {
-  if (anchor === element) hideWhy();
-}
-
-function makeCard() {
-  const made = h("div", { class: "why", popover: "manual", "aria-hidden": "true" });
-  made.addEventListener("pointerleave", hideWhy);
-  document.addEventListener("keydown", (event) => event.key === "Escape" && hideWhy());
-  addEventListener("scroll", hideWhy, { passive: true, capture: true });
-  addEventListener("hashchange", hideWhy);
-  document.body.append(made);
-  return made;
-}
-
-/** Put the card below the element, or above it. @param {HTMLElement} made @param {HTMLElement} element */
-function position(made, element) {
-  const target = element.getBoundingClientRect();
-  const own = made.getBoundingClientRect();
-  const below = target.bottom + GAP + own.height <= innerHeight - EDGE;
-  const left = Math.min(Math.max(target.left, EDGE), innerWidth - own.width - EDGE);
-  made.style.setProperty("left", `${Math.max(left, EDGE)}px`);
-  made.style.setProperty("top", `${below ? target.bottom + GAP : Math.max(target.top - own.height - GAP, EDGE)}px`);
+/** @param {import("../core/api.js").Reason[]} reasons */
+function bars(reasons) {
+  if (!reasons.length) return [h("span", {}, "no known label supports it")];
+  const most = strongest(reasons, SHOWN);
+  const longest = Math.max(...most.map((reason) => Math.abs(reason.share)), 1e-9);
+  return [
+    h("span", { class: "why-because" }, "because of"),
+    ...most.map((reason) => {
+      const bar = h("span", { class: "reason-bar" });
+      bar.style.setProperty("--length", String(Math.abs(reason.share) / longest));
+      return h(
+        "span",
+        { class: `why-reason ${reason.share < 0 ? "against" : "for"}` },
+        h("span", {}, reasonName(reason)),
+        h("span", { class: "reason-track" }, bar),
+        h("span", { class: "reason-share" }, signed(reason.share)),
+      );
+    }),
+  ];
 }

@@ -7,6 +7,7 @@ import { modelCard } from "../core/model.js";
 import { imageAddress } from "../core/route.js";
 import { imageCard } from "../parts/image_card.js";
 import { orToast } from "../parts/toast.js";
+import { undo } from "../parts/undo.js";
 import { ImageEditor } from "./image_editor.js";
 
 /** @typedef {import("./workspace.js").Workspace} Workspace */
@@ -25,6 +26,9 @@ export async function showImage(workspace, image, signal) {
   workspace.terms = () => [];
   /** @type {import("../core/api.js").ImageState} */
   let state;
+  // Asked at once, needed later.
+  const card = modelCard();
+  card.catch(() => undefined);
   try {
     state = await get("image", { id: image, top: TOP }, signal);
   } catch (error) {
@@ -32,7 +36,7 @@ export async function showImage(workspace, image, signal) {
     showUnknown(workspace, image, error);
     return image;
   }
-  const { feedback, image_url: template } = await modelCard();
+  const { feedback, image_url: template } = await card;
   signal.throwIfAborted();
   const editor = new ImageEditor(workspace, state, feedback, signal);
   workspace.handlers = editor;
@@ -58,7 +62,7 @@ async function showSimilar(workspace, image, template, signal) {
 
 /** @param {Workspace} workspace @param {string} image @param {ApiError} error */
 function showUnknown(workspace, image, error) {
-  workspace.handlers = { accept() {}, reject() {}, undo() {} };
+  workspace.handlers = { accept() {}, reject() {}, undo: () => undo(() => undefined) };
   workspace.list.show([]);
   workspace.none.hidden = false;
   workspace.none.textContent = "There are no suggestions for an unknown image.";

@@ -2,15 +2,18 @@
 
 import { announce } from "../core/announcer.js";
 import { postChange } from "../core/api.js";
+import { enqueue, forget, remember } from "../core/decisions.js";
 import { fill, h, refill } from "../core/dom.js";
 import { storedWelcome } from "../core/storage.js";
 import { labelsAddress, withLabel } from "../core/route.js";
 import { percent } from "../core/format.js";
+import { shouldAdvance } from "../parts/annotate_settings.js";
 import { combobox } from "../parts/combobox.js";
 import { labels as labelCompleter, orNew } from "../parts/completers.js";
 import { labelChip } from "../parts/label_chip.js";
 import { picture } from "../parts/picture.js";
 import { orToast } from "../parts/toast.js";
+import { undo } from "../parts/undo.js";
 
 /** @typedef {import("../core/api.js").ImageState} ImageState */
 /** @typedef {import("./workspace.js").Workspace} Workspace */
@@ -32,14 +35,11 @@ export class ImageEditor {
     this.signal = signal;
     /** Labels with a verdict in flight, hidden from the suggestions. @type {Set<string>} */
     this.pending = new Set();
-    /** Events of this visit, latest last. @type {number[]} */
-    this.events = [];
-    /** Requests run one after another, so that the last response wins. @type {Promise<unknown>} */
-    this.queue = Promise.resolve();
     this.held = h("ul", { class: "label-chips", "aria-label": "Labels of this image" });
     this.heldTitle = h("h2", {});
     /** Whether to show all labels. */
     this.all = false;
+    this.isShown = false;
   }
 
   render() {
@@ -50,7 +50,7 @@ export class ImageEditor {
       label: "Add another label",
       placeholder: "Add another label",
       plain: true,
-      complete: orNew(labelCompleter(add, { exclude: held }), (label) => held().includes(label) || add(label)),
+      complete: orNew(labelCompleter(add, { exclude: held, image: () => this.state.image }), (label) => held().includes(label) || add(label)),
     });
     fill(
       this.workspace.subject,
@@ -70,13 +70,16 @@ export class ImageEditor {
 
   /** @param {ImageState} state */
   show(state) {
+    const isNew = state !== this.state || !this.isShown;
+    this.isShown = true;
     this.state = state;
     const { workspace } = this;
     const focused = workspace.element.contains(document.activeElement);
     this.heldTitle.textContent = state.labels.length ? "Labels" : "No labels yet";
     this.showHeld();
     const suggestions = state.suggestions.filter((one) => !this.pending.has(one.label));
-    workspace.list.show(suggestions);
+    // A label that goes away leaves a gap in the numbers; only a new ranking has new ones.
+    workspace.list.show(suggestions, !isNew);
     workspace.none.hidden = suggestions.length > 0;
     workspace.none.textContent = "No more suggestions for this image.";
     this.showHint();
@@ -157,41 +160,33 @@ export class ImageEditor {
   /** @param {import("../core/api.js").Suggestion} suggestion */
   reject = (suggestion) => this.submit(suggestion.label, "reject", suggestion.confidence);
 
-  undo = () =>
-    this.enqueue(async () => {
-      const event = this.events.pop();
-      if (event === undefined) return announce("Nothing to undo.");
-      return this.change("feedback/undo", { event }, "Undone.");
-    });
+  undo = () => undo((answer) => !this.signal.aborted && answer.state && this.show(answer.state));
 
   /** @param {string} label @param {"accept" | "reject"} verdict @param {number | null} confidence */
   submit(label, verdict, confidence) {
     if (this.pending.has(label)) return;
     this.pending.add(label);
+    const suggested = this.state.suggestions.some((one) => one.label === label);
     this.show(this.state);
-    const body = { image: this.state.image, label, verdict, source: "page", confidence };
-    this.enqueue(async () => {
-      const answer = await this.change(
-        "feedback",
-        body,
-        `${verdict === "accept" ? "Accepted" : "Rejected"} ${label}.`,
-        label,
-      );
-      if (answer) this.events.push(answer.event);
+    const { image } = this.state;
+    const address = location.hash;
+    const body = { image, label, verdict, source: "page", confidence };
+    enqueue(async () => {
+      const said = `${verdict === "accept" ? "Accepted" : "Rejected"} ${label}.`;
+      const answer = await this.change("feedback", body, said, label);
+      if (!answer) return;
+      remember({ event: answer.event, text: `${verdict} ${label} for ${image}`, address });
+      const left = answer.state.suggestions.filter((one) => !this.pending.has(one.label));
+      // Not after a verdict on a label of the data, or one that was typed.
+      if (suggested && !this.pending.size && !this.signal.aborted && shouldAdvance(left)) this.workspace.next();
     });
   }
 
   /** @param {number} event @param {string} label */
   undoEvent(event, label) {
-    this.enqueue(async () => {
-      this.events = this.events.filter((other) => other !== event);
-      await this.change("feedback/undo", { event }, `Undone: ${label}.`);
+    enqueue(async () => {
+      if (await this.change("feedback/undo", { event }, `Undone: ${label}.`)) forget(event);
     });
-  }
-
-  /** @param {() => Promise<unknown>} work */
-  enqueue(work) {
-    this.queue = this.queue.then(work);
   }
 
   /**

@@ -1,0 +1,237 @@
+"""``vse rules``: propose aliases and implications, accept them as rules, list and undo rules."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from vse_ens.cli.console import Console, columns, facts
+from vse_ens.cli.formatting import plural
+from vse_ens.cli.options import DefuseFormulas, ReadOptions, load_model
+
+if TYPE_CHECKING:
+    from vse_ens.data.annotations import Annotations
+    from vse_ens.data.rules.rule_set import RuleKind
+    from vse_ens.data.rules.store import NewRule
+
+_ROWS_SHOWN = 10
+
+RulesPath = Annotated[Path, typer.Argument(metavar="RULES", show_default=False, help="A rules file (.jsonl).")]
+Person = Annotated[
+    str | None,
+    typer.Option("--by", metavar="NAME", show_default="your user name", help="Your name, kept with the event."),
+]
+
+
+def propose(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL|PAIRS", show_default=False, help="A model directory, or a file of pairs."),
+    ],
+    *,
+    min_support: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Smallest number of images of a label that implies another.")
+    ] = 20,
+    min_confidence: Annotated[
+        float,
+        typer.Option(metavar="X", help="Smallest share of them with the other label, at 95 % confidence."),
+    ] = 0.85,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", show_default=False, help="Write all proposals, with a column for decisions."),
+    ] = None,
+    defuse_formulas: DefuseFormulas = False,
+    reading: ReadOptions,
+    console: Console,
+) -> None:
+    """Propose aliases and implications between labels.
+
+    A label implies another if almost all of its images have the other label, more than by chance. Aliases are the same
+    word in another form, or labels that are used as two names of one thing.
+    """
+    from vse_ens.curate.rules.proposals_file import write_proposals
+    from vse_ens.curate.rules.propose import propose_rules
+
+    data = _pairs(source, reading, console)
+    with console.progress("proposing rules", 1000, "steps") as progress:
+        proposals = propose_rules(
+            data,
+            min_support=min_support,
+            min_confidence=min_confidence,
+            progress=lambda done: progress(round(1000 * done)),
+        )
+    if out is not None:
+        write_proposals(proposals, out, defuse_formulas=defuse_formulas)
+    numbers = ("images", "share", "exceptions")
+    implications = [
+        (one.label, one.implies, f"{one.support:,}", f"{one.confidence:.1%}", f"{one.exceptions:,}")
+        for one in proposals.implications
+    ]
+    parts: list[Any] = [Text(f"Implications: {_count(len(implications))}")]
+    if implications:
+        parts.append(columns(("label", "implies", *numbers), implications[:_ROWS_SHOWN], numbers=numbers))
+    parts += [Text(), Text(f"Aliases: {_count(len(proposals.aliases))}")]
+    if proposals.aliases:
+        parts.append(columns(("label", "same as", "evidence"), list(map(tuple, proposals.aliases[:_ROWS_SHOWN]))))
+    following = (
+        f"Write accept or reject into the column decision of {out}, then: vse rules apply rules.jsonl {out}"
+        if out is not None
+        else "Use --out FILE.csv or --json for all proposals."
+    )
+    console.result(proposals.to_dict(), *parts, Text(), Text(following))
+
+
+def apply_proposals(
+    path: RulesPath,
+    proposals: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PROPOSALS.csv]",
+            show_default=False,
+            help="The file of vse rules propose --out, with accept or reject in the column decision.",
+        ),
+    ] = None,
+    *,
+    alias: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A=B", show_default=False, help="Label A means label B and is replaced by it."),
+    ] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option(metavar="A=B", show_default=False, help="Label A is called B from now on.")
+    ] = None,
+    implies: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A=B", show_default=False, help="Images with label A get label B too."),
+    ] = None,
+    accept_all: Annotated[bool, typer.Option("--all", help="Accept the proposals without a decision, too.")] = False,
+    by: Person = None,
+    console: Console,
+) -> None:
+    """Accept proposals, or rules of your own, into a rules file.
+
+    All rules are added or none: a cycle or a contradiction is refused. The file is created if it does not exist.
+    """
+    from vse_ens.curate.rules.proposals_file import read_proposals
+    from vse_ens.data.rules.store import NewRule, RulesFile
+
+    new: list[NewRule] = [] if proposals is None else read_proposals(proposals, accept_all=accept_all)
+    given: tuple[tuple[RuleKind, str, list[str] | None], ...] = (
+        ("alias", "--alias", alias),
+        ("rename", "--rename", rename),
+        ("implication", "--implies", implies),
+    )
+    for kind, option, texts in given:
+        new += [NewRule(kind, *_split(text, option)) for text in texts or ()]
+    if not new:
+        where = f"{proposals} has no accepted proposal" if proposals else "there is no rule to add"
+        raise typer.BadParameter(
+            f"{where}; write accept into the column decision, or give --alias, --rename or --implies",
+            param_hint="'PROPOSALS.csv'",
+        )
+    file = RulesFile(path)
+    before = {one.id for one in file.rules}
+    numbers = file.add(new, by=by or _user())
+    added = [number for number in numbers if number not in before]
+    console.result(
+        {"file": str(path), "rules": numbers, "added": len(added), "in_force": len(file.rules)},
+        facts(
+            [("file", str(path)), ("added", plural(len(added), "rule")), ("in force", plural(len(file.rules), "rule"))]
+        ),
+        Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"),
+    )
+
+
+def list_rules(
+    path: RulesPath,
+    *,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAIRS", show_default=False, help="Count the images and exceptions of every rule in these pairs."
+        ),
+    ] = None,
+    reading: ReadOptions,
+    console: Console,
+) -> None:
+    """List the rules in force, with their exceptions if pairs are given."""
+    from vse_ens.data.rules.exceptions import ImagesOfLabels
+    from vse_ens.data.rules.store import RulesFile, read_rules
+
+    found = list(read_rules(path))
+    document: list[dict[str, Any]] = [one._asdict() for one in found]
+    rows = [[str(one.id), one.kind, one.label, one.other, one.by, one.at[:10]] for one in found]
+    names = ["rule", "kind", "label", "other", "by", "date"]
+    if pairs is not None:
+        data = reading.read(pairs, console)
+        images = ImagesOfLabels(data)
+        names += ["images", "exceptions"]
+        for row, entry, one in zip(rows, document, found, strict=True):
+            both, without = images.compare(one.label, one.other)
+            entry |= {
+                "images": len(both) + len(without),
+                "exceptions": len(without),
+                "first_exceptions": data.images.ids(without[:_ROWS_SHOWN]),
+            }
+            row += [f"{len(both) + len(without):,}", f"{len(without):,}" if one.kind == "implication" else "-"]
+    table = columns(names, rows, numbers=("rule", "images", "exceptions"))
+    ending = Text(f"{plural(len(found), 'rule')} in force. To undo one: vse rules undo {path} RULE")
+    console.result({"rules": document, "version": RulesFile(path).version}, *([table] if rows else []), ending)
+
+
+def undo_rules(
+    path: RulesPath,
+    numbers: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[RULE]...", show_default="those added last", help="Numbers of rules to undo."),
+    ] = None,
+    *,
+    by: Person = None,
+    console: Console,
+) -> None:
+    """Undo rules; without numbers, those that were added together last.
+
+    The file keeps both events. Data sets that were written with the rule do not change.
+    """
+    from vse_ens.data.rules.store import RulesFile
+
+    file = RulesFile(path)
+    undone = file.undo(numbers or None, by=by or _user())
+    rows = [("file", str(path)), *((f"rule {one.id}", one.sentence()) for one in undone)]
+    console.result(
+        {"file": str(path), "undone": [one.id for one in undone], "in_force": len(file.rules)},
+        facts([*rows, ("in force", plural(len(file.rules), "rule"))]),
+    )
+
+
+def _pairs(source: Path, reading: ReadOptions, console: Console) -> Annotations:
+    """Return the pairs that a model knows, or read them."""
+    from vse_ens.storage.artifact import MANIFEST
+
+    if (source / MANIFEST).is_file():
+        return load_model(source, console).known_
+    data = reading.read(source, console)
+    for note in data.notes:
+        console.note(note)
+    return data
+
+
+def _count(rows: int) -> str:
+    return f"{rows:,}" if rows <= _ROWS_SHOWN else f"the first {_ROWS_SHOWN} of {rows:,}"
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    label, equals, other = text.partition("=")
+    if not equals or not label.strip() or not other.strip():
+        raise typer.BadParameter(f"{text!r} is not A=B, such as cars=car", param_hint=f"'{option}'")
+    return label.strip(), other.strip()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser() or "anonymous"
+    except (KeyError, OSError):  # no entry in the list of users, as in some containers
+        return "anonymous"

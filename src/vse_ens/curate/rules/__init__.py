@@ -1,0 +1,1 @@
+"""Rules proposed from pairs: implications and aliases, for a person to accept."""

@@ -1,0 +1,87 @@
+"""Apply rules to pairs, and tell the pairs that only a rule gave from the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.rules.rule_set import RuleSet
+from vse_ens.data.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class AppliedRules:
+    """Pairs after rules were applied."""
+
+    data: Annotations
+    is_implied: NDArray[np.bool_]
+    """For every pair of ``data`` whether only an implication gave it."""
+    renamed: int
+    """The number of pairs whose label was replaced."""
+
+    @property
+    def implied(self) -> int:
+        """The number of pairs that only an implication gave."""
+        return int(self.is_implied.sum())
+
+
+def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None = None) -> AppliedRules:
+    """Replace labels by the names in force, then add the labels that they imply.
+
+    A pair that a person ``rejected`` is not added by an implication. Labels that were replaced leave the vocabulary.
+    """
+    if not len(rules):
+        return AppliedRules(data, np.zeros(data.pairs, np.bool_), 0)
+    names = [rules.name_of(label) for label in data.labels]
+    closure = rules.closure()
+    kept = Vocabulary.from_ids(names, "label")
+    implied = [other for label, others in closure.items() if label in kept for other in others]
+    labels = kept.joined(Vocabulary.from_ids(implied, "label"))
+    target = labels.numbers(names)
+    images = data.image_numbers()
+    given = np.unique(_keys(images, target[data.indices]))
+    added = _implied_keys(given, labels, closure)
+    if rejected is not None and len(added):
+        added = np.setdiff1d(added, _rejected_keys(rejected, data.images, labels, rules), assume_unique=True)
+    added = np.setdiff1d(added, given, assume_unique=True)
+    keys = np.concatenate([given, added])
+    order = np.argsort(keys, kind="stable")
+    result = Annotations.from_keys(data.images, labels, keys[order])
+    renamed = np.array([name != label for name, label in zip(names, data.labels, strict=True)], np.bool_)
+    count = int(renamed[data.indices].sum())
+    note = f"rules replaced the label of {count:,} pairs and added {len(added):,} implied pairs"
+    result = replace(result, features=data.features, pictures=data.pictures, notes=(*data.notes, note))
+    return AppliedRules(result, order >= len(given), count)
+
+
+def _keys(images: NDArray[np.integer], labels: NDArray[np.integer]) -> NDArray[np.uint64]:
+    return images.astype(np.uint64) << np.uint64(32) | labels.astype(np.uint64)
+
+
+def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[str, list[str]]) -> NDArray[np.uint64]:
+    """Return the keys of all implied pairs, sorted and distinct."""
+    sources = sorted(label for label in closure if label in labels)
+    if not sources:
+        return np.empty(0, np.uint64)
+    counts = np.zeros(len(labels), np.int64)
+    counts[labels.numbers(sources)] = [len(closure[label]) for label in sources]
+    starts = np.cumsum(counts) - counts
+    flat = labels.numbers([other for label in sources for other in closure[label]])
+    given = given[counts[given & np.uint64(0xFFFFFFFF)] > 0]
+    label = (given & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    repeats = counts[label]
+    ends = np.cumsum(repeats)
+    positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[label] - ends + repeats, repeats)
+    return np.unique(_keys(np.repeat(given >> np.uint64(32), repeats), flat[positions]))
+
+
+def _rejected_keys(rejected: Annotations, images: Vocabulary, labels: Vocabulary, rules: RuleSet) -> NDArray[np.uint64]:
+    """Return the rejected pairs as keys, under the names in force."""
+    names = [rules.name_of(label) for label in rejected.labels]
+    own_labels = labels.numbers(names, missing="minus-one")[rejected.indices]
+    own_images = images.translate(rejected.images)[rejected.image_numbers()]
+    known = (own_labels >= 0) & (own_images >= 0)
+    return np.unique(_keys(own_images[known], own_labels[known]))

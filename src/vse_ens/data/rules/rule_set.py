@@ -1,0 +1,173 @@
+"""The rules in force: which label replaces another, and which labels a label implies.
+
+An *alias* replaces a label by another that means the same, a *rename* by a new name; both have the same effect. An
+*implication* adds the other label to every image with the label. Rules with a cycle or a contradiction are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple, get_args
+
+from vse_ens.errors import ConfigError
+
+RuleKind = Literal["alias", "rename", "implication"]
+
+
+class Rule(NamedTuple):
+    """A rule in force."""
+
+    id: int
+    kind: RuleKind
+    label: str
+    other: str
+    by: str
+    at: str
+    """UTC, ISO 8601 to the millisecond."""
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        verb = "implies" if self.kind == "implication" else "is replaced by"
+        return f"{self.label!r} {verb} {self.other!r}"
+
+
+class RuleSet:
+    """Rules without cycles and contradictions; `add` checks each one."""
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self._rules: dict[int, Rule] = {}
+        self._names: dict[str, Rule] = {}
+        self._implications: dict[tuple[str, str], Rule] = {}
+        self._implied: dict[str, list[str]] | None = None
+        for rule in rules:
+            self.add(rule)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __contains__(self, rule: int) -> bool:
+        return rule in self._rules
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule, or raise a `ConfigError` with the reason why it contradicts the others."""
+        self.check(rule.kind, rule.label, rule.other)
+        self._rules[rule.id] = rule
+        if rule.kind == "implication":
+            self._implications[rule.label, rule.other] = rule
+            self.implied().setdefault(rule.label, []).append(rule.other)
+        else:
+            self._names[rule.label] = rule
+            self._implied = None
+
+    def remove(self, rule: int) -> None:
+        """Remove a rule; what remains is free of contradictions, because it was so before the rule."""
+        removed = self._rules.pop(rule)
+        if removed.kind == "implication":
+            del self._implications[removed.label, removed.other]
+        else:
+            del self._names[removed.label]
+        self._implied = None
+
+    def find(self, kind: RuleKind, label: str, other: str) -> Rule | None:
+        """Return the rule in force that says the same, if there is one; a rename says the same as an alias."""
+        if kind == "implication":
+            return self._implications.get((label, other))
+        found = self._names.get(label)
+        return found if found is not None and found.other == other else None
+
+    def check(self, kind: str, label: str, other: str) -> None:
+        """Raise a `ConfigError` if a rule is invalid or contradicts those in force."""
+        if kind not in get_args(RuleKind):
+            raise ConfigError(f"kind must be one of {', '.join(get_args(RuleKind))}, got {kind!r}")
+        for name, text in (("label", label), ("other", other)):
+            _check_text(name, text)
+        if label == other:
+            raise ConfigError(f"a rule needs two labels, got {label!r} twice")
+        for text in (label, other):
+            renamed = self._names.get(text)
+            if renamed is not None:
+                raise ConfigError(
+                    f"{text!r} is replaced by {renamed.other!r} (rule {renamed.id}); "
+                    f"name {renamed.other!r} instead, or undo that rule first"
+                )
+        if kind == "implication":
+            if (label, other) in self._implications:
+                raise ConfigError(
+                    f"{label!r} implies {other!r} already (rule {self._implications[label, other].id}); leave it out"
+                )
+            self._check_no_path(other, label, f"{label!r} cannot imply {other!r}")
+        else:
+            # Only one of the two may imply the other, and a path between them would become a cycle.
+            refused = f"{label!r} cannot be replaced by {other!r}"
+            self._check_no_path(label, other, refused)
+            self._check_no_path(other, label, refused)
+
+    def _check_no_path(self, start: str, end: str, refused: str) -> None:
+        path = _path(self.implied(), self.name_of(start), self.name_of(end))
+        if path:
+            chain = " implies ".join(map(repr, path))
+            raise ConfigError(f"{refused}, because {chain}; undo one of those rules first")
+
+    def name_of(self, label: str) -> str:
+        """Return the label that replaces a label, or the label itself."""
+        while (rule := self._names.get(label)) is not None:
+            label = rule.other
+        return label
+
+    def implied(self) -> dict[str, list[str]]:
+        """Return the labels that each label implies directly, all under the names in force; do not change it."""
+        if self._implied is None:
+            self._implied = {}
+            for label, other in self._implications:
+                self._implied.setdefault(self.name_of(label), []).append(self.name_of(other))
+        return self._implied
+
+    def closure_of(self, label: str) -> set[str]:
+        """Return all labels that a label implies, directly and along chains."""
+        return set(_reachable(self.implied(), self.name_of(label)))
+
+    def closure(self) -> dict[str, list[str]]:
+        """Return all labels that each label implies, directly and along chains, sorted."""
+        implied = self.implied()
+        return {label: sorted(set(_reachable(implied, label))) for label in implied}
+
+
+def _reachable(implied: Mapping[str, Iterable[str]], start: str) -> Iterator[str]:
+    seen: set[str] = set()
+    pending = [*implied.get(start, ())]
+    while pending:
+        label = pending.pop()
+        if label not in seen:
+            seen.add(label)
+            yield label
+            pending += implied.get(label, ())
+
+
+def _path(implied: Mapping[str, Iterable[str]], start: str, end: str) -> list[str]:
+    """Return the labels from ``start`` to ``end`` along implications, empty if there is no way."""
+    came_from: dict[str, str | None] = {start: None}
+    pending = [start]
+    while pending:
+        label = pending.pop()
+        if label == end:
+            path = [label]
+            while (before := came_from[path[-1]]) is not None:
+                path.append(before)
+            return path[::-1]
+        for other in implied.get(label, ()):
+            if other not in came_from:
+                came_from[other] = label
+                pending.append(other)
+    return []
+
+
+def _check_text(name: str, text: str) -> None:
+    if not text.strip():
+        raise ConfigError(f"{name} must not be blank")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{name} {text!r} is not valid Unicode") from None

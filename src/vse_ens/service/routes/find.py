@@ -1,0 +1,140 @@
+"""Ways to find labels and images: completion by context, and a search by questions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Body, Query
+
+from vse_ens.annotator import Annotator
+from vse_ens.curate.questions import next_question
+from vse_ens.model.loaded import LoadedModel
+from vse_ens.service.convert import rounded
+from vse_ens.service.models import ServedModel
+from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.schemas import (
+    CompletedLabel,
+    CompleteResponse,
+    Id,
+    LabelImagesResponse,
+    LabelledImage,
+    LikelyImage,
+    QuestionsRequest,
+    QuestionsResponse,
+)
+from vse_ens.service.settings import MAX_ID_LENGTH, MAX_LABELS
+from vse_ens.service.state import Service
+
+_QUESTIONS_EXAMPLES: Any = {
+    "the first question": {"value": {}},
+    "after some answers": {"value": {"yes": ["beach"], "no": ["person"], "skipped": ["summer"]}},
+}
+
+
+def find_router(service: Service) -> APIRouter:
+    """Return the routes of completion and of questions."""
+    router = APIRouter(tags=["catalog"], route_class=StrictRoute)
+    models, compute = service.models, service.compute
+
+    @router.get("/api/complete", responses=READING)
+    async def complete(
+        text: Annotated[str, Query(max_length=MAX_ID_LENGTH, examples=["se"])] = "",
+        image: Annotated[Id | None, Query(description="Complete by its current labels.")] = None,
+        labels: Annotated[list[Id], Query(max_length=MAX_LABELS, description="Complete by these labels.")] = [],  # noqa: B006
+        limit: Annotated[int, Query(ge=1, le=100)] = 8,
+    ) -> CompleteResponse:
+        """Complete a label: what suits the other labels of an image, then the most frequent, then with one typo."""
+        served = await models.current()
+        others = set(labels)
+        if image is not None:
+            others |= set(await _current_labels(service, served, image))
+        return await compute.run(_complete, served, text, sorted(others), image, limit)
+
+    @router.get("/api/label/images", responses=READING)
+    async def label_images(
+        label: Annotated[Id, Query(examples=["sea"])],
+        also: Annotated[Id | None, Query(description="A label that they have as well.")] = None,
+        without: Annotated[Id | None, Query(description="A label that they lack.")] = None,
+        offset: Annotated[int, Query(ge=0)] = 0,
+        limit: Annotated[int, Query(ge=1, le=200)] = 12,
+    ) -> LabelImagesResponse:
+        """List the images of the data that have a label, by ID: all of them, or those with or without another label."""
+        served = await models.current()
+        response = await compute.run(_label_images, served, label, also, without, offset, limit)
+        service.pictures.add_urls(served, response.images)
+        return response
+
+    @router.post("/api/questions", responses=WRITING)
+    async def questions(
+        request: Annotated[QuestionsRequest, Body(openapi_examples=_QUESTIONS_EXAMPLES)],
+    ) -> QuestionsResponse:
+        """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
+        served = await models.current()
+        response = await compute.run(_next_question, served, request)
+        service.pictures.add_urls(served, response.images)
+        return response
+
+    return router
+
+
+async def _current_labels(service: Service, served: ServedModel, image: str) -> list[str]:
+    """Return the labels of an image, from the data and from feedback."""
+    known = served.annotator.known_
+    verdicts = service.feedback.of(image) if service.feedback is not None else None
+    if verdicts is None or not any(verdicts):
+        await service.check_known(known.images, [image])
+        return served.annotator.known_labels(image)
+    trained = served.annotator.known_labels(image) if image in known.images else []
+    return [label for label in {*trained, *verdicts.accepted} if label not in verdicts.rejected]
+
+
+def _complete(served: ServedModel, text: str, labels: list[str], image: str | None, limit: int) -> CompleteResponse:
+    annotator = served.annotator
+    vocabulary = annotator.known_.labels
+    # Labels unknown to the model cannot influence it.
+    known = tuple(label for label in labels if label in vocabulary)
+    scores = served.label_scores(known, image if image in annotator.known_.images else None) if known else None
+    exclude = np.asarray(vocabulary.numbers(list(known)), np.int64)
+    found = served.completion.complete(text, limit, scores, exclude)
+    return CompleteResponse(labels=[CompletedLabel(label=one.label, images=one.images, why=one.why) for one in found])
+
+
+def _label_images(
+    served: ServedModel, label: str, also: str | None, without: str | None, offset: int, limit: int
+) -> LabelImagesResponse:
+    annotator = served.annotator
+    known = annotator.known_
+    found = known.images_with(known.labels.number(label))
+    if also is not None:
+        found = np.intersect1d(found, known.images_with(known.labels.number(also)), assume_unique=True)
+    if without is not None:
+        found = np.setdiff1d(found, known.images_with(known.labels.number(without)), assume_unique=True)
+    images = known.images.ids(found[offset : offset + limit])
+    return LabelImagesResponse(
+        images=[LabelledImage(image=one, labels=annotator.known_labels(one)) for one in images],
+        total=len(found),
+    )
+
+
+def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
+    annotator = served.annotator
+    found = next_question(_loaded(annotator), request.yes, request.no, request.skipped, top=request.top)
+    return QuestionsResponse(
+        question=found.label,
+        share=rounded(found.share),
+        remaining=round(found.remaining),
+        images=[
+            LikelyImage(
+                image=one.image,
+                confidence=rounded(one.probability),
+                labels=annotator.known_labels(one.image),
+            )
+            for one in found.images
+        ],
+    )
+
+
+def _loaded(annotator: Annotator) -> LoadedModel:
+    return LoadedModel(annotator.model_, annotator.known_, annotator.calibration_)

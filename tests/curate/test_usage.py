@@ -1,0 +1,81 @@
+"""How two labels are used, by a slow twin and on labels that were split at random."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from vse_ens.curate.usage import LabelUsage, interchangeable_pairs
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.datasets.scenes import scenes
+from vse_ens.streams import Streams
+
+
+def slow(data: Annotations, one: str, other: str) -> tuple[int, float, float, int, float]:
+    """The numbers of `Usage` by counting in sets of images."""
+    rows = {image: set(data.labels_of(image)) for image in data.images}
+    first, second = ([row for row in rows.values() if label in row] for label in (one, other))
+    company, others = (Counter(label for row in images for label in row - {one, other}) for images in (first, second))
+    n, m = len(first), len(second)
+    together = sum(other in row for row in first)
+    squares, affinity = [], 0.0
+    for label in {*company, *others}:
+        both = company[label] + others[label]
+        variance = n * m * both * (n + m - both) / ((n + m) ** 2 * (n + m - 1))
+        if both >= 5 and variance > 0:
+            squares.append((company[label] - both * n / (n + m)) ** 2 / variance)
+        base = sum(label in row for row in rows.values()) / len(rows)
+        share = (others[label] + base) / (m + 1)
+        affinity += company[label] * math.log(share / base) + (n - company[label]) * math.log((1 - share) / (1 - base))
+    return together, n * m / len(rows), sum(squares) / len(squares), len(squares), affinity
+
+
+def test_equals_the_slow_twin() -> None:
+    data = scenes(800, 60, seed=3)
+    usage = LabelUsage(data)
+    for one, other in (("sea", "sand"), ("sky", "person"), ("man", "woman")):
+        numbers = data.labels.number(one), data.labels.number(other)
+        assert tuple(usage.compare(*numbers)) == pytest.approx(slow(data, one, other))
+        assert usage.together(*numbers) == slow(data, one, other)[0]
+
+
+def halves(data: Annotations, chosen: list[int]) -> Annotations:
+    """Give half of the images of some labels a second name."""
+    taken = Streams(0).child("halves").uniforms(data.pairs) < 0.5
+    names = zip(data.images.ids(data.image_numbers()), data.labels.ids(data.indices), data.indices, taken, strict=True)
+    return Annotations.from_pairs((i, f"zz{label}zz" if n in chosen and half else label) for i, label, n, half in names)
+
+
+def test_two_names_of_one_thing_are_found_and_nothing_else() -> None:
+    data = scenes(20_000)
+    chosen = np.flatnonzero(data.images_per_label >= 400)[::5].tolist()
+    split = halves(data, chosen)
+    found = {frozenset(split.labels.ids(pair)) for pair in interchangeable_pairs(split, LabelUsage(split))}
+    expected = {frozenset((label, f"zz{label}zz")) for label in data.labels.ids(chosen)}
+    assert found <= expected
+    assert len(found) >= 0.8 * len(expected)
+
+
+def test_labels_of_one_kind_of_picture_are_not_two_names() -> None:
+    data = scenes(20_000)
+    assert interchangeable_pairs(data, LabelUsage(data)) == []
+
+
+def test_kinds_of_one_thing_are_not_two_names() -> None:
+    data = scenes(3_000, 60, seed=2)
+    common = int(np.argsort(-data.images_per_label)[4])
+    split = halves(data, [common])
+    first = {split.labels.id(n) for n in interchangeable_pairs(split, LabelUsage(split))[0]}
+    assert first == {data.labels.id(common), f"zz{data.labels.id(common)}zz"}
+    ids = zip(split.images.ids(split.image_numbers()), split.labels.ids(split.indices), strict=True)
+    shared = Annotations.from_pairs((i, f"{label} kind" if label in first else label) for i, label in ids)
+    assert interchangeable_pairs(shared, LabelUsage(shared)) == []
+
+
+def test_no_images_and_no_labels() -> None:
+    nothing = Annotations.from_pairs([("a", "x"), ("b", "y")]).with_pairs(np.zeros(2, bool))
+    assert LabelUsage(nothing).compare(0, 1) == (0, 0.0, 0.0, 0, 0.0)
+    assert interchangeable_pairs(nothing, LabelUsage(nothing)) == []

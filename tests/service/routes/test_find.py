@@ -1,0 +1,53 @@
+"""Completion by context, and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
+from tests.support.service_in_process import Client
+
+
+def completed(client: Client, **query: object) -> list[tuple[str, str]]:
+    found = client.get("/api/complete", params=query).json()["labels"]
+    return [(one["label"], one["why"]) for one in found]
+
+
+def test_completes_by_the_labels_of_an_image(client: Client) -> None:
+    alone = completed(client, text="s", limit=100)
+    assert {why for _, why in alone} == {"frequency"}
+    by_labels = completed(client, text="s", labels=["beach", "sea"], limit=100)
+    assert by_labels[0][1] == "context"
+    assert {label for label, _ in by_labels} == {label for label, _ in alone} - {"sea"}
+    by_image = completed(client, text="", image=STRANGE_IMAGE, limit=100)
+    assert not {"sea", STRANGE_LABEL} & {label for label, _ in by_image}
+    assert completed(client, text="beahc", limit=1) == [("beach", "typo")]
+
+
+def test_feedback_is_context_and_labels_unknown_to_the_model_are_not(serve: Callable[..., Client]) -> None:
+    client = serve()
+    for label, verdict in (("kitchen", "accept"), ("brand new", "accept"), ("sea", "reject")):
+        client.post("/api/feedback", json={"image": STRANGE_IMAGE, "label": label, "verdict": verdict})
+    labels = {label for label, _ in completed(client, text="", image=STRANGE_IMAGE, limit=100)}
+    assert "kitchen" not in labels
+    assert completed(client, text="sea", image=STRANGE_IMAGE)[0][0] == "sea"
+    assert completed(client, text="k", labels=["nobody knows it"]) == completed(client, text="k")
+    unknown = client.get("/api/complete", params={"text": "s", "image": "img_00000001"})
+    assert (unknown.status_code, unknown.json()["nearest"][0]) == (404, "img_0000001")
+
+
+def test_questions_lead_to_images(serve: Callable[..., Client]) -> None:
+    client = serve(image_url="https://pictures.example/{image}.jpg")
+    first = client.post("/api/questions", json={}).json()
+    images = client.get("/api/model").json()["images"]
+    assert first["remaining"] == images
+    assert 0 < first["share"] < 1
+    label = first["question"]
+    then = client.post("/api/questions", json={"yes": [label], "top": 3}).json()
+    assert then["remaining"] < images
+    assert then["question"] != label
+    assert all(label in one["labels"] for one in then["images"])
+    assert [one["confidence"] for one in then["images"]] == sorted(one["confidence"] for one in then["images"])[::-1]
+    assert then["images"][0]["url"].startswith("https://pictures.example/")
+    refused = client.post("/api/questions", json={"yes": [label], "no": [label]})
+    assert (refused.status_code, "yes and with no" in refused.json()["error"]) == (422, True)
