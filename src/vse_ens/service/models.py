@@ -24,13 +24,8 @@ from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
-<<<<<<< HEAD
-from vse_ens.storage.reader import ArtifactReader, manifest_digest
-=======
 from vse_ens.service.verdicts import Feedback
-from vse_ens.storage.artifact import MANIFEST
-from vse_ens.storage.reader import ArtifactReader
->>>>>>> main
+from vse_ens.storage.reader import ArtifactReader, manifest_digest
 
 STILL_LOADING = "the model is still loading; try again soon"
 

@@ -238,19 +238,14 @@ class ModelResponse(BaseModel):
     image_url: str | None = Field(
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
-<<<<<<< HEAD
     feedback: bool = Field(description="Whether this service stores feedback sent with this key.")
     read_only: bool = Field(default=False, description="Whether the key of this request is for reading only.")
     user: str | None = Field(default=None, description="The name of the key, which is the user of its feedback.")
-    version: str
-=======
-    feedback: bool = Field(description="Whether this service stores feedback.")
     learning: LearningState | None = Field(
         default=None, description="Updates of the model from feedback; null if they are off."
     )
     version: str = Field(description="Version of vse-ens.")
     saved_at: str | None = Field(description="When the model was saved, in UTC.")
->>>>>>> main
     limits: dict[str, int] = Field(description="Limits of one request.")
 
 

@@ -199,6 +199,7 @@ READING = (
     ("POST", "/api/annotate", {"images": ["img_0000001"]}),
     ("POST", "/api/search", {"labels": ["sea"]}),
     ("POST", "/api/explain", {"image": "img_0000001", "label": "sea"}),
+    ("POST", "/api/together", {"images": ["img_0000001", "img_0000002"]}),
 )
 WRITING = (
     ("POST", "/api/feedback", {"image": "img_0000001", "label": "sea", "verdict": "accept"}),

@@ -116,14 +116,10 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
         validation=annotator.validation_,
         has_confidence=annotator.calibration_ is not None,
         image_url=service.pictures.template(served),
-<<<<<<< HEAD
         feedback=service.feedback is not None and not read_only,
         read_only=read_only,
         user=key.name if key is not None and key.name else None,
-=======
-        feedback=service.feedback is not None,
         learning=service.learner.state if service.learner is not None else None,
->>>>>>> main
         version=__version__,
         saved_at=served.saved_at,
         limits={
