@@ -27,6 +27,7 @@ from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
 from benchmarks.service.page import PAGE
 from benchmarks.service.serving import SERVING
+from benchmarks.service.thumbnails import THUMBNAILS
 from benchmarks.speed.evaluation import EVALUATION
 from benchmarks.speed.folders import FOLDERS
 from benchmarks.speed.labels import LABELS
@@ -51,6 +52,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         INFERENCE,
         SERVING,
         PAGE,
+        THUMBNAILS,
         HISTORY,
         WARP_TRIES,
         TIME_TO_ACCURACY,
