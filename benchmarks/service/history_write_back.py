@@ -150,7 +150,7 @@ def restore_all(folder: Path, undone: Collection[str], interrupted: Collection[s
     Of a write that was killed or failed, nobody knows which files it reached. If a write below it was undone since,
     `undo` refuses. Such an ``interrupted`` write is taken back by hand; returns the faults and the number of these.
     """
-    left = sorted((folder / "journals").glob("*.jsonl")) if (folder / "journals").exists() else []
+    left = sorted((folder / "journals").glob("*.jsonl"), key=lambda journal: -journal.stat().st_mtime_ns)
     # A process that was killed before it wrote anything leaves no header.
     left = [journal for journal in left if journal.stem not in undone and b"\n" in journal.read_bytes()]
     by_hand = 0
@@ -165,7 +165,8 @@ def restore_all(folder: Path, undone: Collection[str], interrupted: Collection[s
         if len(refused) == len(left):
             taken = [journal for journal in refused if journal.stem in interrupted and _take_back(folder, journal.stem)]
             if not taken:
-                return [f"{len(left)} journals cannot be undone: {errors[0]}"], by_hand
+                names = ", ".join(journal.stem for journal in left[:9])
+                return [f"{len(left)} journals cannot be undone ({names}): {errors[0]}"], by_hand
             by_hand += len(taken)
             refused = [journal for journal in refused if journal not in taken]
         left = refused
