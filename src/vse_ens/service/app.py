@@ -85,6 +85,6 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(make_router(service))
     add_page(app)
     add_document(app)
-    if settings.api_key is not None:
+    if settings.all_keys:
         document_key(app)
     return app

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,7 +26,7 @@ from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
 from vse_ens.storage.artifact import MANIFEST
-from vse_ens.storage.reader import ArtifactReader
+from vse_ens.storage.reader import ArtifactReader, manifest_digest
 
 STILL_LOADING = "the model is still loading; try again soon"
 
@@ -58,7 +57,7 @@ class ServedModel:
     def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
-        ``verify`` checks every byte. Otherwise only as much is read as answers need.
+        ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
         """
         fingerprint, annotator = _load(path, verify)
         if len(annotator.known_.images):
@@ -120,17 +119,15 @@ def _load(path: Path, verify: bool) -> tuple[str, Annotator]:
     """Load a model and its fingerprint; repeat if the directory was replaced in between."""
     while True:
         fingerprint = _fingerprint(path)
-        annotator = Annotator.load(path, verify=verify)
-        if fingerprint is not None and fingerprint == _fingerprint(path):
+        # A copy in RAM: a mapped file that is truncated in place would end the process.
+        annotator = Annotator.load(path, verify=verify, in_memory=verify)
+        if fingerprint and fingerprint == _fingerprint(path):
             return fingerprint, annotator
 
 
-def _fingerprint(path: Path) -> str | None:
-    """Hash the manifest, which holds the digests of all parts; None if it is unreadable, which loading reports."""
-    try:
-        return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
-    except OSError:
-        return None
+def _fingerprint(path: Path) -> str:
+    """Hash the manifest, which holds the digests of all parts; empty if it is unreadable, which loading reports."""
+    return manifest_digest(path)[:12]
 
 
 def _saved_at(path: Path) -> str | None:

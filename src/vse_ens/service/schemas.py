@@ -238,7 +238,9 @@ class ModelResponse(BaseModel):
     image_url: str | None = Field(
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
-    feedback: bool = Field(description="Whether this service stores feedback.")
+    feedback: bool = Field(description="Whether this service stores feedback sent with this key.")
+    read_only: bool = Field(default=False, description="Whether the key of this request is for reading only.")
+    user: str | None = Field(default=None, description="The name of the key, which is the user of its feedback.")
     learning: LearningState | None = Field(
         default=None, description="Updates of the model from feedback; null if they are off."
     )
