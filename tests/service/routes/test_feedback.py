@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
