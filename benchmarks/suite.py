@@ -17,6 +17,7 @@ from benchmarks.accuracy.fold_in import FOLD_IN
 from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
 from benchmarks.accuracy.presets import ACCURACY
+from benchmarks.accuracy.rules import RULES
 from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.accuracy.vocabularies import VOCABULARIES
 from benchmarks.core.benchmark import Benchmark
@@ -65,6 +66,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,
+        RULES,
         CALIBRATION,
         CLUSTER,
         SHARDS,
