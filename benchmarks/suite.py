@@ -17,6 +17,7 @@ from benchmarks.accuracy.fold_in import FOLD_IN
 from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
 from benchmarks.accuracy.presets import ACCURACY
+from benchmarks.accuracy.rules import RULES
 from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.accuracy.vocabularies import VOCABULARIES
 from benchmarks.core.benchmark import Benchmark
@@ -27,6 +28,7 @@ from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
 from benchmarks.service.page import PAGE
 from benchmarks.service.serving import SERVING
+from benchmarks.service.thumbnails import THUMBNAILS
 from benchmarks.speed.evaluation import EVALUATION
 from benchmarks.speed.folders import FOLDERS
 from benchmarks.speed.labels import LABELS
@@ -51,6 +53,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         INFERENCE,
         SERVING,
         PAGE,
+        THUMBNAILS,
         HISTORY,
         WARP_TRIES,
         TIME_TO_ACCURACY,
@@ -63,6 +66,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,
+        RULES,
         CALIBRATION,
         CLUSTER,
         SHARDS,

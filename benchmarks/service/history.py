@@ -2,7 +2,7 @@
 
 Each process logs an operation before it starts and after it was acknowledged. Afterwards, a subject compares the log
 with the files: every acknowledged event is there exactly once, and the state equals that of a simple model. Subjects
-are feedback (`history_feedback`) and, later, write-back to collections: add it to `SUBJECTS`.
+are feedback (`history_feedback`), rules (`history_rules`) and write-back to collections (`history_write_back`).
 
 A kill ends a process, not the machine. That a commit waits for the disk is tested in tests/data/feedback.
 """
@@ -31,6 +31,8 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.process import command
 from benchmarks.service.history_feedback import FeedbackSubject
+from benchmarks.service.history_rules import RulesSubject
+from benchmarks.service.history_write_back import WriteBackSubject
 from vse_ens.errors import VseError
 
 # Bytes of the small file system, and seconds between the times at which it is full.
@@ -76,7 +78,11 @@ class Subject(Protocol):
         """Return the faults of a history, one sentence each, and counts for the report."""
 
 
-SUBJECTS: dict[str, Callable[[], Subject]] = {"feedback": FeedbackSubject}
+SUBJECTS: dict[str, Callable[[], Subject]] = {
+    "feedback": FeedbackSubject,
+    "rules": RulesSubject,
+    "write-back": WriteBackSubject,
+}
 
 
 @dataclass(frozen=True)
@@ -84,25 +90,26 @@ class Sizes:
     """Sizes of a run."""
 
     seconds: float = 600.0
-    """Duration of all rounds. Each round starts with no files."""
+    """Duration of all rounds of a subject. Each round starts with no files."""
     round_seconds: float = 10.0
     processes: int = 4
     seed: int = 0
+    subjects: tuple[str, ...] = tuple(SUBJECTS)
 
 
 def measure(sizes: Sizes) -> Raw:
     """Run rounds of every subject, in turn with enough disk and on a small file system that fills up."""
-    raw: Raw = {**asdict(sizes), "skipped": [], "faults": [], "counts": {name: {} for name in SUBJECTS}}
+    raw: Raw = {**asdict(sizes), "skipped": [], "faults": [], "counts": {name: {} for name in sizes.subjects}}
     small_disk = _can_mount()
     if not small_disk:
         raw["skipped"].append("A full file system: unshare cannot mount one here. File size limits were used instead.")
-    rounds = max(1, round(sizes.seconds / sizes.round_seconds / len(SUBJECTS)))
-    for number, name in itertools.product(range(rounds), SUBJECTS):
+    rounds = max(1, round(sizes.seconds / sizes.round_seconds))
+    for number, name in itertools.product(range(rounds), sizes.subjects):
         on_small_disk = small_disk and number % 2 == 1
         found = _call_round(name, sizes, number, on_small_disk)
         raw["faults"] += [f"{name}, seed {sizes.seed}, round {number}: {fault}" for fault in found["faults"]]
         counts = Counter(raw["counts"][name])
-        counts.update(found["counts"])
+        counts.update(found["counts"], seconds=round(min(sizes.seconds, sizes.round_seconds)))
         raw["counts"][name] = dict(counts)
         log(f"{name}, round {number + 1} of {rounds}: {found['counts']}")
     return raw
@@ -291,7 +298,7 @@ def score(raw: Raw) -> Score:
     names = list(dict.fromkeys(name for found in counts.values() for name in found))
     rows = [(name, *(f"{found.get(name, 0):,}" for found in counts.values())) for name in names]
     note = (
-        f"{raw['processes']} processes write for {raw['seconds']:g} s, in rounds of {raw['round_seconds']:g} s. "
+        f"{raw['processes']} processes write at once, in rounds of {raw['round_seconds']:g} s. "
         "Each is killed by SIGKILL after half a second on average. In every second round, the file system is full for "
         f"{_FULL_FOR:g} of every {_FULL_EVERY:g} s; in the others, a third of the processes cannot write files beyond "
         "a random size. Afterwards, the log of what was acknowledged is compared with the file and with a model."
@@ -301,7 +308,7 @@ def score(raw: Raw) -> Score:
 
 HISTORY = Benchmark(
     "history",
-    "Processes that are killed or run out of disk lose, double or change no acknowledged feedback.",
+    "Processes that are killed or run out of disk lose, double or change no acknowledged feedback, rule or write-back.",
     Sizes(),
     Sizes(seconds=4.0, round_seconds=2.0),
     measure,

@@ -37,7 +37,8 @@ def test_a_command_ends_with_a_sentence_and_the_next_command_in_a_terminal_only(
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr("rich.console.Console.is_terminal", True)
     Console().finish("Done.", "serve", "my model")
-    assert capsys.readouterr() == ("", "Done.\nnext: vse serve 'my model'\n")
+    out, err = capsys.readouterr()
+    assert (out, Text.from_ansi(err).plain) == ("", "Done.\nnext: vse serve 'my model'\n")
     Console(json=True).finish("Done.", "serve", "model")
     assert capsys.readouterr() == ("", "")
 

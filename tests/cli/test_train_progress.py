@@ -52,8 +52,8 @@ def lines(clock: Clock, *steps: Progress, verbose: bool = False) -> list[str]:
 
 def test_the_trial_has_one_plain_metric_and_an_upper_limit_of_time(clock: Clock) -> None:
     first, second = lines(clock, step(1, 40, final=False, value=0.25), step(2, 40, final=False, value=0.5))
-    assert first == "trial 1/40  25% of held-out labels in the first 10  at most ? left"
-    assert second == "trial 2/40  50% of held-out labels in the first 10  at most 6 min 20 s left"
+    assert first == "trial 1/40  25% found in the first 10  at most ? left"
+    assert second == "trial 2/40  50% found in the first 10  at most 6 min 20 s left"
 
 
 def test_verbose_shows_the_rest(clock: Clock) -> None:
@@ -70,9 +70,8 @@ def test_a_terminal_shows_a_bar_that_fits_80_columns(clock: Clock) -> None:
         for one in (step(399, 400, final=False, value=1.0), step(400, 400, final=False, value=1.0)):
             progress(one)
             clock.now += 36_000
-        assert progress._live is not None
-        [line] = str(progress._live.renderable).splitlines()
-    assert line.startswith("━" * 12 + " trial 400/400  100% of held-out labels")
+        [line] = progress.shown.splitlines()
+    assert line.startswith("━" * 10 + " trial 400/400  100% found in the first 10")
     assert len(line) <= 80
 
 

@@ -48,7 +48,7 @@ def test_bodies_have_examples_that_work(client: Client, document: Any) -> None:
         content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         for example in content.get("examples", {}).values():
             answer = client.post(name.split()[1], json=example["value"])
-            expected = 403 if "feedback" in name else 200
+            expected = 403 if "feedback" in name or "rules" in name else 200
             assert answer.status_code == expected, (name, example, answer.text)
             asked += 1
     assert asked >= 6

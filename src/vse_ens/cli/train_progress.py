@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LOG_INTERVAL_SECONDS = 2.0
 _PLAIN_METRIC = "recall@10"
-_BAR_WIDTH = 12
+_BAR_WIDTH = 10
 
 
 class TrainingProgress:
@@ -37,6 +37,8 @@ class TrainingProgress:
         self._verbose = verbose
         self._final: bool | None = None
         self._live: Live | None = None
+        self.shown = ""
+        """The text in the terminal."""
         self._validation = ""
         self._last_logged = float("-inf")
 
@@ -72,8 +74,9 @@ class TrainingProgress:
         remote = [timing for timing in progress.timings if timing.moving or timing.waiting]
         line = self._line(progress, epochs_done, now)
         if self._live:
-            shown = f"{_bar(epochs_done / progress.epochs)} {line}"
-            self._live.update(Text("\n".join([shown, *(_timing_text(timing.name, [timing]) for timing in remote)])))
+            bar = f"{_bar(epochs_done / progress.epochs)} {line}"
+            self.shown = "\n".join([bar, *(_timing_text(timing.name, [timing]) for timing in remote)])
+            self._live.update(Text(self.shown))
         elif report is not None and (
             now - self._last_logged >= _LOG_INTERVAL_SECONDS or report.epoch == progress.epochs
         ):
@@ -84,11 +87,7 @@ class TrainingProgress:
     def _validation_text(self, validation: dict[str, float]) -> str:
         if self._verbose:
             return f"  {self._metric} {validation[self._metric]:.4f}"
-        return (
-            f"  {validation[_PLAIN_METRIC]:.0%} of held-out labels in the first 10"
-            if _PLAIN_METRIC in validation
-            else ""
-        )
+        return f"  {validation[_PLAIN_METRIC]:.0%} found in the first 10" if _PLAIN_METRIC in validation else ""
 
     def _line(self, progress: Progress, epochs_done: float, now: float) -> str:
         """Return the epoch, the validation metric and the time left, with the loss and the speed if verbose."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -118,6 +119,10 @@ class Report(Mapping[str, float]):
                 groups.setdefault(name.replace("hit@", "recall@").replace("mrr", "map"), []).append(name)
         return [tuple(names) for names in groups.values()]
 
+    def group_metrics(self) -> tuple[str, ...]:
+        """Return the metrics of groups; mrr is left out where it is the same number as map."""
+        return GROUP_METRICS if self.pairs != self.images else tuple(one for one in GROUP_METRICS if one != "mrr")
+
     def __str__(self) -> str:
         rows = [
             (" = ".join(names), f"{self.metrics[names[0]]:.4f}", _interval_text(self.intervals.get(names[0])))
@@ -129,13 +134,14 @@ class Report(Mapping[str, float]):
             "",
             *_aligned([("metric", "value", "95 % interval"), *rows]),
         ]
+        shown = self.group_metrics()
         groups = [
-            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in GROUP_METRICS))
+            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in shown))
             for name, group in self.groups.items()
         ]
-        lines += ["", *_aligned([("group", "labels", "pairs", *GROUP_METRICS), *groups])]
+        lines += ["", *_aligned([("group", "labels", "pairs", *shown), *groups])]
         if headline := self.headline():
-            lines += ["", headline]
+            lines += ["", *textwrap.wrap(headline, 80)]
         return "\n".join(lines)
 
 

@@ -59,7 +59,8 @@ def _recall_chart(report: Report) -> BarChart | None:
     names = [name for name in report.metrics if name.startswith("recall@")]
     if not names:
         return None
-    groups = [f"first {name.partition('@')[2]} suggestions" for name in names]
+    tops = [name.partition("@")[2] for name in names]
+    groups = ["first suggestion" if top == "1" else f"first {top} suggestions" for top in tops]
     bars = Bars("recall", [report.metrics[name] for name in names], [report.intervals.get(name) for name in names])
     return BarChart("How many held-out labels are found", "share of held-out labels", groups, [bars])
 
@@ -86,19 +87,20 @@ def _metrics(report: Report) -> Table:
 
 
 def _groups(report: Report) -> Table:
+    shown = report.group_metrics()
     rows: list[list[Value | Cell]] = [
         [
             name,
             group.labels,
             group.pairs,
-            *(Cell(group.metrics[one], interval=group.intervals.get(one)) for one in GROUP_METRICS),
+            *(Cell(group.metrics[one], interval=group.intervals.get(one)) for one in shown),
         ]
         for name, group in report.groups.items()
     ]
     counts = [Column("labels", ","), Column("held-out pairs", ",")]
     return Table(
         "By frequency of the held-out label in training",
-        ["group", *counts, *(Column(one, ".4f") for one in GROUP_METRICS)],
+        ["group", *counts, *(Column(one, ".4f") for one in shown)],
         rows,
     )
 

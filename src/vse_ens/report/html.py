@@ -299,10 +299,12 @@ max-width:none}}
 .legend svg{{height:14px;flex:none}}
 .chart{{display:block;width:100%;height:auto}}
 .narrow{{display:none}}
+@container (max-width:640px){{.wide{{display:none}}.narrow{{display:block;max-width:27rem}}}}
 @media (max-width:640px){{.wide{{display:none}}.narrow{{display:block}}
 .facts div{{grid-template-columns:1fr}}th,td{{padding-right:10px}}tbody th{{max-width:8.5rem}}}}
-.columns{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:0 3rem;align-items:start}}
-.columns>div{{min-width:0}}
+.columns{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:0 2.5rem;
+align-items:start}}
+.columns>div{{min-width:0;container-type:inline-size}}
 [hidden]{{display:none!important}}
 details{{margin:.5rem 0}}
 summary{{cursor:pointer;color:var(--accent);font-size:.9rem}}

@@ -21,6 +21,7 @@ from vse_ens.service.openapi import DESCRIPTION, TAGS, add_document, document_ke
 from vse_ens.service.routes import (
     add_page,
     catalog_router,
+    export_router,
     feedback_router,
     find_router,
     images_router,
@@ -28,6 +29,7 @@ from vse_ens.service.routes import (
     pictures_router,
     predict_router,
     ranking_router,
+    rules_router,
 )
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
@@ -40,6 +42,8 @@ _ROUTERS = (
     images_router,
     pictures_router,
     feedback_router,
+    rules_router,
+    export_router,
     ops_router,
     label_studio_router,
 )
@@ -81,6 +85,6 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(make_router(service))
     add_page(app)
     add_document(app)
-    if settings.api_key is not None:
+    if settings.all_keys:
         document_key(app)
     return app

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +14,8 @@ from pathlib import Path
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
+from vse_ens.curate.rules.propose import Proposals, propose_rules
+from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
@@ -24,8 +25,7 @@ from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
-from vse_ens.storage.artifact import MANIFEST
-from vse_ens.storage.reader import ArtifactReader
+from vse_ens.storage.reader import ArtifactReader, manifest_digest
 
 STILL_LOADING = "the model is still loading; try again soon"
 
@@ -56,7 +56,7 @@ class ServedModel:
     def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
-        ``verify`` checks every byte. Otherwise only as much is read as answers need.
+        ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
         """
         fingerprint, annotator = _load(path, verify)
         if len(annotator.known_.images):
@@ -80,6 +80,16 @@ class ServedModel:
         """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
         return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
 
+    @cached_property
+    def label_images(self) -> ImagesOfLabels:
+        """The images of every label."""
+        return ImagesOfLabels(self.annotator.known_)
+
+    @cached_property
+    def proposals(self) -> BackgroundJob[Proposals]:
+        """Rules proposed from the pairs of the model."""
+        return BackgroundJob("proposals", lambda progress: propose_rules(self.annotator.known_, progress=progress))
+
     @property
     def is_fast(self) -> bool:
         """Whether suggestions for one image are cheap enough to compute on the event loop."""
@@ -95,6 +105,7 @@ class ServedModel:
         self.audit.stop()
         self.label_map.stop()
         self.rankings.stop()
+        self.proposals.stop()
 
 
 def check_model(path: Path) -> None:
@@ -107,17 +118,15 @@ def _load(path: Path, verify: bool) -> tuple[str, Annotator]:
     """Load a model and its fingerprint; repeat if the directory was replaced in between."""
     while True:
         fingerprint = _fingerprint(path)
-        annotator = Annotator.load(path, verify=verify)
-        if fingerprint is not None and fingerprint == _fingerprint(path):
+        # A copy in RAM: a mapped file that is truncated in place would end the process.
+        annotator = Annotator.load(path, verify=verify, in_memory=verify)
+        if fingerprint and fingerprint == _fingerprint(path):
             return fingerprint, annotator
 
 
-def _fingerprint(path: Path) -> str | None:
-    """Hash the manifest, which holds the digests of all parts; None if it is unreadable, which loading reports."""
-    try:
-        return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
-    except OSError:
-        return None
+def _fingerprint(path: Path) -> str:
+    """Hash the manifest, which holds the digests of all parts; empty if it is unreadable, which loading reports."""
+    return manifest_digest(path)[:12]
 
 
 def _saved_at(path: Path) -> str | None:

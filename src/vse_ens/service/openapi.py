@@ -24,6 +24,7 @@ TAGS = [
     {"name": "rankings", "description": "Images for a label, and images to annotate next."},
     {"name": "catalog", "description": "The model, its labels and images, its audit and its map."},
     {"name": "feedback", "description": "Accepted and rejected labels. Events are never deleted; an undo is an event."},
+    {"name": "rules", "description": "Aliases, renamed labels and implications, and the cleaned data set."},
     {"name": "label studio", "description": "The machine-learning backend API of Label Studio."},
     {"name": "operations", "description": "Health, readiness, metrics and reloading."},
 ]

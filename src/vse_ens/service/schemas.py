@@ -238,7 +238,9 @@ class ModelResponse(BaseModel):
     image_url: str | None = Field(
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
-    feedback: bool = Field(description="Whether this service stores feedback.")
+    feedback: bool = Field(description="Whether this service stores feedback sent with this key.")
+    read_only: bool = Field(default=False, description="Whether the key of this request is for reading only.")
+    user: str | None = Field(default=None, description="The name of the key, which is the user of its feedback.")
     learning: LearningState | None = Field(
         default=None, description="Updates of the model from feedback; null if they are off."
     )
@@ -400,8 +402,9 @@ class LabelInForce(BaseModel):
     """A current label of an image."""
 
     label: str
-    source: Literal["data", "feedback"]
+    source: Literal["data", "feedback", "rule"]
     event: int | None = Field(description="The event that added it, if it comes from feedback.")
+    implied_by: str | None = Field(default=None, description="The label that implies it, if it comes from a rule.")
 
 
 class RejectedLabel(BaseModel):
@@ -568,3 +571,106 @@ class ReloadResponse(BaseModel):
     """The model that is served from now on."""
 
     model: str
+
+
+# --- rules ---
+
+
+class VocabularyLabel(BaseModel):
+    """A label in force."""
+
+    label: str
+    images: int = Field(description="Number of images that have it, or a label that implies it or that it replaces.")
+    namespace: str | None = Field(description="The part before the first `:` or `|`; null if there is none.")
+
+
+class VocabularyResponse(BaseModel):
+    """A page of the vocabulary."""
+
+    labels: list[VocabularyLabel]
+    total: int = Field(description="Number of all matches.")
+
+
+class RuleEntry(BaseModel):
+    """A rule in force."""
+
+    id: int
+    kind: Literal["alias", "rename", "implication"]
+    label: str
+    other: str
+    by: str
+    at: str
+    exceptions: int = Field(
+        description="For an implication, images with the label that lack the other in the data; else images changed."
+    )
+
+
+class RulesResponse(BaseModel):
+    """The rules in force."""
+
+    rules: list[RuleEntry]
+    version: int = Field(description="Number of events; it grows with every change.")
+
+
+class RuleRequest(Request):
+    """A rule to add: `label` is replaced by `other`, or implies it."""
+
+    kind: Literal["alias", "rename", "implication"]
+    label: Id
+    other: Id
+
+
+class RuleUndoRequest(Request):
+    """A rule to undo."""
+
+    rule: Annotated[int, Field(ge=1, lt=2**53)]
+
+
+class RuleResponse(BaseModel):
+    """A rule that was added or undone."""
+
+    rule: int
+    changed: int = Field(description="Number of images of the model whose labels change.")
+
+
+class ImplicationExamples(BaseModel):
+    """A few images on both sides of an implication."""
+
+    both: list[str] = Field(description="Images with both labels.")
+    exceptions: list[str] = Field(description="Images with the label that lack the implied one.")
+
+
+class ProposedImplication(BaseModel):
+    """Almost all images with `label` have `implies` too."""
+
+    label: str
+    implies: str
+    support: int = Field(description="Number of images with the label.")
+    confidence: float = Field(description="Share of them with the implied label.")
+    exceptions: int = Field(description="Number of them without it.")
+    examples: ImplicationExamples
+
+
+class AliasExamples(BaseModel):
+    """A few images of both labels."""
+
+    label: list[str]
+    other: list[str]
+
+
+class ProposedAlias(BaseModel):
+    """A label that may be replaced by another, more frequent one."""
+
+    label: str
+    other: str
+    evidence: str
+    examples: AliasExamples
+
+
+class ProposalsResponse(BaseModel):
+    """A page of proposed rules, the surest first, without those that rules in force settle."""
+
+    implications: list[ProposedImplication]
+    aliases: list[ProposedAlias]
+    total_implications: int
+    total_aliases: int

@@ -12,6 +12,7 @@ from vse_ens.service.executor import BoundedExecutor
 from vse_ens.service.learning import Learner
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
+from vse_ens.service.rules import ServiceRules
 from vse_ens.service.settings import Settings
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
@@ -32,6 +33,7 @@ class Service:
         # Separate from `compute`, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
+        self.rules = ServiceRules(settings.feedback)
         self.learner = self._make_learner()
         self._first_load: asyncio.Task[ServedModel] | None = None
 

@@ -12,10 +12,12 @@ LABELS = [
     {"label": "place|harbour", "images": 98, "namespace": "place"},
     {"label": "boat", "images": 31, "namespace": None},
 ]
-PROPOSALS: dict[str, list[dict[str, Any]]] = {
+PROPOSALS: dict[str, Any] = {
+    "total_implications": 2,
+    "total_aliases": 2,
     "implications": [
         {"label": "beach", "implies": "sea", "support": 210, "confidence": 0.967, "exceptions": 7},
-        {"label": "kitchen", "implies": "room", "support": 90, "confidence": 1.0, "exceptions": 0},
+        {"label": "kitchen", "implies": "table", "support": 90, "confidence": 1.0, "exceptions": 0},
     ],
     "aliases": [
         {"label": "boat", "other": "ship", "evidence": "hardly ever on one image"},

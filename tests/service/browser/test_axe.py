@@ -1,4 +1,4 @@
-"""axe-core on every state of Annotate and Browse, light and dark: nothing serious."""
+"""axe-core on every view, light and dark: nothing serious."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ VIEWS = {
     "frequent labels": ("#/search", ".pill", ()),
     "together": ("#/together/img_0000017,img_0000018", ".together .card", ()),
     "labels only": ("#/labels/sea,sand", ".suggestion", ()),
+    "audit": ("#/audit/wrong", ".finding .tags li", ("a",)),
+    "duplicates": ("#/audit/duplicates", ".pair-side .example", ()),
+    "vocabulary": ("#/vocabulary/labels/sea", ".label-detail .example", ()),
+    "implications": ("#/vocabulary/implications", ".finding .example, .stage .none", ()),
+    "rules": ("#/vocabulary/rules", ".vocabulary-body .none", ()),
+    "questions": ("#/questions/beach", ".question h1 em", ("y",)),
+    "map": ("#/map", ".map-canvas", ("+",)),
+    "about": ("#/about", ".facts", ()),
     "help": ("#/search/sea", ".choice", ("?",)),
 }
 CHECK = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations

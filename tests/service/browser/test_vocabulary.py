@@ -53,7 +53,7 @@ def test_renaming_and_merging_are_rules(vocabulary: Vocabulary) -> None:
     tab.get_by_role("button", name="Rename").click()
     tab.get_by_label("New name", exact=True).fill("ocean")
     tab.keyboard.press("Enter")
-    expect(tab.locator(".label-detail")).to_contain_text("Renamed sea into ocean: 12 images.")
+    expect(tab.locator(".label-detail")).to_contain_text("Renamed sea to ocean: 12 images.")
     tab.get_by_role("button", name="Merge into").click()
     tab.get_by_role("combobox", name="Label to merge into").fill("beac")
     tab.get_by_role("option", name="beach").click()
@@ -83,7 +83,7 @@ def test_an_implication_shows_both_sides_and_is_accepted_by_key(vocabulary: Voca
         tab.get_by_role("button", name="List the 7 exceptions").click()
     expect(without.locator(".example").first).to_be_visible()
     tab.keyboard.press("a")
-    expect(tab.locator(".finding h2")).to_have_text("kitchen implies room?")
+    expect(tab.locator(".finding h2")).to_have_text("kitchen implies table?")
     tab.keyboard.press("r")
     expect(tab.locator(".tally")).to_have_text("2 of 2 reviewed")
     assert [(one["kind"], one["label"], one["other"]) for one in rules] == [("implication", "beach", "sea")]
@@ -106,7 +106,7 @@ def test_the_cleaned_data_set_is_downloaded(vocabulary: Vocabulary) -> None:
     tab, _ = vocabulary("labels")
     with tab.expect_download() as started:
         tab.get_by_role("button", name="Download the cleaned data set").click()
-    assert started.value.suggested_filename == "cleaned.csv"
+    assert started.value.suggested_filename == "clean.csv"
     assert Path(started.value.path()).read_text(encoding="utf-8").splitlines()[0] == "image,label"
 
 

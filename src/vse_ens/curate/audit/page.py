@@ -40,13 +40,12 @@ _STYLE = """
 background:var(--paper);color:inherit;font:inherit}
 .filter output{color:var(--faint)}
 body{max-width:96rem}
-.findings{margin:1.25rem 0}
-.findings h3{font-size:1rem;margin:1.5rem 0 .5rem}
+.findings{display:flex;flex-wrap:wrap;gap:1.5rem .75rem;margin:1.25rem 0}
+.findings h3{font-size:1rem;margin:0 0 .5rem;max-width:17rem;overflow-wrap:anywhere}
 .findings h3 small{color:var(--faint);font-weight:400;font-size:.9rem}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:.75rem;list-style:none;
-margin:0;padding:0;max-width:none}
-.card{display:flex;flex-direction:column;border:1px solid var(--line);border-radius:.6rem;overflow:hidden;
-break-inside:avoid}
+.cards{display:flex;flex-wrap:wrap;gap:.75rem;list-style:none;margin:0;padding:0;max-width:none}
+.card{display:flex;flex-direction:column;width:min(17rem,calc(100vw - 2rem));border:1px solid var(--line);
+border-radius:.6rem;overflow:hidden;break-inside:avoid}
 .card img{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;background:var(--raised)}
 .card div{padding:.6rem .9rem .75rem}
 .card p{margin:.25rem 0;font-size:.85rem;color:var(--faint);overflow-wrap:anywhere}

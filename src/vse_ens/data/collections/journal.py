@@ -15,19 +15,23 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from io import FileIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.walk import is_image, suffix
 from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
-from vse_ens.system import copy_permissions
+from vse_ens.system import copy_permissions, try_lock
 
 _FORMAT, _VERSION = "vse-ens journal", 1
 _BATCH = 256  # changes that share one flush of the journal
+# The longest wait for another process that writes to the same folder; a write takes milliseconds.
+_LOCK_SECONDS = 60.0
 # The first bytes of files that are never written, whatever their names: JPEG, PNG, TIFF and SQLite. No text starts so.
 _PROTECTED = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"II*\0", b"MM\0*", b"SQLite format 3\0")
 _CATALOGUES = frozenset((".db", ".lrcat", ".sqlite", ".sqlite3"))
@@ -61,30 +65,34 @@ def write_changes(
     if not batch:
         return Written([], None)
     with _create(journal) as log:
-        _append(log, [{"format": _FORMAT, "version": _VERSION}])
-        while batch:
-            for change in batch:
-                _check_target(change)
-            _append(log, map(_entry, batch))
-            left = [change for change in batch if not _write(change, journal, files, progress)]
-            if left:
-                # Their entries must not be undone.
-                _append(log, ({"skipped": _encoded(change.path)} for change in left))
-                skipped += [change.path for change in left]
-            batch = list(islice(pending, _BATCH))
+        try:
+            _append(log, [{"format": _FORMAT, "version": _VERSION}])
+            while batch:
+                for change in batch:
+                    _check_target(change)
+                # Compared, noted and written under one lock: of two processes, both would else note what one wrote.
+                with _alone(change.path for change in batch):
+                    ready = [change for change in batch if _current(change.path) == change.before]
+                    _append(log, map(_entry, ready))
+                    left = [change for change in ready if not _write(change, files, progress)]
+                if left:
+                    # Their entries must not be undone.
+                    _append(log, ({"skipped": _encoded(change.path)} for change in left))
+                written = {change.path for change in ready} - {change.path for change in left}
+                skipped += [change.path for change in batch if change.path not in written]
+                batch = list(islice(pending, _BATCH))
+        except DataError as error:
+            if not files:
+                raise
+            raise DataError(f"{error}; vse undo {journal} restores the {len(files):,} files written before") from error
     return Written(files, journal, skipped)
 
 
-def _write(change: FileChange, journal: Path, files: list[Path], progress: Callable[[int], None] | None) -> bool:
+def _write(change: FileChange, files: list[Path], progress: Callable[[int], None] | None) -> bool:
     """Write one change and add its path to ``files``; return False if another program changed the file meanwhile."""
     if _current(change.path) != change.before:
         return False
-    try:
-        _replace(change.path, change.after)
-    except DataError as error:
-        if not files:
-            raise
-        raise DataError(f"{error}; vse undo {journal} restores the {len(files):,} files written before") from error
+    _replace(change.path, change.after)
     files.append(change.path)
     if progress is not None:
         progress(len(files))
@@ -103,17 +111,47 @@ def undo(journal: Path, *, force: bool = False) -> list[Path]:
             f"{changed[0]}{others} changed after {journal} was written; nothing was restored; "
             f"use --force to restore the old bytes and lose that change"
         )
-    restored = []
+    restored: list[Path] = []
     for entry in read_journal(journal):
-        if _current(entry.path) == entry.before:
-            continue
-        if entry.before is None:
-            entry.path.unlink(missing_ok=True)
-            sync_dir(entry.path.parent)
-        else:
-            _replace(entry.path, entry.before)
+        with _alone([entry.path]):
+            if _current(entry.path) == entry.before:
+                continue
+            if not force and not entry.is_expected():
+                raise DataError(
+                    f"{entry.path} was changed while {journal} was undone; {len(restored):,} files were restored; "
+                    f"undo that change first, then run vse undo again"
+                )
+            if entry.before is None:
+                entry.path.unlink(missing_ok=True)
+                sync_dir(entry.path.parent)
+            else:
+                _replace(entry.path, entry.before)
         restored.append(entry.path)
     return restored
+
+
+@contextmanager
+def _alone(paths: Iterable[Path]) -> Iterator[None]:
+    """Keep other processes of vse from writing to the folders of files, from comparison to replacement.
+
+    Where folders cannot be locked, as on Windows, nothing is.
+    """
+    with ExitStack() as stack:
+        # In one order, so that two processes do not wait for each other.
+        for folder in sorted({path.resolve().parent for path in paths}):
+            with suppress(OSError):
+                descriptor = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                _wait_for_lock(descriptor, folder)
+        yield
+
+
+def _wait_for_lock(descriptor: int, folder: Path) -> None:
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while not try_lock(descriptor):
+        if time.monotonic() > deadline:
+            raise DataError(f"another process keeps writing to {folder}; try again when it has ended")
+        time.sleep(0.002)
 
 
 @dataclass(frozen=True)
@@ -202,10 +240,10 @@ def _entry(change: FileChange) -> dict[str, Any]:
     }
 
 
-def _create(path: Path) -> BinaryIO:
+def _create(path: Path) -> FileIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("xb")
+        file = path.open("xb", buffering=0)  # closing a buffered file would fail again on a full disk
         sync_dir(path.parent)
     except FileExistsError:
         raise DataError(f"{path} exists; choose another --journal") from None
@@ -214,10 +252,14 @@ def _create(path: Path) -> BinaryIO:
     return file
 
 
-def _append(log: BinaryIO, entries: Iterable[dict[str, Any]]) -> None:
-    log.write(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
-    log.flush()
-    os.fsync(log.fileno())
+def _append(log: FileIO, entries: Iterable[dict[str, Any]]) -> None:
+    rest = b"".join(json.dumps(entry).encode() + b"\n" for entry in entries)
+    try:
+        while rest:
+            rest = rest[log.write(rest) :]
+        os.fsync(log.fileno())
+    except OSError as error:
+        raise DataError(f"{log.name} could not be written: {(error.strerror or str(error)).lower()}") from None
 
 
 def _check_target(change: FileChange) -> None:

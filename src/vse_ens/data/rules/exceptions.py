@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.partition.label_index import transpose
+from vse_ens.kernels.arrays import Csr
 
 
 class RuleImages(NamedTuple):
     """Images by number: with both labels of a rule, and with the first but not the second."""
 
-    both: NDArray[np.int64]
-    exceptions: NDArray[np.int64]
+    both: NDArray[np.int32]
+    exceptions: NDArray[np.int32]
 
 
 class ImagesOfLabels:
     """The sorted image numbers of every label, found once."""
 
     def __init__(self, data: Annotations) -> None:
-        order = np.argsort(data.indices, kind="stable")
-        self._images = data.image_numbers()[order]
-        self._starts = np.concatenate([[0], np.cumsum(data.images_per_label)])
+        self._by_label = transpose(Csr(data.indptr, data.indices), len(data.labels))
         self._labels = data.labels
 
-    def of(self, label: str) -> NDArray[np.int64]:
+    def of(self, label: str) -> NDArray[np.int32]:
         """Return the images of a label; none if the label is unknown."""
         number = self._labels.number(label, None)
         if number is None:
-            return np.empty(0, np.int64)
-        return self._images[self._starts[number] : self._starts[number + 1]].astype(np.int64)
+            return np.empty(0, np.int32)
+        return self._by_label.indices[self._by_label.indptr[number] : self._by_label.indptr[number + 1]]
+
+    def count(self, labels: Iterable[str]) -> int:
+        """Return the number of images with at least one of the labels."""
+        found = [self.of(label) for label in labels]
+        return len(np.unique(np.concatenate(found))) if found else 0
 
     def compare(self, label: str, other: str) -> RuleImages:
         """Return the images with ``label``, divided into those with and without ``other``."""

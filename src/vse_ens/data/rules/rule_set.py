@@ -125,6 +125,10 @@ class RuleSet:
                 self._implied.setdefault(self.name_of(label), []).append(self.name_of(other))
         return self._implied
 
+    def closure_of(self, label: str) -> set[str]:
+        """Return all labels that a label implies, directly and along chains."""
+        return set(_reachable(self.implied(), self.name_of(label)))
+
     def closure(self) -> dict[str, list[str]]:
         """Return all labels that each label implies, directly and along chains, sorted."""
         implied = self.implied()

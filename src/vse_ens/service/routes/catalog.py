@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
+from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
 from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.jobs import InProgress
+from vse_ens.service.keys import Key
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.schemas import (
@@ -44,9 +46,9 @@ def catalog_router(service: Service) -> APIRouter:
     models = service.models
 
     @router.get("/api/model", responses=READING)
-    async def model() -> ModelResponse:
-        """Return the model card and the limits of one request."""
-        return _model_card(await models.current(), service)
+    async def model(request: Request) -> ModelResponse:
+        """Return the model card, the limits of one request, and what the key of the request allows."""
+        return _model_card(await models.current(), service, request.scope.get("vse_key"))
 
     @router.get("/api/labels", responses=READING)
     async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
@@ -72,7 +74,7 @@ def catalog_router(service: Service) -> APIRouter:
         if isinstance(result, InProgress):
             return _job_status(result)
         if kind == "duplicates":
-            return _duplicates(result, offset, limit)
+            return _duplicates(service.rules.open_duplicates(result.duplicates), offset, limit)
         findings = result.missing if kind == "missing" else result.wrong
         reviewed: set[tuple[str, str]] = set()
         if service.feedback is not None:
@@ -98,8 +100,9 @@ def _job_status(state: InProgress) -> Response:
     return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
 
 
-def _model_card(served: ServedModel, service: Service) -> ModelResponse:
+def _model_card(served: ServedModel, service: Service, key: Key | None) -> ModelResponse:
     annotator, settings = served.annotator, service.settings
+    read_only = key is not None and key.read_only
     known = annotator.known_
     return ModelResponse(
         name=served.name,
@@ -113,7 +116,9 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
         validation=annotator.validation_,
         has_confidence=annotator.calibration_ is not None,
         image_url=service.pictures.template(served),
-        feedback=service.feedback is not None,
+        feedback=service.feedback is not None and not read_only,
+        read_only=read_only,
+        user=key.name if key is not None and key.name else None,
         learning=service.learner.state if service.learner is not None else None,
         version=__version__,
         saved_at=served.saved_at,
@@ -127,12 +132,12 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
     )
 
 
-def _duplicates(audit: audits.Audit, offset: int, limit: int) -> AuditResponse:
-    duplicates = [
+def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> AuditResponse:
+    page = [
         Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
-        for one in audit.duplicates[offset : offset + limit]
+        for one in found[offset : offset + limit]
     ]
-    return AuditResponse(kind="duplicates", total=len(audit.duplicates), findings=duplicates)
+    return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
 def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> list[Finding]:

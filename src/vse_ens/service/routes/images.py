@@ -99,7 +99,7 @@ async def image_state(service: Service, served: ServedModel, image: str, top: in
         state = await service.compute.run(_state, served, image, verdicts, top)
     service.metrics.suggestions.inc(len(state.suggestions))
     state.url = service.pictures.url(served, image)
-    return state
+    return service.rules.show(state)
 
 
 def current_labels(service: Service, served: ServedModel, image: str) -> list[str]:

@@ -143,7 +143,9 @@ const jsonRequest = (body) => ({
 
 /** @param {Record<string, string | number> | string[][]} query */
 const asText = (query) =>
-  Array.isArray(query) ? query : Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  Array.isArray(query)
+    ? query
+    : Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 
 /** fetch throws a TypeError only if there is no response. @param {unknown} error */
 const isUnreachable = (error) => error instanceof TypeError;

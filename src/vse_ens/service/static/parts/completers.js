@@ -23,7 +23,9 @@ export const labels =
   (choose, { limit = 8, group, exclude = () => [], image = () => null, labels = () => [] } = {}) =>
   async (typed, signal) => {
     const excluded = exclude();
-    const context = [...labels()].slice(0, MOST_CONTEXT).map((label) => /** @type {[string, string]} */ (["labels", label]));
+    const context = [...labels()]
+      .slice(0, MOST_CONTEXT)
+      .map((label) => /** @type {[string, string]} */ (["labels", label]));
     const id = image();
     const query = [
       ["text", typed],
@@ -37,7 +39,9 @@ export const labels =
       .slice(0, limit)
       .map((/** @type {{label: string, images: number, why: string}} */ one) => ({
         text: one.label,
-        detail: [WHY[/** @type {keyof typeof WHY} */ (one.why)], countOf(one.images, "image")].filter(Boolean).join(" · "),
+        detail: [WHY[/** @type {keyof typeof WHY} */ (one.why)], countOf(one.images, "image")]
+          .filter(Boolean)
+          .join(" · "),
         group,
         choose: () => choose(one.label),
       }));

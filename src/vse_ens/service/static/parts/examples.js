@@ -37,14 +37,13 @@ function exampleLink({ image, labels, url }, template, marked) {
   const rest = order.length - LABELS_SHOWN;
   return h(
     "a",
-    { class: `example ${address ? "with-picture" : ""}`, href: imageAddress(image), title: `${image}: ${labels.join(", ")}` },
+    {
+      class: `example ${address ? "with-picture" : ""}`,
+      href: imageAddress(image),
+      title: `${image}: ${labels.join(", ")}`,
+    },
     address ? picture(address, image) : h("span", { class: "id" }, image),
     !address &&
-      h(
-        "span",
-        { class: "example-labels" },
-        order.slice(0, LABELS_SHOWN).join(", "),
-        rest > 0 && ` and ${rest} more`,
-      ),
+      h("span", { class: "example-labels" }, order.slice(0, LABELS_SHOWN).join(", "), rest > 0 && ` and ${rest} more`),
   );
 }

@@ -45,7 +45,9 @@ export function mount(host) {
 
 /** What it is, in one or two sentences. @param {ModelCard} card */
 function sentences(card) {
-  const source = String(card.config.tower).includes("features") ? " and their features" : " alone: it has seen no picture";
+  const source = String(card.config.tower).includes("features")
+    ? " and their features"
+    : " alone: it has seen no picture";
   return [
     `It suggests labels for images. It learned from the labels of ${countOf(card.images, "image")}${source}. `,
     card.saved_at && h("time", { datetime: card.saved_at }, `Trained on ${dates.format(new Date(card.saved_at))}.`),

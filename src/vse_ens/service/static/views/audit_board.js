@@ -109,8 +109,8 @@ export class Board {
     const { finding } = this.queue.entries[index];
     const { label, image, other, confidence } = finding;
     const isPair = image === undefined;
-    const about = isPair ? h("span", {}, other ?? "") : h("span", { class: "id" }, image);
     const isRule = this.kind === "implications";
+    const about = isPair ? h("span", {}, isRule ? `implies ${other}` : other) : h("span", { class: "id" }, image);
     const share = isPair && !isRule ? (isSame(finding) ? "the same" : "used alike") : percent(confidence);
     return h(
       "li",

@@ -72,7 +72,7 @@ function imageFinding(kind, finding, template, once, signal) {
         "div",
         { class: "finding-image" },
         h("a", { class: "id", href: imageAddress(image) }, image),
-        h("h3", {}, kind === "missing" ? "It has" : "It also has"),
+        h("h3", {}, "Its labels"),
         tags,
       ),
       h(
@@ -98,7 +98,10 @@ export function pairCard(finding, template, once) {
     const images = h("div", { class: "pair-images" });
     once("label/images", { label: name, limit: EXAMPLES }).then(
       (found) =>
-        fill(images, exampleRow({ title: "Images", images: found.images, total: found.total, template, marked: [name] })),
+        fill(
+          images,
+          exampleRow({ title: "Images", images: found.images, total: found.total, template, marked: [name] }),
+        ),
       () => fill(images),
     );
     return h(
@@ -168,7 +171,11 @@ function allReasons({ image, label }, signal) {
         const { because, left_out: leftOut } = await postQuery("explain", { image, label }, signal);
         fill(
           body,
-          h("p", { class: "aside" }, leftOut ? `The score of ${label}, by the other labels:` : `The score of ${label}:`),
+          h(
+            "p",
+            { class: "aside" },
+            leftOut ? `The score of ${label}, by the other labels:` : `The score of ${label}:`,
+          ),
           reasonBars(because, ALL_REASONS),
         );
       }),

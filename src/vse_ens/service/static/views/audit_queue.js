@@ -128,7 +128,7 @@ export class Queue {
     if (this.loading || this.entries.length >= this.total) return;
     this.loading = true;
     // Findings with a verdict are no longer in the list of the service.
-    const gone = this.verdicts.shrinks ? this.entries.filter((entry) => entry.token !== null).length : 0;
+    const gone = this.entries.filter(({ token }) => token !== null && this.verdicts.leaves(token)).length;
     const page = await orToast(() => this.load(this.entries.length - gone));
     this.loading = false;
     if (!page) return;

@@ -10,7 +10,7 @@ import { get, postChange } from "../core/api.js";
  * @property {(finding: Finding, agree: boolean) => Promise<number | string>} submit returns a token to undo it
  * @property {(token: number | string) => Promise<void>} undo
  * @property {(finding: Finding) => Stored | null} stored the verdict of an earlier visit
- * @property {boolean} shrinks whether findings with a verdict leave the list of the service
+ * @property {(token: number | string) => boolean} leaves whether a finding with this verdict leaves the service's list
  */
 
 /** Pairs of labels that were kept, until the page is closed: only merges are rules. @type {Set<string>} */
@@ -37,7 +37,7 @@ const asFeedback = (kind, feedback) => ({
     await postChange("feedback/undo", { event });
   },
   stored: () => null,
-  shrinks: true,
+  leaves: () => true,
 });
 
 /**
@@ -51,9 +51,7 @@ export async function asRules(feedback, signal, kind = "alias") {
   const { rules } = feedback ? await get("rules", {}, signal) : { rules: [] };
   const isSame = (/** @type {{kind: string}} */ rule) => (rule.kind === "implication") === (kind === "implication");
   const merged = new Map(
-    rules
-      .filter(isSame)
-      .map((/** @type {{id: number, label: string, other: string}} */ one) => [nameOf(one), one.id]),
+    rules.filter(isSame).map((/** @type {{id: number, label: string, other: string}} */ one) => [nameOf(one), one.id]),
   );
   return {
     stores: feedback,
@@ -73,7 +71,7 @@ export async function asRules(feedback, signal, kind = "alias") {
       if (rule !== undefined) return { agree: true, token: rule };
       return kept.has(name) ? { agree: false, token: name } : null;
     },
-    shrinks: false,
+    leaves: (token) => typeof token === "number",
   };
 }
 

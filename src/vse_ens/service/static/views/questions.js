@@ -104,7 +104,17 @@ export function mount(host, signal) {
       );
       for (const one of [...buttons.children].slice(0, 3)) /** @type {HTMLElement} */ (one).hidden = question === null;
       /** @type {HTMLElement} */ (buttons.lastElementChild).hidden = !terms.length;
-      fill(answers, ...terms.map((term) => answerChip(term, () => go(terms.filter((one) => one !== term), skipped))));
+      fill(
+        answers,
+        ...terms.map((term) =>
+          answerChip(term, () =>
+            go(
+              terms.filter((one) => one !== term),
+              skipped,
+            ),
+          ),
+        ),
+      );
       fill(left, h("strong", {}, count(found.remaining)), found.remaining === 1 ? " image fits" : " images fit");
       /** @type {{image: string, labels: string[], confidence: number}[]} */
       const images = found.images.filter((/** @type {{confidence: number}} */ one) => one.confidence >= UNLIKELY);

@@ -26,10 +26,34 @@ export function mount(host, signal) {
   const tabs = h("nav", { class: "switch", "aria-label": "Parts of the vocabulary" });
   const title = h("h1", { tabindex: -1 });
   const body = h("div", { class: "vocabulary-body" });
-  const save = h("button", { type: "button", onclick: () => saveData(save) }, icon("download"), "Download the cleaned data set");
-  fill(host, h("div", { class: "audit-head" }, title, tabs), body, h("p", { class: "vocabulary-export" }, save));
+  const save = (/** @type {"csv" | "source"} */ format, /** @type {string} */ name) => (/** @type {Event} */ event) =>
+    saveData(/** @type {HTMLElement} */ (event.currentTarget), format, name);
+  fill(
+    host,
+    h("div", { class: "audit-head" }, title, tabs),
+    body,
+    h(
+      "p",
+      { class: "vocabulary-export" },
+      h(
+        "button",
+        { type: "button", onclick: save("csv", "clean.csv") },
+        icon("download"),
+        "Download the cleaned data set",
+      ),
+      h(
+        "button",
+        { type: "button", class: "quiet", onclick: save("source", "clean.zip") },
+        "In the format of its source",
+      ),
+    ),
+  );
   /** The current tab, mounted again only if another one was shown. */
-  let mounted = { name: "", show: async (/** @type {string} */ _label, /** @type {AbortSignal} */ _visit) => {}, life: new AbortController() };
+  let mounted = {
+    name: "",
+    show: async (/** @type {string} */ _label, /** @type {AbortSignal} */ _visit) => {},
+    life: new AbortController(),
+  };
   signal.addEventListener("abort", () => mounted.life.abort());
 
   return {
@@ -69,9 +93,9 @@ function tabOf(kind, body, card, signal) {
   return mountProposals(kind, body, card, signal);
 }
 
-/** @param {HTMLElement} button */
-async function saveData(button) {
+/** @param {HTMLElement} button @param {string} format @param {string} name of the file */
+async function saveData(button, format, name) {
   button.setAttribute("aria-busy", "true");
-  await orToast(async () => download("cleaned.csv", await get("export", { format: "csv" })));
+  await orToast(async () => download(name, await get("export", { format })));
   button.removeAttribute("aria-busy");
 }

@@ -1,7 +1,7 @@
 /** All labels with their counts: search, rename, merge. */
 
 import { announce } from "../core/announcer.js";
-import { get, postChange } from "../core/api.js";
+import { ApiError, get, postChange } from "../core/api.js";
 import { fill, h, uniqueId } from "../core/dom.js";
 import { count, countOf } from "../core/format.js";
 import { mapAddress, searchAddress, vocabularyAddress, withLabel } from "../core/route.js";
@@ -140,11 +140,16 @@ function labelRow({ label, images, namespace }, most) {
  * @param {() => Promise<void>} changed
  */
 async function showDetail(detail, label, card, visit, changed) {
-  const found = await get("label/images", { label, limit: EXAMPLES }, visit);
+  // A name that a rule gave is not in the data.
+  const found = await get("label/images", { label, limit: EXAMPLES }, visit).catch((error) => {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    return { images: [], total: 0 };
+  });
   const act = (/** @type {"alias" | "rename"} */ kind, /** @type {string} */ other) =>
     orToast(async () => {
       const answer = await postChange("rules", { kind, label, other });
-      const sentence = `${kind === "rename" ? "Renamed" : "Merged"} ${label} into ${other}: ${countOf(answer.changed, "image")}.`;
+      const done = kind === "rename" ? `Renamed ${label} to ${other}` : `Merged ${label} into ${other}`;
+      const sentence = `${done}: ${countOf(answer.changed, "image")}.`;
       announce(sentence);
       fill(note, sentence, " ", h("a", { href: "#/vocabulary/rules" }, "Undo it under Rules"));
       await changed();
@@ -182,7 +187,7 @@ async function showDetail(detail, label, card, visit, changed) {
       images: found.images,
       template: card.image_url,
       marked: [label],
-      none: "No image of the data has this label.",
+      none: "No image of the data has this label; a rule gives it.",
     }),
   );
 }

@@ -16,6 +16,7 @@ import { Queue, queueKeys } from "./audit_queue.js";
 
 /** @typedef {import("../core/api.js").Finding} Finding */
 
+const PAGE = 100;
 const EXAMPLES = 6;
 const MOST_EXCEPTIONS = 60;
 
@@ -37,12 +38,16 @@ export function mountProposals(kind, body, card, signal) {
     const working = progress("Looking for labels that go together. This runs once per model.");
     const wait = setTimeout(() => fill(body, working.element), 150);
     try {
-      const found = await pollUntilReady("rules/proposals", {}, working.update, visit);
+      const load = async (/** @type {number} */ offset) => {
+        const found = await pollUntilReady("rules/proposals", { offset, limit: PAGE }, working.update, visit);
+        return kind === "implications"
+          ? { findings: found.implications.map(asFinding), total: found.total_implications }
+          : { findings: found.aliases, total: found.total_aliases };
+      };
+      const page = await load(0);
       const verdicts = await asRules(card.feedback, visit, kind === "implications" ? "implication" : "alias");
       visit.throwIfAborted();
-      const findings = kind === "implications" ? found.implications.map(asFinding) : found.aliases;
-      const page = { total: findings.length, findings };
-      queue = new Queue(verdicts, page, async () => ({ total: page.total, findings: [] }));
+      queue = new Queue(verdicts, page, load);
       const show = kind === "implications" ? implicationCard : pairCard;
       const once = (/** @type {string} */ path, /** @type {Record<string, string | number>} */ query) =>
         get(path, query, signal);
@@ -74,7 +79,10 @@ function implicationCard(finding, template, once) {
   ) =>
     once("label/images", { label, limit: EXAMPLES, ...query }).then(
       (found) =>
-        fill(place, exampleRow({ title, images: found.images, total: found.total, template, marked: [label, other], none })),
+        fill(
+          place,
+          exampleRow({ title, images: found.images, total: found.total, template, marked: [label, other], none }),
+        ),
       () => fill(place),
     );
   const showAll = (/** @type {Event} */ event) => {

@@ -1,0 +1,71 @@
+"""The cleaned data set: the pairs of the model with feedback and rules applied."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from fastapi.responses import StreamingResponse
+
+from vse_ens.data.cleaning import Cleaned, clean
+from vse_ens.service.models import ServedModel
+from vse_ens.service.openapi import READING, plain_text
+from vse_ens.service.source_archive import source_archive
+from vse_ens.service.state import Service
+
+_MEDIA = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8", "source": "application/zip"}
+_NAMES = {"csv": "clean.csv", "jsonl": "clean.jsonl", "source": "clean.zip"}
+_STREAMED = plain_text(
+    "One line per pair; or, for `source`, a ZIP archive of the changed files.",
+    {
+        "text/csv": "image,label,source\nimg_0000001,beach,data\nimg_0000001,sea,rule\n",
+        "application/jsonl": '{"image": "img_0000001", "label": "beach", "source": "data"}\n',
+    },
+)
+
+
+def export_router(service: Service) -> APIRouter:
+    """Return the route of the cleaned data set."""
+    router = APIRouter(tags=["rules"])
+    compute = service.compute
+
+    @router.get("/api/export", response_class=Response, responses=READING | _STREAMED)
+    async def export(format: Literal["csv", "jsonl", "source"] = "csv") -> StreamingResponse:  # noqa: A002  # the name of the query parameter
+        """Download the cleaned data set: pairs plus accepted minus rejected, rules applied.
+
+        The column `source` says where a pair comes from: data, feedback or rule. With `format=source`, the answer is
+        the changed files of the collection that the model was trained from.
+        """
+        served = await service.models.current()
+        if format == "source":
+            archive = await compute.run(source_archive, served.annotator.known_, _clean(service, served))
+            return _download(_one(archive), format)
+        cleaned = await compute.run(_clean(service, served))
+        blocks = cleaned.csv_lines() if format == "csv" else cleaned.json_lines()
+
+        async def chunks() -> AsyncIterator[bytes]:
+            while chunk := await compute.run(lambda: next(blocks, "")):
+                yield chunk.encode()
+
+        return _download(chunks(), format)
+
+    return router
+
+
+def _clean(service: Service, served: ServedModel) -> Callable[[], Cleaned]:
+    feedback = service.feedback.path if service.feedback is not None else None
+
+    def run() -> Cleaned:
+        return clean(served.annotator.known_, feedback=feedback, rules=service.rules.current)
+
+    return run
+
+
+async def _one(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+def _download(content: AsyncIterator[bytes], format: str) -> StreamingResponse:  # noqa: A002
+    headers = {"Content-Disposition": f'attachment; filename="{_NAMES[format]}"'}
+    return StreamingResponse(content, media_type=_MEDIA[format], headers=headers)

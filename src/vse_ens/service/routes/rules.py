@@ -1,0 +1,173 @@
+"""Rules on labels: the vocabulary, rules in force, proposals, new rules and undo."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Query, Response
+
+from vse_ens.curate.rules.propose import Proposals
+from vse_ens.data.rules.rule_set import RuleSet
+from vse_ens.data.rules.store import NewRule
+from vse_ens.errors import ConfigError
+from vse_ens.service.convert import rounded
+from vse_ens.service.jobs import InProgress
+from vse_ens.service.models import ServedModel
+from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.routes.feedback import User
+from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.schemas import (
+    AliasExamples,
+    ImplicationExamples,
+    JobStatus,
+    ProposalsResponse,
+    ProposedAlias,
+    ProposedImplication,
+    RuleEntry,
+    RuleRequest,
+    RuleResponse,
+    RulesResponse,
+    RuleUndoRequest,
+    VocabularyResponse,
+)
+from vse_ens.service.settings import MAX_ID_LENGTH
+from vse_ens.service.state import Service
+
+_EXAMPLES: Any = {
+    "accept an implication": {"value": {"kind": "implication", "label": "beach", "other": "sea"}},
+    "merge two labels": {"value": {"kind": "alias", "label": "cars", "other": "car"}},
+    "rename a label": {"value": {"kind": "rename", "label": "plane", "other": "aeroplane"}},
+}
+_UNDO_EXAMPLES: Any = {"undo a rule": {"value": {"rule": 1}}}
+_IN_PROGRESS: dict[int | str, dict[str, Any]] = {
+    202: {"model": JobStatus, "description": "The job has not finished; poll again."}
+}
+_SHOWN = 6  # images on each side of a proposal
+
+
+def rules_router(service: Service) -> APIRouter:
+    """Return the routes of rules; a rule is on disk before its response is sent."""
+    router = APIRouter(tags=["rules"], route_class=StrictRoute)
+    models, compute, disk, rules = service.models, service.compute, service.disk, service.rules
+
+    @router.get("/api/vocabulary", responses=READING)
+    async def vocabulary(
+        query: Annotated[str, Query(max_length=MAX_ID_LENGTH)] = "",
+        sort: Literal["count", "name"] = "count",
+        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    ) -> VocabularyResponse:
+        """List labels under the names in force, with the images that have or imply them."""
+        served = await models.current()
+
+        def find() -> VocabularyResponse:
+            labels, total = rules.table(served.annotator.known_, served.label_images).find(query, sort, offset, limit)
+            return VocabularyResponse(labels=labels, total=total)
+
+        return await compute.run(find)
+
+    @router.get("/api/rules", responses=READING)
+    async def in_force() -> RulesResponse:
+        """List the rules in force, oldest first, with the number of exceptions in the data."""
+        served = await models.current()
+
+        def entries() -> RulesResponse:
+            return RulesResponse(
+                rules=[
+                    RuleEntry(**rule._asdict(), exceptions=_changed(served, rule.kind, rule.label, rule.other))
+                    for rule in rules.current
+                ],
+                version=rules.version,
+            )
+
+        return await compute.run(entries)
+
+    @router.post("/api/rules", responses=WRITING)
+    async def add(
+        request: Annotated[RuleRequest, Body(openapi_examples=_EXAMPLES)], by: User = "anonymous"
+    ) -> RuleResponse:
+        """Add a rule, which takes effect at once; a cycle or a contradiction is refused."""
+        file, served = rules.require_file(), await models.current()
+        new = NewRule(request.kind, request.label, request.other)
+        [number] = await disk.run(file.add, [new], by=by)
+        changed = await compute.run(_changed, served, *new)
+        return RuleResponse(rule=number, changed=changed)
+
+    @router.post("/api/rules/undo", responses=WRITING)
+    async def undo(
+        request: Annotated[RuleUndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = "anonymous"
+    ) -> RuleResponse:
+        """Undo a rule; undoing it twice changes nothing."""
+        file, served = rules.require_file(), await models.current()
+        await disk.run(file.undo, [request.rule], by=by)
+        undone = file.rule(request.rule)
+        changed = await compute.run(_changed, served, undone.kind, undone.label, undone.other)
+        return RuleResponse(rule=request.rule, changed=changed)
+
+    @router.get("/api/rules/proposals", response_model=ProposalsResponse, responses=READING | _IN_PROGRESS)
+    async def proposals(
+        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
+    ) -> Any:
+        """List implications and aliases that the data suggests, without those that rules settle; a background job."""
+        served = await models.current()
+        found = served.proposals.poll()
+        if isinstance(found, InProgress):
+            status = JobStatus(done=round(found.done, 3))
+            return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
+        return await compute.run(_proposals, served, found, rules.current, offset, limit)
+
+    return router
+
+
+def _changed(served: ServedModel, kind: str, label: str, other: str) -> int:
+    """Return the number of images that a rule changes: the exceptions of an implication, or those of the label."""
+    both, exceptions = served.label_images.compare(label, other)
+    return len(exceptions) if kind == "implication" else len(both) + len(exceptions)
+
+
+def _proposals(served: ServedModel, found: Proposals, rules: RuleSet, offset: int, limit: int) -> ProposalsResponse:
+    known, images = served.annotator.known_, served.label_images
+    implications = [one for one in found.implications if _is_open(rules, "implication", one.label, one.implies)]
+    aliases = [one for one in found.aliases if _is_open(rules, "alias", one.label, one.other)]
+    shown: list[ProposedImplication] = []
+    for one in implications[offset : offset + limit]:
+        both, exceptions = (known.images.ids(part[:_SHOWN]) for part in images.compare(one.label, one.implies))
+        shown.append(
+            ProposedImplication(
+                label=one.label,
+                implies=one.implies,
+                support=one.support,
+                confidence=rounded(one.confidence),
+                exceptions=one.exceptions,
+                examples=ImplicationExamples(both=both, exceptions=exceptions),
+            )
+        )
+    proposed = [
+        ProposedAlias(
+            label=one.label,
+            other=one.other,
+            evidence=one.evidence,
+            examples=AliasExamples(
+                label=known.images.ids(images.of(one.label)[:_SHOWN]),
+                other=known.images.ids(images.of(one.other)[:_SHOWN]),
+            ),
+        )
+        for one in aliases[offset : offset + limit]
+    ]
+    return ProposalsResponse(
+        implications=shown,
+        aliases=proposed,
+        total_implications=len(implications),
+        total_aliases=len(aliases),
+    )
+
+
+def _is_open(rules: RuleSet, kind: str, label: str, other: str) -> bool:
+    """Return whether a proposal could be added: it is not in force, and no rule contradicts it."""
+    if other in rules.closure_of(label):
+        return False
+    try:
+        rules.check(kind, label, other)
+    except ConfigError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""Rules over HTTP: added, in force at once, listed, proposed and undone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
+from tests.support.collections_made import tags_folder
+from tests.support.service_in_process import Client
+from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.rules.store import read_rules
+
+
+@pytest.fixture
+def service(serve: Callable[..., Client]) -> Client:
+    return serve()
+
+
+def add(client: Client, kind: str, label: str, other: str) -> Any:
+    answer = client.post("/api/rules", json={"kind": kind, "label": label, "other": other})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def labels_of(client: Client, image: str) -> dict[str, Any]:
+    return {one["label"]: one for one in client.get("/api/image", params={"id": image}).json()["labels"]}
+
+
+def images_with(model: Path, label: str) -> list[str]:
+    known = Annotator.load(model).known_
+    return [image for image in known.images if label in known.labels_of(image)]
+
+
+def test_an_alias_shows_the_other_label_at_once(service: Client, model: Path) -> None:
+    images = images_with(model, "sea")
+    assert add(service, "alias", "sea", "ocean") == {"rule": 1, "changed": len(images)}
+    shown = labels_of(service, images[0])
+    assert "sea" not in shown
+    assert shown["ocean"]["source"] == "data"
+    lacking = next(image for image in images_with(model, "sky") if image not in images)
+    suggested = service.get("/api/image", params={"id": lacking, "top": 100}).json()["suggestions"]
+    assert "sea" not in [one["label"] for one in suggested]
+    assert service.post("/api/rules/undo", json={"rule": 1}).json() == {"rule": 1, "changed": len(images)}
+    assert "sea" in labels_of(service, images[0])
+
+
+def test_an_implied_label_is_told_from_one_that_a_person_gave(service: Client, model: Path) -> None:
+    images = images_with(model, "beach")
+    lacking = [image for image in images if image not in images_with(model, "sea")]
+    assert add(service, "implication", "beach", "sea") == {"rule": 1, "changed": len(lacking)}
+    add(service, "implication", "sea", "water body")
+    shown = labels_of(service, lacking[0])
+    assert (shown["sea"]["source"], shown["sea"]["implied_by"]) == ("rule", "beach")
+    assert (shown["water body"]["source"], shown["beach"]["source"]) == ("rule", "data")
+    suggested = service.get("/api/image", params={"id": lacking[0], "top": 100}).json()["suggestions"]
+    assert "sea" not in [one["label"] for one in suggested]
+    # A person's rejection is an exception to the rule.
+    service.post("/api/feedback", json={"image": lacking[0], "label": "sea", "verdict": "reject"})
+    assert "sea" not in labels_of(service, lacking[0])
+    service.post("/api/feedback", json={"image": lacking[0], "label": "sea", "verdict": "accept"})
+    assert labels_of(service, lacking[0])["sea"]["source"] == "feedback"
+
+
+def test_a_verdict_on_the_new_name_holds_for_the_old_one(service: Client, model: Path) -> None:
+    image = images_with(model, "sea")[0]
+    add(service, "rename", "sea", "ocean")
+    answer = service.post("/api/feedback", json={"image": image, "label": "ocean", "verdict": "reject"})
+    assert "ocean" not in [one["label"] for one in answer.json()["state"]["labels"]]
+    assert (image, "ocean") not in exported(service)
+
+
+def test_rules_are_listed_with_person_and_exceptions(service: Client, model: Path, tmp_path: Path) -> None:
+    headers = {"X-VSE-User": "anna"}
+    body = {"kind": "implication", "label": "beach", "other": "sea"}
+    service.post("/api/rules", json=body, headers=headers)
+    assert service.post("/api/rules", json=body).json()["rule"] == 1  # sent twice
+    listed = service.get("/api/rules").json()
+    [rule] = listed["rules"]
+    lacking = set(images_with(model, "beach")) - set(images_with(model, "sea"))
+    assert (rule["id"], rule["kind"], rule["label"], rule["other"], rule["by"]) == (1, *body.values(), "anna")
+    assert rule["exceptions"] == len(lacking)
+    assert listed["version"] == 1
+    assert [one.label for one in read_rules(tmp_path / "feedback.sqlite.rules.jsonl")] == ["beach"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"kind": "implication", "label": "sea", "other": "beach"}, 422, "'sea' cannot imply 'beach', because"),
+        ({"kind": "alias", "label": "sea", "other": "sea"}, 422, "needs two labels"),
+        ({"kind": "merge", "label": "a", "other": "b"}, 422, "kind"),
+        ({"kind": "alias", "label": "a"}, 422, "other"),
+        ({"kind": "alias", "label": "a", "other": "b", "more": 1}, 422, "more"),
+    ],
+)
+def test_a_contradiction_is_refused_with_a_sentence(
+    service: Client, body: dict[str, str], status: int, message: str
+) -> None:
+    add(service, "implication", "beach", "sea")
+    answer = service.post("/api/rules", json=body)
+    assert (answer.status_code, message in answer.json()["error"]) == (status, True)
+    assert service.get("/api/rules").json()["version"] == 1
+
+
+def test_an_unknown_rule_cannot_be_undone(service: Client) -> None:
+    assert service.post("/api/rules/undo", json={"rule": 1}).status_code in (404, 503)
+    add(service, "alias", "a", "b")
+    answer = service.post("/api/rules/undo", json={"rule": 7})
+    assert (answer.status_code, answer.json()["error"]) == (404, "unknown rule '7'")
+
+
+def test_a_service_without_feedback_stores_no_rules(client: Client) -> None:
+    for path, body in (("/api/rules", {"kind": "alias", "label": "a", "other": "b"}), ("/api/rules/undo", {"rule": 1})):
+        answer = client.post(path, json=body)
+        assert answer.status_code == 403
+        assert "start it with --feedback" in answer.json()["error"]
+    assert client.get("/api/rules").json() == {"rules": [], "version": 0}
+
+
+def test_the_vocabulary_is_listed_searched_and_paged(client: Client, model: Path) -> None:
+    known = Annotator.load(model).known_
+    first = client.get("/api/vocabulary", params={"limit": 3}).json()
+    assert first["total"] == len(known.labels)
+    counts = dict(zip(known.labels, known.images_per_label.tolist(), strict=True))
+    ordered = sorted(counts, key=lambda label: (-counts[label], label))
+    assert [one["label"] for one in first["labels"]] == ordered[:3]
+    assert [one["images"] for one in first["labels"]] == [counts[label] for label in ordered[:3]]
+    second = client.get("/api/vocabulary", params={"limit": 2, "offset": 2, "sort": "name"}).json()
+    assert [one["label"] for one in second["labels"]] == list(known.labels)[2:4]
+    found = client.get("/api/vocabulary", params={"query": "SEA", "limit": 1000}).json()
+    assert {one["label"] for one in found["labels"]} == {label for label in known.labels if "sea" in label}
+    assert client.get("/api/vocabulary", params={"query": "<script"}).json()["labels"][0]["label"] == STRANGE_LABEL
+
+
+def test_the_vocabulary_counts_images_under_the_names_in_force(service: Client, model: Path) -> None:
+    seas, beaches = set(images_with(model, "sea")), set(images_with(model, "beach"))
+    coasts = set(images_with(model, "coast"))
+    add(service, "alias", "sea", "beach")
+    add(service, "implication", "coast", "beach")
+    add(service, "implication", "beach", "place:shore")
+    found = {one["label"]: one for one in service.get("/api/vocabulary", params={"limit": 1000}).json()["labels"]}
+    assert "sea" not in found
+    assert found["beach"]["images"] == len(seas | beaches | coasts)
+    assert found["place:shore"] == {
+        "label": "place:shore",
+        "images": len(seas | beaches | coasts),
+        "namespace": "place",
+    }
+    assert found["coast"]["images"] == len(coasts)
+
+
+def wait_for(client: Client, path: str, **params: Any) -> Any:
+    for _ in range(2_000):
+        answer = client.get(path, params=params)
+        if answer.status_code != 202:
+            return answer.json()
+    raise AssertionError("the job does not end")
+
+
+def test_proposals_come_with_images_and_go_when_they_are_settled(serve: Callable[..., Client], tmp_path: Path) -> None:
+    places = {"dalmatian": range(100), "dog": range(3, 390), "Dogs": range(390, 400), "sea": range(400, 1_500)}
+    data = Annotations.from_pairs((f"i{n:04}", label) for label, numbers in places.items() for n in numbers)
+    Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(tmp_path / "model")
+    service = serve(model=tmp_path / "model")
+    found = wait_for(service, "/api/rules/proposals")
+    assert found == {
+        "implications": [
+            {
+                "label": "dalmatian",
+                "implies": "dog",
+                "support": 100,
+                "confidence": 0.97,
+                "exceptions": 3,
+                "examples": {
+                    "both": ["i0003", "i0004", "i0005", "i0006", "i0007", "i0008"],
+                    "exceptions": ["i0000", "i0001", "i0002"],
+                },
+            }
+        ],
+        "aliases": [
+            {
+                "label": "Dogs",
+                "other": "dog",
+                "evidence": "same word; on 10 and 387 images, 0 in common",
+                "examples": {
+                    "label": [f"i{n:04}" for n in range(390, 396)],
+                    "other": [f"i{n:04}" for n in range(3, 9)],
+                },
+            }
+        ],
+        "total_implications": 1,
+        "total_aliases": 1,
+    }
+    add(service, "implication", "dalmatian", "dog")
+    add(service, "alias", "Dogs", "dog")
+    after = wait_for(service, "/api/rules/proposals")
+    assert (after["implications"], after["aliases"], after["total_implications"]) == ([], [], 0)
+    service.post("/api/rules/undo", json={"rule": 1})
+    assert wait_for(service, "/api/rules/proposals")["total_implications"] == 1
+
+
+def exported(client: Client, kind: str = "csv") -> dict[tuple[str, str], str]:
+    answer = client.get("/api/export", params={"format": kind})
+    assert answer.status_code == 200, answer.text
+    assert f'filename="clean.{kind}"' in answer.headers["content-disposition"]
+    rows = (
+        csv.DictReader(io.StringIO(answer.text, newline=""))
+        if kind == "csv"
+        else map(json.loads, answer.text.split("\n")[:-1])
+    )
+    return {(row["image"], row["label"]): row["source"] for row in rows}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_the_export_has_the_whole_cleaned_data_set(service: Client, model: Path, kind: str) -> None:
+    known = Annotator.load(model).known_
+    pairs = {(image, label) for image in known.images for label in known.labels_of(image)}
+    assert exported(service, kind) == dict.fromkeys(pairs, "data")
+    add(service, "alias", "sea", "ocean")
+    add(service, "implication", "ocean", "water")
+    service.post("/api/feedback", json={"image": "new", "label": "sky", "verdict": "accept"})
+    service.post("/api/feedback", json={"image": STRANGE_IMAGE, "label": STRANGE_LABEL, "verdict": "reject"})
+    named = {(image, "ocean" if label == "sea" else label) for image, label in pairs} - {(STRANGE_IMAGE, STRANGE_LABEL)}
+    expected = dict.fromkeys(((image, "water") for image, label in named if label == "ocean"), "rule")
+    expected |= dict.fromkeys(named, "data") | {("new", "sky"): "feedback"}
+    assert exported(service, kind) == expected
+
+
+def test_a_model_of_pairs_has_no_source(service: Client) -> None:
+    answer = service.get("/api/export", params={"format": "source"})
+    assert (answer.status_code, answer.json()["error"]) == (
+        422,
+        "the model was not trained from a collection on this machine; use format=csv",
+    )
+
+
+def test_a_collection_is_exported_in_its_own_format(serve: Callable[..., Client], tmp_path: Path) -> None:
+    folder = tags_folder(tmp_path / "dataset")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    Annotator(epochs=1, dimensions=4, validate=False).fit(Annotations.read(folder)).save(tmp_path / "model")
+    service = serve(model=tmp_path / "model")
+    add(service, "alias", "sea", "ocean")
+    answer = service.get("/api/export", params={"format": "source"})
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    changed = {str(path.relative_to(folder)) for path, content in before.items() if b"sea" in content}
+    assert set(files) == changed
+    assert all("ocean" in text and "sea" not in text.replace("seaside", "") for text in files.values())
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
