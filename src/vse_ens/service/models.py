@@ -25,6 +25,7 @@ from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
+from vse_ens.storage.artifact import MANIFEST
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
 
 STILL_LOADING = "the model is still loading; try again soon"
