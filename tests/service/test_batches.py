@@ -129,6 +129,7 @@ def test_a_file_of_the_program_before_batches_is_read_and_written(tmp_path: Path
     feedback.undo_batch(batch, by="anna", model="abc")
     assert in_force(feedback) == {("img0", "sky", "accept")}
     feedback.close()
+    Feedback(path).close()  # the table is there already
     # The program before reads it: the mark and the version are those it knows.
     new = sqlite3.connect(path)
     assert [new.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")] == [

@@ -73,7 +73,7 @@ function confidenceSlider() {
     show(counts, total) {
       above = counts;
       if (!Number(input.value)) all = total;
-      element.hidden = !Object.keys(counts).length;
+      element.hidden = !Object.keys(counts).length || !all;
       text();
     },
   };
