@@ -26,7 +26,9 @@ from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
 from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
+from benchmarks.service.page import PAGE
 from benchmarks.service.serving import SERVING
+from benchmarks.service.thumbnails import THUMBNAILS
 from benchmarks.speed.evaluation import EVALUATION
 from benchmarks.speed.folders import FOLDERS
 from benchmarks.speed.labels import LABELS
@@ -50,6 +52,8 @@ SUITE: dict[str, Benchmark[Any]] = {
         EVALUATION,
         INFERENCE,
         SERVING,
+        PAGE,
+        THUMBNAILS,
         HISTORY,
         WARP_TRIES,
         TIME_TO_ACCURACY,

@@ -24,6 +24,7 @@ from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.loaded import LoadedModel, ModelRef
 from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
+from vse_ens.model.topk import TaskRunner, run_serial
 from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure
 from vse_ens.storage.atomic import reserve
@@ -31,6 +32,7 @@ from vse_ens.storage.atomic import reserve
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
     from vse_ens.curate.explain import Explanation
+    from vse_ens.curate.label_first import ImageScan, LabelRanker
     from vse_ens.curate.search import FoundImage, Neighbour, Searcher
     from vse_ens.curate.suggest_remote import RemoteSuggester
     from vse_ens.data.partition.store import Partition
@@ -505,6 +507,26 @@ class Annotator:
         if kept is None or kept.loaded.model is not self.model_:
             kept = self._cached_searcher = Searcher(self._loaded, self._run)
         return kept
+
+    def label_ranker(self, scan_run: TaskRunner = run_serial, run: TaskRunner = run_serial) -> LabelRanker:
+        """Return a ranker of images for single labels. Its scan, which it needs first, runs its tasks by ``scan_run``.
+
+        When the scan is done, pass it to `use_scan`, so that the first search does not score all images again.
+        """
+        from vse_ens.curate.audit.wrong import total_step_size
+        from vse_ens.curate.label_first import ImageScan, LabelRanker
+
+        self._check_fitted()
+        return LabelRanker(
+            ImageScan(self._loaded, scan_run),
+            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
+            fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
+            run=run,
+        )
+
+    def use_scan(self, scan: ImageScan) -> None:
+        """Use the finished scan of a `label_ranker` of this model for searches."""
+        self._searcher().use_totals(scan.log_totals)
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
         """Write label or image vectors to a ``.parquet``, ``.npy`` or word2vec ``.txt`` or ``.vec`` file."""

@@ -29,6 +29,20 @@ def test_a_result_is_for_people_or_one_document_for_machines(capsys: pytest.Capt
     assert err == ""
 
 
+def test_a_command_ends_with_a_sentence_and_the_next_command_in_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    Console().finish("Done.", "serve", "my model")
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    Console().finish("Done.", "serve", "my model")
+    out, err = capsys.readouterr()
+    assert (out, Text.from_ansi(err).plain) == ("", "Done.\nnext: vse serve 'my model'\n")
+    Console(json=True).finish("Done.", "serve", "model")
+    assert capsys.readouterr() == ("", "")
+
+
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\x7f\u202eabc"
 
 

@@ -40,23 +40,39 @@ def step(epoch: int, epochs: int, *, final: bool, done: int = 4, value: float | 
     return Progress(epoch, done, 4, epochs, final, RoundStats(), report)
 
 
-def lines(clock: Clock, *steps: Progress) -> list[str]:
+def lines(clock: Clock, *steps: Progress, verbose: bool = False) -> list[str]:
     """What a log shows of steps ten seconds apart."""
     out = io.StringIO()
-    with TrainingProgress(Console(file=out, width=40), "overall") as progress:
+    with TrainingProgress(Console(file=out, width=40), "overall", verbose=verbose) as progress:
         for one in steps:
             progress(one)
             clock.now += 10.0
     return out.getvalue().splitlines()
 
 
-def test_the_trial_says_what_it_is_and_promises_no_end(clock: Clock) -> None:
+def test_the_trial_has_one_plain_metric_and_an_upper_limit_of_time(clock: Clock) -> None:
     first, second = lines(clock, step(1, 40, final=False, value=0.25), step(2, 40, final=False, value=0.5))
-    assert first.startswith("validation epoch 1 of at most 40  loss ")
-    assert "overall 0.2500" in first
-    assert second.startswith("validation epoch 2 of at most 40  loss ")
+    assert first == "trial 1/40  25% found in the first 10  at most ? left"
+    assert second == "trial 2/40  50% found in the first 10  at most 6 min 20 s left"
+
+
+def test_verbose_shows_the_rest(clock: Clock) -> None:
+    _, second = lines(clock, step(1, 40, final=False, value=0.25), step(2, 40, final=False, value=0.5), verbose=True)
+    assert second.startswith("trial 2/40  loss ")
+    assert "violations" in second
+    assert "M draws/s" in second
     assert "overall 0.5000" in second
-    assert second.endswith("  then final training")
+
+
+def test_a_terminal_shows_a_bar_that_fits_80_columns(clock: Clock) -> None:
+    out = io.StringIO()
+    with TrainingProgress(Console(file=out, width=80, force_terminal=True), "overall") as progress:
+        for one in (step(399, 400, final=False, value=1.0), step(400, 400, final=False, value=1.0)):
+            progress(one)
+            clock.now += 36_000
+        [line] = progress.shown.splitlines()
+    assert line.startswith("━" * 10 + " trial 400/400  100% found in the first 10")
+    assert len(line) <= 80
 
 
 def test_the_final_training_tells_how_long_it_will_take(clock: Clock) -> None:

@@ -117,6 +117,28 @@ def test_confidence_by_hand() -> None:
     assert confidence_from_rate(np.array([0.0, 0.2, 0.4, 0.5, 1.0])) == pytest.approx([0, 0.25, 2 / 3, 0.75, 1])
 
 
+def test_bins_worked_by_hand() -> None:
+    # Four hits: two bins, the first up to and including the second hit. Each rate has a prior with the weight of one.
+    shares = np.arange(1, 9, dtype=np.float32) / 10
+    means, rates, counts = bin_rates(shares, np.arange(8) % 2 == 1)
+    assert counts.tolist() == [5, 3]
+    assert means == pytest.approx([0.3, 0.7])
+    assert rates == pytest.approx([(2 + 0.3 / 1.3) / 6, (2 + 0.7 / 1.7) / 4])
+
+
+def test_the_function_of_one_bin_worked_by_hand() -> None:
+    # The rate is (2 + 0.25 / 1.25) / 5 = 0.44: a confidence of 0.72, half-way to 1; at a share of 1, half-way again.
+    made = fit_calibration(
+        Temperature(1.0, 0.0), np.array([0.1, 0.2, 0.3, 0.4], np.float32), np.array([0, 1, 0, 1], bool)
+    )
+    assert made.shares == pytest.approx([0, 0.25, 1])
+    assert made.values == pytest.approx([0, 0.72, 0.86])
+    # A small rate grows in proportion to the share.
+    made = fit_calibration(Temperature(1.0, 0.0), np.full(4, 0.9, np.float32), np.array([0, 0, 0, 1], bool))
+    rate = (1 + 0.9 / 1.9) / 5
+    assert made.values == pytest.approx([0, rate / (1 - rate), rate / (1 - rate) / 0.9])
+
+
 def test_the_function_rises_from_nothing_within_0_and_1() -> None:
     calibration = learnt(*drawn(1.0, 2_000), 1.0)
     for array in (calibration.shares, calibration.values):

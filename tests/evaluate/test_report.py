@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +80,28 @@ def test_it_prints_as_a_table() -> None:
     assert rows["coverage@10"] == ["1.0000"]
     assert rows["tail"] == ["3", "3", "0.5000", "0.2917", "0.2500"]
     assert max(map(len, lines)) <= 80
+
+
+def test_it_ends_with_a_sentence() -> None:
+    report = summarise(PROBLEM.rank(), tops=(1, 5, 10))
+    assert report.headline() == (
+        f"{report['recall@5']:.0%} of an image's held-out labels, on average, are among the first 5 and "
+        f"{report['recall@10']:.0%} among the first 10 suggestions."
+    )
+    assert " ".join(str(report).splitlines()).endswith(f"  {report.headline()}")
+    assert summarise(PROBLEM.rank(), tops=(3,)).headline().endswith(" are among the first 3 suggestions.")
+
+
+def test_with_one_held_out_label_equal_metrics_are_folded() -> None:
+    report = summarise(PROBLEM.rank(), tops=(1, 10))
+    single = replace(report, pairs=report.images)
+    assert ("recall@10", "hit@10") in single.folded()
+    assert ("map", "mrr") in single.folded()
+    assert not any("precision" in names[0] for names in single.folded())
+    assert single.group_metrics() == ("recall@10", "map")
+    assert "recall@10 = hit@10" in str(single)
+    assert single.headline().startswith(f"{single['recall@1']:.0%} of the held-out labels are among")
+    assert report.folded() == [(name,) for name in report.metrics]
 
 
 def test_intervals_depend_on_the_seed_alone() -> None:

@@ -106,7 +106,9 @@ def test_pairs_counts_and_exports_treat_a_batch_like_single_verdicts(tmp_path: P
     data = Annotations.from_pairs([("img3", "sea"), ("img3", "sky"), ("img1", "sky")])
     corrected = [apply_feedback(data, path).to_frame("polars").rows() for path in (together, alone)]
     assert corrected[0] == corrected[1] == [("img1", "sea"), ("img1", "sky"), ("img2", "sea"), ("img3", "sky")]
-    assert [pairs.pairs for pairs in read_feedback(together)] == [pairs.pairs for pairs in read_feedback(alone)] == [2, 1]
+    assert (
+        [pairs.pairs for pairs in read_feedback(together)] == [pairs.pairs for pairs in read_feedback(alone)] == [2, 1]
+    )
     assert count_feedback(together) == count_feedback(alone)
     assert export_accepted(together, tmp_path / "a.csv") == export_accepted(alone, tmp_path / "b.csv") == 2
 
@@ -127,6 +129,7 @@ def test_a_file_of_the_program_before_batches_is_read_and_written(tmp_path: Path
     feedback.undo_batch(batch, by="anna", model="abc")
     assert in_force(feedback) == {("img0", "sky", "accept")}
     feedback.close()
+    Feedback(path).close()  # the table is there already
     # The program before reads it: the mark and the version are those it knows.
     new = sqlite3.connect(path)
     assert [new.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")] == [
@@ -180,4 +183,3 @@ def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path:
         sizes.append(len(kept.events(limit=100_000)))
         kept.close()
     assert all(size % 2_000 == 0 for size in sizes)
-

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.service_in_subprocess import serving
 from vse_ens.annotator import Annotator
 from vse_ens.errors import ModelError
 from vse_ens.service import models as models_module
@@ -21,9 +24,9 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
     gate = threading.Event()
     load = ServedModel.load
 
-    def slowly(path: Path, *, verify: bool) -> ServedModel:
+    def slowly(path: Path, **how: Any) -> ServedModel:
         gate.wait(300)
-        return load(path, verify=verify)
+        return load(path, **how)
 
     monkeypatch.setattr(ServedModel, "load", slowly)
 
@@ -57,11 +60,11 @@ def test_two_who_ask_at_once_load_one_after_the_other(model: Path, monkeypatch: 
     under_way, most = 0, 0
     load = ServedModel.load
 
-    def counted(path: Path, *, verify: bool) -> ServedModel:
+    def counted(path: Path, **how: Any) -> ServedModel:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        found = load(path, verify=verify)
+        found = load(path, **how)
         under_way -= 1
         return found
 
@@ -84,8 +87,8 @@ def test_a_fingerprint_is_that_of_the_model_that_was_loaded(
     place.symlink_to(model)
     load = Annotator.load
 
-    def replaced(path: Path, *, verify: bool) -> Annotator:
-        found = load(path, verify=verify)
+    def replaced(path: Path, *, verify: bool, in_memory: bool) -> Annotator:
+        found = load(path, verify=verify, in_memory=in_memory)
         if place.resolve() == model:
             place.unlink()
             place.symlink_to(other_model)
@@ -124,16 +127,33 @@ def test_a_huge_model_may_be_served_unread(model: Path, monkeypatch: pytest.Monk
     asked = []
     load = Annotator.load
 
-    def noted(path: Path, *, verify: bool) -> Annotator:
-        asked.append(verify)
-        return load(path, verify=verify)
+    def noted(path: Path, *, verify: bool, in_memory: bool) -> Annotator:
+        asked.append((verify, in_memory))
+        return load(path, verify=verify, in_memory=in_memory)
 
     monkeypatch.setattr(Annotator, "load", noted)
     for verify in (False, True):
         service = Service(Settings(model, verify=verify))
         asyncio.run(service.models.load())
         service.close()
-    assert asked == [False, True]
+    assert asked == [(False, False), (True, True)]
+
+
+def test_a_served_model_that_is_truncated_in_place_goes_on_answering(model: Path, tmp_path: Path) -> None:
+    """In a process of its own: where a model is mapped, the next answer ends the process (SIGBUS)."""
+    place = tmp_path / "served"
+    shutil.copytree(model, place)
+    with serving(place, "--feedback", str(tmp_path / "feedback.sqlite")) as process:
+        before = process.http.post("/api/annotate", json={"images": ["img_0000017"]}).json()
+        for file in place.iterdir():
+            os.truncate(file, 0)
+        asked = [{"images": [f"img_{number:07d}"]} for number in range(400)]
+        answers = [process.http.post("/api/annotate", json=body) for body in asked]
+        assert {answer.status_code for answer in answers} == {200}
+        assert answers[17].json() == before
+        assert process.http.post("/api/search", json={"labels": ["sea"]}).status_code == 200
+        assert process.http.post("/api/reload", headers={"X-VSE-Reload": "yes"}).status_code == 503
+        assert process.http.post("/api/annotate", json=asked[17]).json() == before
 
 
 def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
@@ -143,7 +163,7 @@ def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
         models = ModelManager(model, ServiceMetrics(), timeout=1)
         first = await models.load()
 
-        def fail(_: Path, *, verify: bool) -> ServedModel:
+        def fail(_: Path, **how: Any) -> ServedModel:
             raise ZeroDivisionError("unforeseen")
 
         monkeypatch.setattr(ServedModel, "load", fail)

@@ -244,7 +244,7 @@ def test_two_requests_at_once_on_one_connection_are_answered_in_their_order(tigh
 
 
 def test_the_matrix_library_has_one_thread(tight: Process) -> None:
-    """The event loop, what reads signals, the deadline and threads for files and pictures; no team of a matrix library."""
+    """The event loop, signals, the deadline and threads for files and pictures; no team of a matrix library."""
     status = Path(f"/proc/{tight.process.pid}/status").read_text()
     threads = int(status.split("Threads:")[1].split()[0])
     assert threads <= 8

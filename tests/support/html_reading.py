@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-_VOID = {"meta", "wbr", "br"}
+_VOID = {"meta", "wbr", "br", "img", "input"}
 
 
 class Reader(HTMLParser):

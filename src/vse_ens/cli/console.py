@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,6 +61,18 @@ class Console:
         if not self.json:
             self.out.print(*text, sep="\n")
             sys.stdout.flush()  # a pipe would hold it back
+
+    def finish(self, sentence: str, *following: object) -> None:
+        """End a command in a terminal: a sentence on standard error, and the words of the next command to try.
+
+        A script or a pipe gets neither.
+        """
+        if self.json or not self.err.is_terminal:
+            return
+        self.err.print(Text(sentence))
+        if following:
+            command = shlex.join(["vse", *map(str, following)])
+            self.err.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Print a note on standard error."""

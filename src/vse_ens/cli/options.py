@@ -424,6 +424,8 @@ class WriteOptions:
         if journal is not None and not console.json:
             # A long path must not be broken: people copy this line.
             console.out.print(Text(f"to undo: vse undo {shlex.quote(str(journal))}"), soft_wrap=True)
+        what = "Nothing was written: this was a trial." if self.dry_run else "The collection has the labels."
+        console.finish(what, *(("undo", journal) if journal is not None else ()))
 
 
 def load_model(path: Path, console: Console) -> Annotator:

@@ -1,4 +1,4 @@
-"""Training progress: one live line in a terminal, a line per epoch in a log."""
+"""Training progress: a bar with the time left in a terminal, a line per epoch in a log."""
 
 from __future__ import annotations
 
@@ -20,16 +20,25 @@ if TYPE_CHECKING:
     from vse_ens.train.progress import Progress
 
 _LOG_INTERVAL_SECONDS = 2.0
+_PLAIN_METRIC = "recall@10"
+_BAR_WIDTH = 10
 
 
 class TrainingProgress:
-    """Callback of the trainer, called after every round; prints on standard error."""
+    """Callback of the trainer, called after every round; prints on standard error.
 
-    def __init__(self, console: Console, metric: str) -> None:
+    Shows how much of the phase is done, the time left and one plain metric; with ``verbose``, also the loss, the
+    violations, the speed and the ``metric`` of early stopping.
+    """
+
+    def __init__(self, console: Console, metric: str, *, verbose: bool = False) -> None:
         self._console = console
         self._metric = metric
+        self._verbose = verbose
         self._final: bool | None = None
         self._live: Live | None = None
+        self.shown = ""
+        """The text in the terminal."""
         self._validation = ""
         self._last_logged = float("-inf")
 
@@ -61,11 +70,13 @@ class TrainingProgress:
             self._final, self._validation = progress.final, ""
         report = progress.report
         if report is not None and report.validation:
-            self._validation = f"  {self._metric} {report.validation[self._metric]:.4f}"
+            self._validation = self._validation_text(report.validation)
         remote = [timing for timing in progress.timings if timing.moving or timing.waiting]
         line = self._line(progress, epochs_done, now)
         if self._live:
-            self._live.update(Text("\n".join([line, *(_timing_text(timing.name, [timing]) for timing in remote)])))
+            bar = f"{_bar(epochs_done / progress.epochs)} {line}"
+            self.shown = "\n".join([bar, *(_timing_text(timing.name, [timing]) for timing in remote)])
+            self._live.update(Text(self.shown))
         elif report is not None and (
             now - self._last_logged >= _LOG_INTERVAL_SECONDS or report.epoch == progress.epochs
         ):
@@ -73,22 +84,40 @@ class TrainingProgress:
             workers = f"  {_timing_text(f'{len(remote)} workers', remote)}" if remote else ""
             self._console.print(Text(line + workers), soft_wrap=True)
 
+    def _validation_text(self, validation: dict[str, float]) -> str:
+        if self._verbose:
+            return f"  {self._metric} {validation[self._metric]:.4f}"
+        return f"  {validation[_PLAIN_METRIC]:.0%} found in the first 10" if _PLAIN_METRIC in validation else ""
+
     def _line(self, progress: Progress, epochs_done: float, now: float) -> str:
-        """Return epoch, loss, violations, draws per second, validation metric and time left."""
+        """Return the epoch, the validation metric and the time left, with the loss and the speed if verbose."""
+        speed = (epochs_done - self._start_epochs) / (now - self._started) if now > self._started else 0.0
+        seconds = (progress.epochs - epochs_done) / speed if speed else None
+        if progress.final:
+            epoch = f"epoch {progress.epoch}/{progress.epochs}"
+            left = "? left" if seconds is None else f"{duration(seconds)} left"
+        else:
+            # Early stopping decides how many epochs there are.
+            epoch = f"trial {progress.epoch}/{progress.epochs}"
+            left = "at most ? left" if seconds is None else f"at most {duration(seconds)} left"
+        return f"{epoch}{self._details(progress)}{self._validation}  {left}"
+
+    def _details(self, progress: Progress) -> str:
+        if not self._verbose:
+            return ""
         from vse_ens.train.progress import EpochReport
 
         report = EpochReport.of(progress.epoch, progress.stats, 0.0)
-        if progress.final:
-            speed = (epochs_done - self._start_epochs) / (now - self._started) if now > self._started else 0.0
-            epoch = f"epoch {progress.epoch}/{progress.epochs}"
-            left = f"{duration((progress.epochs - epochs_done) / speed)} left" if speed else "? left"
-        else:
-            # Early stopping decides how many epochs there are, so the time left is unknown.
-            epoch, left = f"validation epoch {progress.epoch} of at most {progress.epochs}", "then final training"
         return (
-            f"{epoch}  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
-            f"{report.draws_per_second / 1e6:.2f} M draws/s{self._validation}  {left}"
+            f"  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
+            f"{report.draws_per_second / 1e6:.2f} M draws/s"
         )
+
+
+def _bar(share: float) -> str:
+    """Return a bar of which a share is filled."""
+    filled = round(_BAR_WIDTH * min(1.0, max(0.0, share)))
+    return "━" * filled + "╌" * (_BAR_WIDTH - filled)
 
 
 def _timing_text(name: str, timings: Sequence[WorkerTiming]) -> str:

@@ -9,10 +9,14 @@ import numpy as np
 
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.model.ann_index import ImageIndex
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.search import ImageSearch, Query, SearchResult
 from vse_ens.model.similar import Similar, similar_images, similar_labels
 from vse_ens.model.topk import TaskRunner
+
+# Images sorted by confidence, so that asking for more does not change the order of the first ones.
+_SORTED = 400
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,22 @@ class Searcher:
     def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> list[FoundImage]:
         """Return the best images, by an exact search or by the index file ``index``, which is created if missing."""
         query = Query.parse(terms, self.loaded.known.labels)
-        result = (self._search if index is None else self._index(index)).find(query, top, tagged=tagged)
+        # Confidences are not a function of the score, and the images are sorted by the number that people see.
+        wanted = max(top, _SORTED) if top > 0 and self.loaded.calibration is not None else top
+        result = (self._search if index is None else self._index(index)).find(query, wanted, tagged=tagged)
         ids = self.loaded.known.images.ids(result.images)
         confidences = self._confidences(result, len(query.include))
-        return [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
+        found = [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
+        return sorted(found, key=lambda one: -(one.confidence or 0.0))[:top]
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether all images were scored already."""
+        return "log_totals" in vars(self._search)
+
+    def use_totals(self, log_totals: Floats) -> None:
+        """Take over the softmax totals of all images, which the first search would compute."""
+        self._search.log_totals = log_totals
 
     def _index(self, path: Path) -> ImageIndex:
         if not path.exists():

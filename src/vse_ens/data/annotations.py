@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.csr import ends_match, rises, rows_ascend, take_rows
+from vse_ens.data.csr import ends_match, rises, rows_ascend, rows_with, take_rows
 from vse_ens.data.summary import Summary
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
@@ -260,6 +260,10 @@ class Annotations:
     def labels_of(self, image: str) -> list[str]:
         """Return the labels of an image, by id."""
         return self.labels.ids(self.label_numbers(self.images.number(image)))
+
+    def images_with(self, label_number: int) -> NDArray[np.int64]:
+        """Return the numbers of the images that have a label; this reads all pairs."""
+        return rows_with(self.indptr, self.indices, label_number)
 
     def image_numbers(self) -> NDArray[np.int32]:
         """Return the image number of every pair, in the order of ``indices``."""

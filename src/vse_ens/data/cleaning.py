@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import AuditDecisions, read_decisions
 from vse_ens.data.feedback.pairs import Verdicts, read_feedback, without_pairs
+from vse_ens.data.io.formulas import defuse
 from vse_ens.data.pairs import contained
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.rule_set import Rule, RuleSet
@@ -83,12 +84,16 @@ class Cleaned:
             },
         }
 
-    def csv_lines(self) -> Iterator[str]:
-        """Yield the data set as CSV, in blocks of lines, the header first."""
+    def csv_lines(self, *, defuse_formulas: bool = False) -> Iterator[str]:
+        """Yield the data set as CSV, in blocks of lines, the header first.
+
+        ``defuse_formulas`` puts an apostrophe before text that a spreadsheet would run as a formula.
+        """
+        safe = defuse if defuse_formulas else str
         yield f"{','.join(_COLUMNS)}\n"
         for block in self._blocks():
             text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(zip(*block, strict=True))
+            csv.writer(text, lineterminator="\n").writerows(zip(*(map(safe, column) for column in block), strict=True))
             yield text.getvalue()
 
     def json_lines(self) -> Iterator[str]:

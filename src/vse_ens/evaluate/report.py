@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -93,9 +94,39 @@ class Report(Mapping[str, float]):
             if count
         ]
 
+    def headline(self) -> str:
+        """Return the result as one sentence; empty without a recall."""
+        recalls = [
+            (name.partition("@")[2], value) for name, value in self.metrics.items() if name.startswith("recall@")
+        ]
+        if not recalls:
+            return ""
+        whose = "the held-out labels" if self.pairs == self.images else "an image's held-out labels, on average,"
+        first, *others = [f"{value:.0%} {{}}among the first {top}" for top, value in recalls[-2:]]
+        return " and ".join([first.format(f"of {whose} are "), *(one.format("") for one in others)]) + " suggestions."
+
+    def folded(self) -> list[tuple[str, ...]]:
+        """Return the names of metrics, those that are the same number by definition together.
+
+        With one held-out label per image, recall, hit rate and N times precision are one number, and so are map and
+        mrr.
+        """
+        if self.pairs != self.images:
+            return [(name,) for name in self.metrics]
+        groups: dict[str, list[str]] = {}
+        for name in self.metrics:
+            if not name.startswith("precision@"):
+                groups.setdefault(name.replace("hit@", "recall@").replace("mrr", "map"), []).append(name)
+        return [tuple(names) for names in groups.values()]
+
+    def group_metrics(self) -> tuple[str, ...]:
+        """Return the metrics of groups; mrr is left out where it is the same number as map."""
+        return GROUP_METRICS if self.pairs != self.images else tuple(one for one in GROUP_METRICS if one != "mrr")
+
     def __str__(self) -> str:
         rows = [
-            (name, f"{value:.4f}", _interval_text(self.intervals.get(name))) for name, value in self.metrics.items()
+            (" = ".join(names), f"{self.metrics[names[0]]:.4f}", _interval_text(self.intervals.get(names[0])))
+            for names in self.folded()
         ]
         lines = [
             f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,} labels",
@@ -103,11 +134,14 @@ class Report(Mapping[str, float]):
             "",
             *_aligned([("metric", "value", "95 % interval"), *rows]),
         ]
+        shown = self.group_metrics()
         groups = [
-            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in GROUP_METRICS))
+            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in shown))
             for name, group in self.groups.items()
         ]
-        lines += ["", *_aligned([("group", "labels", "pairs", *GROUP_METRICS), *groups])]
+        lines += ["", *_aligned([("group", "labels", "pairs", *shown), *groups])]
+        if headline := self.headline():
+            lines += ["", *textwrap.wrap(headline, 80)]
         return "\n".join(lines)
 
 

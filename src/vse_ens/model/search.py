@@ -183,11 +183,14 @@ class LabelColumns:
 
     def scores(self, images: NDArray[np.int64], known: Annotations) -> Floats:
         """Return s_i(a), images x labels."""
-        rows = known.rows(images)
+        return self.scores_of_rows(Csr(*known.rows(images)), images)
+
+    def scores_of_rows(self, rows: Csr, images: NDArray[np.int64]) -> Floats:
+        """Return s_i(a) of images that have the labels of ``rows``, images x labels."""
         scores = np.zeros((len(images), len(self.labels)), np.float32)
         if self._inputs is not None:
             # The context tower in a space with one dimension per label of the query.
-            context_vectors(Csr(*rows), self._inputs, self._embeddings.label_pair_table, scores)
+            context_vectors(rows, self._inputs, self._embeddings.label_pair_table, scores)
         if len(self._embeddings.image_vectors):
             scores += self._embeddings.own_vectors(images) @ self._vectors.T
         scores += self._embeddings.label_bias[self.labels]

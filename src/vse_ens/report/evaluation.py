@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from vse_ens.evaluate.reliability import Reliability, binned_calibration_error
 from vse_ens.evaluate.report import GROUP_METRICS, Report
-from vse_ens.report.charts import LineChart, Series
-from vse_ens.report.html import Code, Note, Page, Paragraph, Section
+from vse_ens.report.charts import BarChart, Bars, LineChart, Series
+from vse_ens.report.html import Block, Code, Columns, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Column, Table, Value
 
+# Plots beside each other on a wide screen.
+_STYLE = "body{max-width:110rem}"
 # The quantile of the normal distribution for a 95 % interval.
 _Z = 1.96
 
@@ -18,17 +20,21 @@ _Z = 1.96
 def evaluation_page(
     title: str, report: Report, bins: Sequence[Reliability], *, top: int, command: str | None = None
 ) -> Page:
-    """Return a page with all metrics and intervals, metrics by label frequency, and a reliability diagram.
+    """Return a page with a headline, plots, and all metrics with intervals, overall and by label frequency.
 
     ``bins`` are the first ``top`` suggestions in bins by confidence; empty if the model has no confidences.
     """
-    lead = (
+    lead = report.headline() or f"{report.pairs:,} held-out labels of {report.images:,} images were ranked."
+    data = (
         f"{report.images:,} images with {report.pairs:,} held-out labels, each ranked among {report.labels:,} labels "
-        "except those that the image is known to have."
+        "except those that the image is known to have. Lines show 95 % intervals."
     )
-    page = Page(title, lead)
+    page = Page(title, lead, style=_STYLE)
     notes = [Note(text, "warning") for text in report.notes()]
-    page.add(Section("Metrics", *notes, _metrics(report)), Section("Frequent and rare labels", _groups(report)))
+    charts: list[Block | None] = [_recall_chart(report), _group_chart(report)]
+    if bins:
+        charts.append(reliability_chart("Are confidences right?", {f"first {top}": bins}))
+    page.add(Section("Results", *notes, Paragraph(data), Columns(*(chart for chart in charts if chart is not None))))
     if bins:
         page.add(
             Section(
@@ -40,33 +46,61 @@ def evaluation_page(
                     "calibration error, the mean difference between confidence and fraction, is "
                     f"{binned_calibration_error(bins):.4f}."
                 ),
-                reliability_chart("Reliability of confidences", {f"first {top}": bins}),
             )
         )
+    page.add(Section("All metrics", Columns(_metrics(report), _groups(report))))
     if command:
         page.add(Section("Command", Code(command)))
     return page
 
 
+def _recall_chart(report: Report) -> BarChart | None:
+    """Return the share of held-out labels among the first N suggestions, for every N."""
+    names = [name for name in report.metrics if name.startswith("recall@")]
+    if not names:
+        return None
+    tops = [name.partition("@")[2] for name in names]
+    groups = ["first suggestion" if top == "1" else f"first {top} suggestions" for top in tops]
+    bars = Bars("recall", [report.metrics[name] for name in names], [report.intervals.get(name) for name in names])
+    return BarChart("How many held-out labels are found", "share of held-out labels", groups, [bars])
+
+
+def _group_chart(report: Report) -> BarChart | None:
+    """Return the recall of frequent and rare labels."""
+    if len(report.groups) < 2:
+        return None
+    metric = GROUP_METRICS[0]
+    groups = [f"{name}: {group.labels:,} labels" for name, group in report.groups.items()]
+    values = [group.metrics[metric] for group in report.groups.values()]
+    ends = [group.intervals.get(metric) for group in report.groups.values()]
+    return BarChart(
+        "Frequent and rare labels", f"{metric}, by frequency in training", groups, [Bars(metric, values, ends)]
+    )
+
+
 def _metrics(report: Report) -> Table:
-    rows = [(name, Cell(value, interval=report.intervals.get(name))) for name, value in report.metrics.items()]
+    rows = [
+        (" = ".join(names), Cell(report.metrics[names[0]], interval=report.intervals.get(names[0])))
+        for names in report.folded()
+    ]
     return Table("Means over images, with 95 % bootstrap intervals", ["metric", Column("value", ".4f")], rows)
 
 
 def _groups(report: Report) -> Table:
+    shown = report.group_metrics()
     rows: list[list[Value | Cell]] = [
         [
             name,
             group.labels,
             group.pairs,
-            *(Cell(group.metrics[one], interval=group.intervals.get(one)) for one in GROUP_METRICS),
+            *(Cell(group.metrics[one], interval=group.intervals.get(one)) for one in shown),
         ]
         for name, group in report.groups.items()
     ]
     counts = [Column("labels", ","), Column("held-out pairs", ",")]
     return Table(
         "By frequency of the held-out label in training",
-        ["group", *counts, *(Column(one, ".4f") for one in GROUP_METRICS)],
+        ["group", *counts, *(Column(one, ".4f") for one in shown)],
         rows,
     )
 

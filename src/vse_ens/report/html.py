@@ -1,4 +1,4 @@
-"""HTML reports: one file without scripts or external resources, for any screen, light or dark, and for print.
+"""HTML reports: one file without external resources, for any screen, light or dark, and for print.
 
     page = Page("Four models on one split", "A short summary of the comparison.")
     page.add(Section("Accuracy", Paragraph("..."), Table(...), LineChart(...)))
@@ -9,8 +9,10 @@ All text is escaped: no markup in it is interpreted.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Literal, Protocol
@@ -18,7 +20,7 @@ from typing import Literal, Protocol
 from vse_ens import __version__
 from vse_ens.storage.atomic import write_text
 
-# The browser must not fetch or run anything.
+# The browser must not fetch or run anything but the page's own script and pictures.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -105,6 +107,20 @@ class Details:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Blocks beside each other where the screen is wide enough."""
+
+    blocks: tuple[Block, ...]
+
+    def __init__(self, *blocks: Block) -> None:
+        object.__setattr__(self, "blocks", blocks)
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        return '<div class="columns">' + "".join(f"<div>{block.html()}</div>" for block in self.blocks) + "</div>"
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading with blocks."""
 
@@ -123,6 +139,20 @@ class Page:
     title: str
     lead: str = ""
     sections: list[Section] = field(default_factory=list)
+    style: str = ""
+    """Further rules of the style sheet."""
+    script: str = ""
+    """JavaScript that runs at the end of the page; the browser runs no other."""
+    pictures: bool = False
+    """Whether the page shows pictures, which may be ``data:`` URLs or on other servers."""
+    head: list[Block] = field(default_factory=list)
+    """Blocks between the summary and the contents."""
+
+    @property
+    def _policy(self) -> str:
+        digest = b64encode(sha256(self.script.encode()).digest()).decode()
+        script = f"; script-src 'sha256-{digest}'" if self.script else ""
+        return _POLICY + script + ("; img-src data: https: http:" if self.pictures else "")
 
     def add(self, *sections: Section) -> Page:
         """Append sections and return the page."""
@@ -143,18 +173,20 @@ class Page:
             for name, section in zip(names, self.sections, strict=True)
         )
         lead = f'<p class="lead">{escape(self.lead)}</p>' if self.lead else ""
+        head = "".join(block.html() for block in self.head)
+        script = f"<script>{self.script}</script>" if self.script else ""
         contents = f'<nav aria-label="Contents"><ul>{links}</ul></nav>' if len(names) > 1 else ""
         return (
             "<!doctype html>\n"
             '<html lang="en"><head><meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{self._policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="color-scheme" content="light dark">\n'
             f'<meta name="generator" content="vse-ens {escape(__version__)}">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{STYLE}</style></head>\n"
-            f"<body><header><h1>{escape(self.title)}</h1>{lead}{contents}</header>\n"
+            f"<title>{escape(self.title)}</title>\n<style>{STYLE}{self.style}</style></head>\n"
+            f"<body><header><h1>{escape(self.title)}</h1>{lead}{head}{contents}</header>\n"
             f"<main>\n{bodies}\n</main>\n"
-            f"<footer><p>Written by vse-ens {escape(__version__)}.</p></footer></body></html>\n"
+            f"<footer><p>Written by vse-ens {escape(__version__)}.</p></footer>{script}</body></html>\n"
         )
 
     def write(self, path: str | Path) -> None:
@@ -267,8 +299,13 @@ max-width:none}}
 .legend svg{{height:14px;flex:none}}
 .chart{{display:block;width:100%;height:auto}}
 .narrow{{display:none}}
+@container (max-width:640px){{.wide{{display:none}}.narrow{{display:block;max-width:27rem}}}}
 @media (max-width:640px){{.wide{{display:none}}.narrow{{display:block}}
 .facts div{{grid-template-columns:1fr}}th,td{{padding-right:10px}}tbody th{{max-width:8.5rem}}}}
+.columns{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:0 2.5rem;
+align-items:start}}
+.columns>div{{min-width:0;container-type:inline-size}}
+[hidden]{{display:none!important}}
 details{{margin:.5rem 0}}
 summary{{cursor:pointer;color:var(--accent);font-size:.9rem}}
 footer{{margin-top:3rem;border-top:1px solid var(--line);color:var(--faint);font-size:.85rem}}

@@ -28,6 +28,7 @@ from vse_ens.service.routes import (
     ops_router,
     pictures_router,
     predict_router,
+    ranking_router,
     rules_router,
 )
 from vse_ens.service.settings import Settings
@@ -35,6 +36,7 @@ from vse_ens.service.state import Service
 
 _ROUTERS = (
     predict_router,
+    ranking_router,
     catalog_router,
     find_router,
     images_router,
@@ -83,6 +85,6 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(make_router(service))
     add_page(app)
     add_document(app)
-    if settings.api_key is not None:
+    if settings.all_keys:
         document_key(app)
     return app

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -22,9 +22,11 @@ from vse_ens.model.store import MODEL
 from vse_ens.service.completion import LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
+from vse_ens.service.ranking import Rankings
 from vse_ens.service.telemetry import ServiceMetrics
+from vse_ens.service.verdicts import Feedback
 from vse_ens.storage.artifact import MANIFEST
-from vse_ens.storage.reader import ArtifactReader
+from vse_ens.storage.reader import ArtifactReader, manifest_digest
 
 STILL_LOADING = "the model is still loading; try again soon"
 
@@ -45,15 +47,17 @@ class ServedModel:
     annotator: Annotator
     name: str
     fingerprint: str
+    saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
     label_map: BackgroundJob[LabelMap]
+    rankings: Rankings
 
     @classmethod
-    def load(cls, path: Path, *, verify: bool) -> ServedModel:
+    def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
-        ``verify`` checks every byte. Otherwise only as much is read as answers need.
+        ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
         """
         fingerprint, annotator = _load(path, verify)
         if len(annotator.known_.images):
@@ -63,11 +67,13 @@ class ServedModel:
             annotator,
             path.resolve().name,
             fingerprint,
+            _saved_at(path),
             LabelCompletion(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
             BackgroundJob(
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
             ),
+            Rankings(annotator, feedback),
         )
 
     @cached_property
@@ -99,6 +105,7 @@ class ServedModel:
         """Stop the background jobs, because another model has replaced this one."""
         self.audit.stop()
         self.label_map.stop()
+        self.rankings.stop()
         self.proposals.stop()
 
 
@@ -112,15 +119,21 @@ def _load(path: Path, verify: bool) -> tuple[str, Annotator]:
     """Load a model and its fingerprint; repeat if the directory was replaced in between."""
     while True:
         fingerprint = _fingerprint(path)
-        annotator = Annotator.load(path, verify=verify)
-        if fingerprint is not None and fingerprint == _fingerprint(path):
+        # A copy in RAM: a mapped file that is truncated in place would end the process.
+        annotator = Annotator.load(path, verify=verify, in_memory=verify)
+        if fingerprint and fingerprint == _fingerprint(path):
             return fingerprint, annotator
 
 
-def _fingerprint(path: Path) -> str | None:
-    """Hash the manifest, which holds the digests of all parts; None if it is unreadable, which loading reports."""
+def _fingerprint(path: Path) -> str:
+    """Hash the manifest, which holds the digests of all parts; empty if it is unreadable, which loading reports."""
+    return manifest_digest(path)[:12]
+
+
+def _saved_at(path: Path) -> str | None:
+    """Return when a model was saved: equal models are equal bytes, so only the time of the file tells."""
     try:
-        return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
+        return datetime.fromtimestamp((path / MANIFEST).stat().st_mtime, UTC).isoformat(timespec="seconds")
     except OSError:
         return None
 
@@ -141,8 +154,17 @@ def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
 class ModelManager:
     """Loads and replaces the served model; used from the event loop only."""
 
-    def __init__(self, path: Path, metrics: ServiceMetrics, timeout: float, *, verify: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        metrics: ServiceMetrics,
+        timeout: float,
+        *,
+        verify: bool = True,
+        feedback: Feedback | None = None,
+    ) -> None:
         self._path = path
+        self._feedback = feedback
         self._verify = verify
         self._metrics = metrics
         self._timeout = timeout
@@ -166,14 +188,15 @@ class ModelManager:
                 raise unavailable(self.failure or STILL_LOADING)
         return self._served
 
-    async def load(self) -> ServedModel:
-        """Load the model directory and serve it; on failure the old model stays and the error is raised."""
+    async def load(self, path: Path | None = None) -> ServedModel:
+        """Load the model directory, or another, and serve it; on failure the old model stays and an error is raised."""
+        path = path or self._path
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(ServedModel.load, self._path, verify=self._verify)
+                new = await asyncio.to_thread(ServedModel.load, path, verify=self._verify, feedback=self._feedback)
             except Exception as error:
                 self._metrics.loading_failures.inc()
-                reason = error if isinstance(error, VseError) else ModelError(f"{self._path}: {error}")
+                reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")
                 self.failure = str(reason)
                 if self._served is not None:
                     _log.error("still serving the old model: %s", reason, exc_info=reason is not error)

@@ -197,7 +197,7 @@ class LikelyImage(BaseModel):
     image: str
     confidence: float = Field(description="Probability that it is the wanted image.")
     labels: list[str] = Field(description="Its known labels.")
-    url: str | None = Field(description="Address of its picture.")
+    url: str | None = Field(default=None, description=_URL)
 
 
 class QuestionsResponse(BaseModel):
@@ -210,6 +210,16 @@ class QuestionsResponse(BaseModel):
 
 
 # --- catalog ---
+
+
+class LearningState(BaseModel):
+    """How the service updates its model from feedback."""
+
+    after: int = Field(description="Number of decisions after which the model is updated.")
+    decisions: int = Field(description="Decisions since the last update began.")
+    running: bool
+    updates: int = Field(description="Number of updates since the service started.")
+    failure: str | None = Field(description="Why the last update failed.")
 
 
 class ModelResponse(BaseModel):
@@ -228,8 +238,14 @@ class ModelResponse(BaseModel):
     image_url: str | None = Field(
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )
-    feedback: bool = Field(description="Whether this service stores feedback.")
-    version: str
+    feedback: bool = Field(description="Whether this service stores feedback sent with this key.")
+    read_only: bool = Field(default=False, description="Whether the key of this request is for reading only.")
+    user: str | None = Field(default=None, description="The name of the key, which is the user of its feedback.")
+    learning: LearningState | None = Field(
+        default=None, description="Updates of the model from feedback; null if they are off."
+    )
+    version: str = Field(description="Version of vse-ens.")
+    saved_at: str | None = Field(description="When the model was saved, in UTC.")
     limits: dict[str, int] = Field(description="Limits of one request.")
 
 
@@ -253,6 +269,21 @@ class CompletedLabel(LabelCount):
     why: Literal["context", "frequency", "typo"] = Field(
         description="It suits the other labels, or it is frequent, or it differs from the text by one letter."
     )
+
+
+class LabelledImage(BaseModel):
+    """An image and its labels."""
+
+    image: str
+    labels: list[str]
+    url: str | None = Field(default=None, description=_URL)
+
+
+class LabelImagesResponse(BaseModel):
+    """A page of images that have a label."""
+
+    images: list[LabelledImage]
+    total: int = Field(description="Number of all such images.")
 
 
 class CompleteResponse(BaseModel):
@@ -319,6 +350,51 @@ class MapResponse(BaseModel):
     labels: list[LabelPosition]
 
 
+# --- rankings ---
+
+
+class GridImage(BaseModel):
+    """An image for a label."""
+
+    image: str
+    confidence: float | None = Field(description=_CONFIDENCE)
+    labels: list[str] = Field(description="Its current labels, from the data and from feedback.")
+    url: str | None = Field(description=_URL)
+
+
+class GridResponse(BaseModel):
+    """Images for a label, surest first."""
+
+    model: str = Field(description="Fingerprint of the model.")
+    label: str
+    kind: Literal["missing", "wrong"]
+    images: list[GridImage]
+    above: dict[str, int] = Field(
+        description="Number of images with at least this confidence; empty without confidences.",
+        examples=[{"0.1": 120, "0.2": 48}],
+    )
+    total: int = Field(description="Number of images with at least `min_confidence`.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others are not listed yet.")
+
+
+class QueuedImage(BaseModel):
+    """An image to annotate."""
+
+    image: str
+    gain: float = Field(description="Expected number of right labels among its first 5 suggestions.")
+    url: str | None = Field(description=_URL)
+
+
+class QueueResponse(BaseModel):
+    """Images without a verdict, in the requested order."""
+
+    model: str = Field(description="Fingerprint of the model.")
+    images: list[QueuedImage]
+    done: int = Field(description="Number of images of the model with a verdict.")
+    total: int = Field(description="Number of images of the model.")
+    scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
+
+
 # --- feedback ---
 
 
@@ -341,12 +417,51 @@ class RejectedLabel(BaseModel):
 class ImageState(BaseModel):
     """Current state of an image: its labels, rejected labels and suggestions."""
 
+    model: str = Field(description="Fingerprint of the model.")
     image: str
     known: bool = Field(description="Whether the model knows the image; feedback may contain others.")
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
     url: str | None = Field(description=_URL)
+
+
+class TogetherRequest(Request):
+    """Images that are labelled together."""
+
+    images: list[Id] = Field(min_length=1, max_length=MAX_TOP)
+    top: Top = Field(default=12, description="Maximum number of suggestions.")
+
+
+class SharedLabel(BaseModel):
+    """A label of some of the images."""
+
+    label: str
+    images: int = Field(description="Number of the images that have it.")
+
+
+class SharedSuggestion(BaseModel):
+    """A label that several images probably lack."""
+
+    label: str
+    score: float = Field(description="Mean over the images that lack it.")
+    confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
+    images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
+
+
+class TogetherImage(BaseModel):
+    """One of the images."""
+
+    image: str
+    url: str | None = Field(default=None, description=_URL)
+
+
+class TogetherResponse(BaseModel):
+    """The labels of several images, most common first, and suggestions for all of them."""
+
+    images: list[TogetherImage]
+    labels: list[SharedLabel]
+    suggestions: list[SharedSuggestion]
 
 
 class FeedbackRequest(Request):

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from vse_ens.errors import ConfigError
+from vse_ens.service.keys import Key
 
 # Limits of one request. They are part of the API and documented in /openapi.json.
 MAX_TOP = 100
@@ -20,7 +21,6 @@ MAX_USER_LENGTH = 100
 MAX_DECISIONS = 2_000
 MAX_GRID = 500
 
-_MIN_KEY_LENGTH = 16
 _ORIGIN = re.compile(r"[A-Za-z0-9.\-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 
 
@@ -73,22 +73,37 @@ class Settings:
     picture_cache_bytes: int = 1_000_000_000
     """Maximum size of the thumbnails on disk; 0 keeps none."""
     api_key: str | None = None
+    """A key that allows everything."""
+    keys: tuple[Key, ...] = ()
+    """More keys, with names or for reading only."""
     verify: bool = True
     """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
+    learn_after: int = 0
+    """Number of decisions after which the model is updated in the background; 0 turns that off."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if not self.is_loopback and self.api_key is None:
+        if self.learn_after < 0:
+            raise ConfigError(f"--learn-after must be at least 0, got {self.learn_after}")
+        if self.learn_after and self.feedback is None:
+            raise ConfigError("--learn-after needs a feedback file to learn from; set --feedback")
+        if not self.is_loopback and not self.all_keys:
             raise ConfigError(
                 f"--host {self.host} is reachable from other machines without a key: "
                 "set one with --api-key-file or VSE_API_KEY, or use 127.0.0.1"
             )
-        if self.api_key is not None:
-            _check_key(self.api_key)
+        secrets = [key.secret for key in self.all_keys]
+        if len(set(secrets)) < len(secrets):
+            raise ConfigError("two API keys are the same; create another one with: openssl rand -hex 32")
         if self.image_url is not None and self.images is not None:
             raise ConfigError("give either --images or --image-url, not both")
         if self.image_url is not None:
             _check_image_url(self.image_url)
+
+    @property
+    def all_keys(self) -> tuple[Key, ...]:
+        """The keys of which every request needs one; none if the service is open to this machine."""
+        return self.keys if self.api_key is None else (Key(self.api_key), *self.keys)
 
     @property
     def is_loopback(self) -> bool:
@@ -114,16 +129,6 @@ class Settings:
         """The address to open in a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/"
-
-
-def _check_key(key: str) -> None:
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigError("the API key must consist of printable ASCII characters")
-    if len(key) < _MIN_KEY_LENGTH:
-        raise ConfigError(
-            f"the API key has {len(key)} characters, but fewer than {_MIN_KEY_LENGTH} can be guessed; "
-            "create one with: openssl rand -hex 32"
-        )
 
 
 def origin_of(url: str) -> str | None:

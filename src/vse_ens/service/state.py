@@ -9,6 +9,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import UnknownIdError
 from vse_ens.service.errors import ApiError
 from vse_ens.service.executor import BoundedExecutor
+from vse_ens.service.learning import Learner
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
 from vse_ens.service.rules import ServiceRules
@@ -24,14 +25,28 @@ class Service:
         limits = settings.limits
         self.settings = settings
         self.metrics = ServiceMetrics()
-        self.models = ModelManager(settings.model, self.metrics, limits.ready_seconds, verify=settings.verify)
+        self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
+        self.models = ModelManager(
+            settings.model, self.metrics, limits.ready_seconds, verify=settings.verify, feedback=self._feedback
+        )
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
         # Separate from `compute`, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
-        self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
         self.rules = ServiceRules(settings.feedback)
+        self.learner = self._make_learner()
         self._first_load: asyncio.Task[ServedModel] | None = None
+
+    def _make_learner(self) -> Learner | None:
+        settings = self.settings
+        if not settings.learn_after or settings.feedback is None:
+            return None
+        return Learner(self.models, settings.model, settings.feedback, settings.learn_after)
+
+    def learn(self, decisions: int) -> None:
+        """Count decisions, if the service learns from them."""
+        if self.learner is not None:
+            self.learner.note(decisions)
 
     def start(self) -> asyncio.Task[ServedModel]:
         """Start to load the first model; requests that arrive meanwhile wait for it."""
@@ -46,6 +61,8 @@ class Service:
 
     def close(self) -> None:
         """Release threads and files after the last response."""
+        if self.learner is not None:
+            self.learner.close()
         self.models.close()
         self.compute.close()
         self.disk.close()

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Answer
 from vse_ens.service import server
+from vse_ens.service.keys import Key
 from vse_ens.service.settings import Settings
 
 Vse = Callable[..., Answer]
@@ -26,6 +27,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 
     monkeypatch.setattr(server, "run", run)
     monkeypatch.delenv("VSE_API_KEY", raising=False)
+    monkeypatch.delenv("VSE_READ_KEY", raising=False)
     return found
 
 
@@ -44,11 +46,48 @@ def test_the_key_comes_from_a_file_or_the_environment(
 ) -> None:
     key = tmp_path / "key"
     key.write_text("a-key-from-a-file\n")
-    key.chmod(0o640)
+    key.chmod(0o600)
     monkeypatch.setenv("VSE_API_KEY", "from-the-environment")
     assert vse("serve", "model", "--host", "0.0.0.0").status == 0
     assert vse("serve", "model", "--api-key-file", key).status == 0
-    assert [one.api_key for one in started] == ["from-the-environment", "a-key-from-a-file"]
+    assert [one.all_keys for one in started] == [(Key("from-the-environment"),), (Key("a-key-from-a-file"),)]
+
+
+def test_keys_have_names_and_some_only_read(
+    vse: Vse, started: list[Settings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (
+        ("full", "# ours\nanna:key-of-anna-0123456789\n\nBen K : key-of-ben-0123456789\n"),
+        ("read", "r" * 16),
+    ):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o600)
+    full, read = tmp_path / "full", tmp_path / "read"
+    assert vse("serve", "model", "--api-key-file", full, "--read-key-file", read).status == 0
+    both = (Key("key-of-anna-0123456789", "anna"), Key("key-of-ben-0123456789", "Ben K"))
+    assert started[0].all_keys == (*both, Key("r" * 16, read_only=True))
+    monkeypatch.setenv("VSE_READ_KEY", "s" * 16)
+    assert vse("serve", "model", "--host", "0.0.0.0").status == 0
+    assert started[1].all_keys == (Key("s" * 16, read_only=True),)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("anna:short", "line 1: the API key of anna has 5 characters"),
+        ("\n:a-key-nobody-guesses", "line 2: write NAME:KEY"),
+        ("a\tb:a-key-nobody-guesses", "line 1: write NAME:KEY"),
+        ("anna:a-key-nobody-guesses\nben:a-key-nobody-guesses", "two API keys are the same"),
+    ],
+)
+def test_a_line_that_is_no_key_is_named(
+    vse: Vse, started: list[Settings], tmp_path: Path, text: str, sentence: str
+) -> None:
+    (tmp_path / "keys").write_text(text)
+    (tmp_path / "keys").chmod(0o600)
+    answer = vse("serve", "model", "--api-key-file", tmp_path / "keys")
+    assert (answer.status, started) == (1, [])
+    assert sentence in answer.err.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -82,8 +121,8 @@ def test_a_key_file_without_a_key_is_named(
     assert "key" in answer.err
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o604])
-def test_a_key_file_that_everybody_can_read_is_refused(
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o640, 0o444])
+def test_a_key_file_that_others_can_read_is_refused(
     vse: Vse, started: list[Settings], tmp_path: Path, mode: int
 ) -> None:
     file = tmp_path / "key"
@@ -91,7 +130,8 @@ def test_a_key_file_that_everybody_can_read_is_refused(
     file.chmod(mode)
     answer = vse("serve", "model", "--api-key-file", file)
     assert (answer.status, started) == (1, [])
-    assert f"can be read by every user of this machine; run: chmod 600 {file}" in answer.err.replace("\n", " ")
+    assert f"can be read by other users of this machine; run: chmod 600 {file}" in answer.err.replace("\n", " ")
+    assert "set its mode to 0400" in answer.err.replace("\n", " ")
 
 
 def test_an_endless_key_file_is_not_read_to_its_end(vse: Vse, started: list[Settings], tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -107,14 +109,37 @@ def test_a_csv_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_ids_as_text() -> None:
-    page = Reader(audit_page(MADE_UP).html())
-    assert not page.all("script")
+    html = audit_page(MADE_UP, facts=[("model", "<i>"), ("date", "today")], labels_of=lambda _: ["sea", NASTY]).html()
+    page = Reader(html)
+    assert len(page.all("script")) == 1
+    assert not [name for _, found in page.elements for name in found if name.startswith("on")]
     assert NASTY.replace("\n", " ") in page.text.replace("\n", " ")
-    for words in ("Labels likely wrong: 1.", "car & co", "=1+1", "0.900", "same word; ...", "the same", "used alike"):
+    for words in ("1 labels are probably wrong", "car & co", "=1+1", "90%", "same word; ...", "the same", "used alike"):
         assert words in page.text
+    assert "<i>" in page.text
+    digest = b64encode(sha256(html.split("<script>")[1].split("</script>")[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html
+
+
+def test_the_page_groups_by_label_and_shows_pictures_and_other_labels() -> None:
+    def finding(image: str, label: str, confidence: float) -> Finding:
+        return Finding(image, label, confidence, "no reason", ())
+
+    audit = Audit([], [finding("a", "sea", 0.9), finding("b", "dog", 0.8), finding("c", "dog", 0.7)], [])
+    page = Reader(
+        audit_page(
+            audit,
+            labels_of=lambda image: [f"of {image}", "dog"],
+            picture_of=lambda image: None if image == "a" else f"data:image/webp;base64,{image}",
+        ).html()
+    )
+    places = [page.text.index(words) for words in ("dog", "of b", "of c", "sea", "of a, dog")]
+    assert places == sorted(places)
+    assert "of b, dog" not in page.text  # the label in question is not one of the others
+    assert [one["src"] for one in page.all("img")] == ["data:image/webp;base64,b", "data:image/webp;base64,c"]
 
 
 def test_an_empty_audit_has_a_page() -> None:
     text = Reader(audit_page(Audit([], [], [])).html()).text
     assert text.count("None.") == 3
-    assert "Labels likely wrong: 0." in text
+    assert "0 labels are probably wrong" in text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
+from urllib.request import urlopen
 
 import pytest
 
@@ -29,7 +31,9 @@ def names(page: Page) -> list[str]:
 
 def settled(page: Page) -> None:
     """Wait until verdicts on all suggestions count."""
-    page.wait_for_function("() => document.querySelector('.suggestion') && !document.querySelector('.suggestion.fresh')")
+    page.wait_for_function(
+        "() => document.querySelector('.suggestion') && !document.querySelector('.suggestion.fresh')"
+    )
 
 
 def held(page: Page) -> list[str]:
@@ -198,44 +202,37 @@ def test_a_held_key_decides_once(fresh_page: Open, tmp_path: Path, key: str) -> 
 def test_a_verdict_counts_only_for_a_suggestion_that_was_seen(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/about")
     tab.wait_for_selector(".facts")
-    # The key is pressed at the very moment the suggestions appear.
-    tab.evaluate(
-        """hash => new Promise(resolve => {
-            const press = key => document.activeElement.dispatchEvent(
-                new KeyboardEvent('keydown', {key, code: key === 'a' ? 'KeyA' : 'Digit1', bubbles: true}));
-            new MutationObserver((_, observer) => {
-                const first = document.querySelector('.suggestion .accept');
-                if (!first) return;
-                observer.disconnect();
-                first.focus();
-                press('a'); press('1'); first.click();
-                resolve();
-            }).observe(document.body, {childList: true, subtree: true});
-            location.hash = hash;
-        })""",
-        IMAGE,
-    )
-    before = names(tab)
-    settled(tab)
-    assert names(tab) == before
+    tab.evaluate("hash => { window.clock = 0; performance.now = () => window.clock; location.hash = hash; }", IMAGE)
+    first, second, third = names(tab)[:3]
+    tab.evaluate("() => { document.querySelector('.suggestion .accept').focus(); window.clock = 149; }")
+    for key in ("a", "x", "1", "Enter"):
+        tab.keyboard.press(key)
+    tab.evaluate("() => { document.querySelector('.suggestion .accept').click(); window.clock = 150; }")
     tab.keyboard.press("3")
-    expect(tab.get_by_role("button", name=f"Undo: accept {before[2]}")).to_be_visible()
-    assert verdicts(tmp_path) == [("accept", "img_0000017", before[2])]
+    expect(tab.get_by_role("button", name=f"Undo: accept {third}")).to_be_visible()
+    assert verdicts(tmp_path) == [("accept", "img_0000017", third)]
+    # What was there before and is still there was seen; what came in its place was not.
+    assert {first, second} <= set(names(tab))
+    tab.keyboard.press("a")
+    expect(tab.get_by_role("button", name=f"Undo: accept {first}")).to_be_visible()
 
 
 def test_numbers_mean_what_was_shown_beside_them(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page(IMAGE)
     before = names(tab)
     settled(tab)
-    # Faster than anyone reads: all three mean the list as it was.
-    tab.evaluate(
-        """() => { for (const [code, shiftKey] of [['Digit1', false], ['Digit2', false], ['Digit4', true]])
-            document.dispatchEvent(new KeyboardEvent('keydown', {key: code, code, shiftKey, bubbles: true})) }"""
-    )
-    expect(tab.locator(".label-chip.new")).to_have_count(2)
-    expect(tab.locator(".label-chip.rejected")).to_have_count(1)
+    tab.evaluate("() => { window.clock = performance.now(); performance.now = () => window.clock; }")
+    for number, key in enumerate(("1", "2", "Shift+Digit4"), start=1):
+        tab.keyboard.press(key)  # faster than anyone reads: the clock stands still, and all mean the list as it was
+        expect(tab.locator(".label-chip.new, .label-chip.rejected")).to_have_count(number)
     said = [(verdict, label) for verdict, _, label in verdicts(tmp_path)]
     assert said == [("accept", before[0]), ("accept", before[1]), ("reject", before[3])]
+    tab.keyboard.press("1")  # it is decided already
+    tab.evaluate("() => { window.clock += 150; }")
+    now = names(tab)[0]
+    tab.keyboard.press("1")
+    expect(tab.get_by_role("button", name=f"Undo: accept {now}")).to_be_visible()
+    assert len(verdicts(tmp_path)) == 4
 
 
 def test_undo_returns_to_the_image_and_says_what_it_undid(fresh_page: Open, tmp_path: Path) -> None:
@@ -386,3 +383,116 @@ def test_without_feedback_the_page_says_so(serve: Callable[..., Running], open_p
     tab.locator(".accept").first.click()
     expect(tab.locator(".toast")).to_contain_text("stores no feedback")
     assert names(tab)[0] == first
+
+
+def test_the_first_image_and_the_next_come_from_the_queue_with_progress(
+    service: Running, open_page: Open, tmp_path: Path
+) -> None:
+    with urlopen(f"{service.address}api/queue?limit=3") as answer:
+        queue = [one["image"] for one in json.load(answer)["images"]]
+    tab = open_page(service.address)
+    heading = tab.get_by_role("heading", level=1)
+    expect(heading).to_have_text(queue[0])
+    expect(tab.locator(".queue-count")).to_have_text(re.compile(r"^0 of [\d,]+ images reviewed$"))
+    settled(tab)
+    tab.keyboard.press("1")
+    expect(tab.locator(".label-chip.new")).to_have_count(1)
+    tab.keyboard.press("n")
+    expect(heading).to_have_text(queue[1])
+    tab.get_by_role("combobox", name="Order of images").select_option("random")
+    tab.reload()
+    expect(tab.get_by_role("combobox", name="Order of images")).to_have_value("random")
+    tab.goto(service.address)
+    expect(tab.locator(".queue-count")).to_have_text(re.compile(r"^1 of "))
+
+
+def test_the_page_goes_on_by_itself_if_wished_and_undo_returns(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page(IMAGE)
+    names(tab)
+    tab.get_by_role("combobox", name="When to go on").select_option("verdict")
+    tab.keyboard.press("Escape")
+    tab.locator("h1").focus()
+    settled(tab)
+    first = names(tab)[0]
+    tab.keyboard.press("1")
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_have_count(0)
+    assert verdicts(tmp_path) == [("accept", "img_0000017", first)]
+    names(tab)
+    tab.keyboard.press("u")
+    expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
+
+
+def test_suggestions_are_grouped_by_namespace(page: Open) -> None:
+    tab = page("#/about")
+    tab.wait_for_selector(".facts")
+    labels = ["place|beach", "sea", "character:alice", "place|coast", "16:9", "sand"]
+    body = {"model": "m", "results": [{"image": None, "labels": [], "suggestions": []}]}
+    body["results"][0]["suggestions"] = [  # type: ignore[index]
+        {"label": label, "score": 1.0, "confidence": 0.9 - place / 10} for place, label in enumerate(labels)
+    ]
+    tab.route("**/api/annotate", lambda route: route.fulfill(json=body))
+    tab.evaluate("() => { location.hash = '#/labels/sky'; }")
+    expect(tab.locator(".suggestion-group h3")).to_have_text(["place", "other labels", "character"])
+    assert names(tab) == ["place|beach", "place|coast", "sea", "16:9", "sand", "character:alice"]
+    assert tab.locator(".suggestion-number").all_text_contents() == ["1", "2", "3", "4", "5", "6"]
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("End")
+    expect(tab.get_by_role("button", name="Accept character:alice")).to_be_focused()
+
+
+def test_several_images_are_labelled_together(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page("#/search/sea")
+    tab.wait_for_selector(".choice")
+    images = tab.locator(".choice .card-link").all_text_contents()[:3]
+    tab.locator(".choice").first.click()
+    tab.locator(".choice").nth(2).click(modifiers=["Shift"])
+    tab.get_by_role("button", name="Label together").click()
+    expect(tab.get_by_role("heading", name="3 images", level=1)).to_be_visible()
+    first = names(tab)[0]
+    settled(tab)
+    tab.keyboard.press("1")
+    expect(tab.locator("#announcer")).to_contain_text(re.compile(f"^Accepted {re.escape(first)} for \\d images?\\.$"))
+    events = verdicts(tmp_path)
+    assert events
+    assert {(verdict, label) for verdict, _, label in events} == {("accept", first)}
+    assert {image for _, image, _ in events} <= set(images)
+    tab.keyboard.press("u")
+    expect(tab.locator("#announcer")).to_contain_text("Undone")
+    assert names(tab)[0] == first
+
+
+def test_a_long_id_and_long_labels_stay_within_a_narrow_page(fresh_page: Open, service: Running) -> None:
+    tab = fresh_page(image_hash(LONG_IMAGE), viewport={"width": 360, "height": 740})
+    names(tab)
+    for hash_, there in (
+        (image_hash(LONG_IMAGE), ".below .card"),
+        ("#/search/kitchen?tagged=1", ".choice"),
+        ("#/search", ".pill"),
+        (f"#/together/{quote(LONG_IMAGE, safe='')},one-label", ".together .card"),
+    ):
+        tab.evaluate("hash => { location.hash = hash; }", hash_)
+        tab.wait_for_selector(there)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360, hash_
+
+
+def test_the_first_suggestions_need_few_requests(service: Running, open_page: Open) -> None:
+    tab = open_page(service.address, "#/about")
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url.removeprefix(service.address)))
+    tab.goto(service.address)
+    names(tab)
+    assert len([url for url in asked if not re.match(r"api/similar|static/favicon", url)]) <= 9, asked
+
+
+def test_the_page_says_when_the_model_is_newer(fresh_page: Open, service: Running) -> None:
+    tab = fresh_page(IMAGE)
+    names(tab)
+    settled(tab)
+    swap = "() => fetch('api/reload', {method: 'POST', headers: {'X-VSE-Reload': 'yes'}}).then(() => undefined)"
+    tab.evaluate(swap)  # the same model: nothing to say
+    tab.keyboard.press("1")
+    expect(tab.locator("#announcer")).to_contain_text("Accepted")
+    expect(tab.locator(".notice")).to_have_count(0)
+    tab.route("**/api/image?*", lambda route: route.fulfill(json={**route.fetch().json(), "model": "another"}))
+    tab.keyboard.press("n")
+    expect(tab.locator(".notice")).to_have_text("The model is newer: it has learnt from the decisions so far.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
 from vse_ens.service.verdicts import Feedback
 
@@ -16,6 +17,15 @@ pytest.importorskip("playwright.sync_api", reason="no browser driver (pip instal
 from playwright.sync_api import Page, expect
 
 Open = Callable[..., Page]
+DUPLICATES = {
+    "kind": "duplicates",
+    "state": "ready",
+    "total": 2,
+    "findings": [
+        {"label": "sand", "other": "beach", "kind": "alike", "reason": "on 40 and 45 images, 3 in common"},
+        {"label": "sea", "other": "beach", "kind": "same", "reason": "same stem"},
+    ],
+}
 
 
 def front(page: Page) -> tuple[str, str]:
@@ -31,7 +41,10 @@ def queued(page: Page, place: int) -> str:
 def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/audit/missing")
     first = front(tab)
-    expect(tab.locator(".confidence")).to_contain_text(re.compile(r"\d+ % confidence"))
+    expect(tab.locator(".finding h2")).to_have_text(f"Is {first[0]} in this image?")
+    expect(tab.get_by_role("button", name=f"Add {first[0]}", exact=True)).to_be_visible()
+    expect(tab.get_by_role("button", name="Not there", exact=True)).to_be_visible()
+    expect(tab.locator(".confidence")).to_contain_text(re.compile(r"\d+ % likely to be missing"))
     expect(tab.locator(".finding-why")).to_contain_text(re.compile(r"[+−]\d"))
     expect(tab.locator(".finding .tags li").first).to_be_visible()
     tab.keyboard.press("a")
@@ -59,11 +72,13 @@ def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
     assert front(tab) == second
 
 
-def test_agreeing_that_a_label_is_wrong_takes_it_off(fresh_page: Open, tmp_path: Path) -> None:
+def test_the_buttons_say_what_happens_and_a_wrong_label_is_taken_off(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/audit/wrong")
     label, image = front(tab)
     expect(tab.locator(".doubted")).to_have_text(label)
-    tab.get_by_role("button", name="Agree", exact=True).click()
+    expect(tab.locator(".finding h2")).to_have_text(f"Is {label} really in this image?")
+    expect(tab.get_by_role("button", name=f"Keep {label}", exact=True)).to_be_visible()
+    tab.get_by_role("button", name=f"Remove {label}", exact=True).click()
     expect(tab.locator(".tally")).to_have_text(re.compile("^1 of "))
     tab.locator(".queue-row").first.click()
     tab.locator(".finding-image > a").click()
@@ -71,19 +86,44 @@ def test_agreeing_that_a_label_is_wrong_takes_it_off(fresh_page: Open, tmp_path:
     expect(tab.get_by_role("heading", level=1)).to_have_text(image)
 
 
-def test_duplicates_are_kept_in_the_browser_and_downloaded(page: Open) -> None:
-    tab = page("#/audit/duplicates")
-    expect(tab.locator(".finding h2")).to_have_text(re.compile("^Do .+ and .+ mean the same"))
-    label = tab.locator(".pair-side strong").first.inner_text()
-    tab.keyboard.press("a")
+def test_all_reasons_of_a_doubted_label_are_those_of_the_others(page: Open) -> None:
+    tab = page("#/audit/wrong")
+    label, _ = front(tab)
+    tab.get_by_text("All reasons").click()
+    expect(tab.locator(".all-reasons .aside")).to_have_text(f"The score of {label}, by the other labels:")
+    expect(tab.locator(".all-reasons .reasons li").first).to_be_visible()
+    names = tab.locator(".all-reasons .reason-name").all_inner_texts()
+    assert all(label not in name.split(" with ") for name in names)
+
+
+def test_duplicates_show_the_images_of_both_labels_and_a_merge_is_a_rule(page: Open) -> None:
+    tab = page("#/about")
+    rules = install(tab)
+    tab.route(re.compile("/api/audit.kind=duplicates"), lambda route: route.fulfill(json=DUPLICATES))
+    tab.get_by_role("link", name="Audit", exact=True).click()
+    tab.get_by_role("link", name="Duplicates").click()
+    expect(tab.locator(".finding h2")).to_have_text("Used alike: are sand and beach the same?")
+    expect(tab.locator(".finding")).not_to_contain_text("%")
+    expect(tab.locator(".pair-side")).to_have_count(2)
+    for side, label in enumerate(("sand", "beach")):
+        expect(tab.locator(".pair-side").nth(side).locator(".pair-name")).to_have_text(label)
+        expect(tab.locator(".pair-side").nth(side).locator(".example").first).to_be_visible()
+    expect(tab.locator(".queue-share")).to_have_text(["used alike", "the same"])
+    tab.get_by_role("button", name="Merge sand into beach").click()
+    expect(tab.locator(".finding h2")).to_have_text("Are sea and beach the same?")
     tab.keyboard.press("r")
-    tab.reload()
-    expect(tab.locator(".tally")).to_have_text(re.compile("^2 of "))
-    with tab.expect_download() as started:
-        tab.get_by_role("button", name="Download 1 merge").click()
-    lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "label,into"
-    assert lines[1].startswith(f"{label},")
+    expect(tab.locator(".tally")).to_have_text(re.compile("^2 of 2"))
+    assert [(one["kind"], one["label"], one["other"]) for one in rules] == [("alias", "sand", "beach")]
+    assert tab.evaluate("Object.keys(localStorage)") == []
+    tab.get_by_role("link", name="Missing").click()
+    front(tab)
+    tab.get_by_role("link", name="Duplicates").click()
+    expect(tab.locator(".tally")).to_have_text(re.compile("^2 of 2"))
+    tab.locator(".queue-row").first.click()
+    tab.keyboard.press("r")
+    expect(tab.locator(".queue-row").first).to_have_attribute("data-mark", "disagreed")
+    tab.wait_for_timeout(100)
+    assert rules == []
 
 
 def test_the_kinds_are_links(page: Open) -> None:

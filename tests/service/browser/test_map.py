@@ -87,6 +87,25 @@ def test_keys_move_zoom_and_open(page: Open) -> None:
     assert unquote(tab.url.rpartition("/")[2]) == named
 
 
+def test_the_keys_need_no_focus(page: Open) -> None:
+    tab = page("#/map", reduced_motion="reduce")
+    whole = drawn(tab)
+    tab.keyboard.press("+")
+    closer = drawn(tab)
+    assert closer != whole
+    tab.keyboard.press("ArrowRight")
+    moved = drawn(tab)
+    assert moved != closer
+    tab.get_by_role("button", name="Zoom in").click()
+    tab.keyboard.press("0")
+    assert drawn(tab) != moved
+    tab.get_by_role("combobox", name="Find a label on the map").press("Enter")
+    expect(tab).to_have_url(re.compile("#/map$"))
+    tab.get_by_role("heading", level=1).focus()
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(re.compile("#/search/"))
+
+
 def test_two_fingers_zoom(page: Open) -> None:
     tab = page("#/map", reduced_motion="reduce", has_touch=True, viewport={"width": 360, "height": 740})
     whole = drawn(tab)

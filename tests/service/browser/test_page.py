@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
+from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
 from vse_ens.service.verdicts import Feedback
 
@@ -29,6 +30,11 @@ VIEWS = {
     "#/audit/missing": ".finding .tags li",
     "#/audit/wrong": ".finding .tags li",
     "#/audit/duplicates": ".finding",
+    "#/vocabulary/labels/sea": ".label-detail .example",
+    "#/vocabulary/implications": ".finding .example",
+    "#/vocabulary/rules": ".vocabulary-body .none",
+    "#/questions": ".question h1 em",
+    "#/questions/beach,-person": ".card",
     "#/map": ".map-canvas",
     "#/about": ".facts",
 }
@@ -139,6 +145,17 @@ def test_an_error_is_a_sentence_and_the_page_lives_on(fresh_page: Open, forgiven
     expect(tab.locator(".label-chip.new")).to_have_count(1)
 
 
+def test_about_is_a_page_to_read(page: Open) -> None:
+    tab = page("#/about")
+    expect(tab.locator(".about-lead")).to_contain_text(re.compile(r"learned from the labels of \d+ images alone"))
+    expect(tab.locator(".about-lead")).to_contain_text(re.compile(r"Trained on \d+ \w+ \d{4}\."))
+    expect(tab.locator(".bars li").first).to_contain_text(re.compile("% of hidden labels are among its first 5"))
+    assert "`" not in tab.locator("main").inner_text()
+    expect(tab.get_by_text("learning rate", exact=True)).not_to_be_visible()
+    tab.get_by_text("All settings and measurements").click()
+    expect(tab.get_by_text("learning rate", exact=True)).to_be_visible()
+
+
 def test_accepted_pairs_are_downloaded(fresh_page: Open) -> None:
     tab = fresh_page(IMAGE)
     tab.locator(".accept").first.click()
@@ -151,6 +168,7 @@ def test_accepted_pairs_are_downloaded(fresh_page: Open) -> None:
 
 def test_nothing_is_wider_than_a_narrow_screen(page: Open) -> None:
     tab = page(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    install(tab)
     for hash_ in VIEWS:
         visit(tab, hash_)
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, hash_
@@ -168,6 +186,7 @@ def test_nothing_jumps_while_a_view_appears(page: Open, hash_: str) -> None:
 
 def test_every_control_has_a_name_and_every_view_its_landmarks(page: Open) -> None:
     tab = page()
+    install(tab)
     for hash_ in VIEWS:
         visit(tab, hash_)
         assert tab.evaluate(_NAMELESS) == [], hash_
@@ -182,6 +201,7 @@ def test_every_control_has_a_name_and_every_view_its_landmarks(page: Open) -> No
 
 def test_text_stands_out_from_what_is_behind_it_in_both_themes(page: Open) -> None:
     tab = page()
+    install(tab)
     for hash_ in VIEWS:
         visit(tab, hash_)
         for theme in ("light", "dark"):

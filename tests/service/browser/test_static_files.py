@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import vse_ens.service
+from vse_ens.errors import DataError
+from vse_ens.service.bundle import make_bundle
 
 FOLDER = Path(vse_ens.service.__file__).parent / "static"
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
@@ -45,3 +47,28 @@ def test_every_module_is_reached_and_imports_only_what_is_there() -> None:
         )
         ahead += [(path.parent / name).resolve() for name in imported]
     assert reached == {path for path in FILES if path.suffix == ".js"} - {FOLDER / "theme_first.js"}
+
+
+def test_the_bundle_has_every_module_once_after_those_it_imports() -> None:
+    html, script, style = make_bundle(FOLDER)
+    named = re.findall(r"^// (\S+\.js)$", script, re.MULTILINE)
+    assert sorted(named) == sorted(
+        path.relative_to(FOLDER).as_posix() for path in FILES if path.suffix == ".js" and path.name != "theme_first.js"
+    )
+    assert named[-1] == "app.js"
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    assert re.findall(r'(?:href|src)="(static/[^"]+)"', html).count("static/page.js") == 1
+    for path in FILES:
+        if path.suffix == ".css":
+            assert path.read_text(encoding="utf-8") in style
+
+
+def test_what_cannot_be_bundled_is_named(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<script type="module" src="static/app.js"></script>')
+    (tmp_path / "app.js").write_text('import { one } from "./one.js";\n')
+    (tmp_path / "one.js").write_text("export default 1;\n")
+    with pytest.raises(DataError, match=r"one\.js has a line that cannot be bundled: export default 1"):
+        make_bundle(tmp_path)
+    (tmp_path / "one.js").write_text('import { app } from "./app.js";\nexport const one = 1;\n')
+    with pytest.raises(DataError, match=r"app\.js imports itself"):
+        make_bundle(tmp_path)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.support.service_in_process import Client
-from vse_ens.service.middleware import access
+from vse_ens.service.keys import Key
 from vse_ens.service.settings import Limits
 
 KEY = "a-key-of-thirty-two-characters-x"
@@ -73,16 +73,20 @@ def test_with_a_key_it_also_reloads(serve: Callable[..., Client]) -> None:
 
 
 def test_keys_are_compared_in_constant_time(serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every key is compared, also after one was right."""
     compared = []
+    real = hmac.compare_digest
 
     def compare(one: bytes, other: bytes) -> bool:
         compared.append((one, other))
-        return hmac.compare_digest(one, other)
+        return real(one, other)
 
-    client = serve(api_key=KEY)
-    monkeypatch.setattr(access, "compare_digest", compare)
+    client = serve(api_key=KEY, keys=(Key(READ, read_only=True),))
+    monkeypatch.setattr(hmac, "compare_digest", compare)
     client.get("/api/model", headers=bearer("guess"))
-    assert compared == [(b"guess", KEY.encode())]
+    client.get("/api/model", headers=bearer(KEY))
+    both = [KEY.encode(), READ.encode()]
+    assert compared == [(given, key) for given in (b"guess", KEY.encode()) for key in both]
 
 
 @pytest.mark.parametrize(
@@ -185,3 +189,74 @@ def test_every_answer_tells_browsers_to_be_strict(serve: Callable[..., Client]) 
     assert client.get("/api/model").headers["cache-control"] == "no-store"
     refused = client.get("/api/model", headers={"Host": "evil.example"})
     assert "content-security-policy" in refused.headers
+
+
+READ = "r" * 24
+READING = (
+    ("GET", "/api/model", None),
+    ("GET", "/api/feedback", None),
+    ("GET", "/metrics", None),
+    ("POST", "/api/annotate", {"images": ["img_0000001"]}),
+    ("POST", "/api/search", {"labels": ["sea"]}),
+    ("POST", "/api/explain", {"image": "img_0000001", "label": "sea"}),
+    ("POST", "/api/together", {"images": ["img_0000001", "img_0000002"]}),
+)
+WRITING = (
+    ("POST", "/api/feedback", {"image": "img_0000001", "label": "sea", "verdict": "accept"}),
+    ("POST", "/api/feedback/undo", {"event": 1}),
+    ("POST", "/api/feedback/batch", {"events": []}),
+    ("POST", "/api/rules", {"kind": "alias", "label": "a", "other": "b"}),
+    ("POST", "/api/rules/undo", {"rule": 1}),
+    ("POST", "/api/reload", None),
+    ("POST", "/webhook", {}),
+    ("POST", "/setup", {"project": "1", "schema": "<View/>"}),
+    ("POST", "/api/anything/new", {}),
+    ("DELETE", "/api/model", None),
+    ("PUT", "/api/search", {}),
+)
+
+
+def test_a_key_for_reading_reads_and_writes_nothing(serve: Callable[..., Client]) -> None:
+    client = serve(api_key=KEY, keys=(Key(READ, read_only=True),))
+    for method, path, body in READING:
+        assert client.run(client.http.request(method, path, json=body, headers=bearer(READ))).status_code == 200, path
+    for method, path, body in WRITING:
+        answer = client.run(client.http.request(method, path, json=body, headers=bearer(READ)))
+        assert (answer.status_code, answer.json()["error"]) == (
+            403,
+            "this API key is for reading only; use one of --api-key-file",
+        )
+        full = client.run(client.http.request(method, path, json=body, headers=bearer(KEY)))
+        assert full.status_code != 403, path
+    cards = [client.get("/api/model", headers=bearer(key)).json() for key in (KEY, READ)]
+    assert [(card["feedback"], card["read_only"]) for card in cards] == [(True, False), (False, True)]
+
+
+def test_feedback_has_the_name_of_its_key_whatever_the_request_says(serve: Callable[..., Client]) -> None:
+    client = serve(keys=(Key("key-of-anna-0123456789", "Änna K"), Key("key-of-nobody-0123456789")))
+    for key in ("key-of-anna-0123456789", "key-of-nobody-0123456789"):
+        headers = {**bearer(key), "X-VSE-User": "eve"}
+        body = {"image": "img_0000001", "label": "sea", "verdict": "accept"}
+        assert client.post("/api/feedback", json=body, headers=headers).status_code == 200
+    events = client.get("/api/feedback", headers=bearer("key-of-anna-0123456789")).json()["events"]
+    assert [event["by"] for event in events] == ["Änna K", "eve"]
+    assert client.get("/api/model", headers=bearer("key-of-anna-0123456789")).json()["user"] == "Änna K"
+
+
+def test_the_browser_loads_pictures_by_a_cookie_that_opens_nothing_else(serve: Callable[..., Client]) -> None:
+    client = serve(keys=(Key(KEY), Key(READ, read_only=True)), images="drawn")
+    path = "/api/picture?image=img_0000001&size=160"
+    assert client.get(path).status_code == 401
+    for key in (KEY, READ):
+        header = client.get("/api/model", headers=bearer(key)).headers["set-cookie"]
+        cookie, *attributes = header.split("; ")
+        assert attributes == ["HttpOnly", "SameSite=Strict"]
+        assert key not in header
+        client.http.cookies.clear()
+        assert client.get(path, headers={"Cookie": f"other=1; {cookie}"}).status_code == 200
+        assert client.get(path, headers={"Cookie": cookie[:-1]}).status_code == 401
+        assert client.get("/api/model", headers={"Cookie": cookie}).status_code == 401
+        assert client.post(path, headers={"Cookie": cookie}).status_code == 401
+        foreign = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}
+        assert client.get(path, headers=foreign).status_code == 403
+    assert "set-cookie" not in serve().get("/api/model").headers

@@ -64,4 +64,3 @@ def decoded(content: bytes) -> Image.Image:
     image = Image.open(io.BytesIO(content))
     image.load()
     return image
-

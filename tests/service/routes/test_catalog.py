@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def test_the_card_says_what_is_served(client: Client, model: Path) -> None:
     known = annotator.known_
     assert (card["images"], card["labels"], card["pairs"]) == (len(known.images), len(known.labels), known.pairs)
     assert (card["name"], card["preset"], card["version"]) == ("model", "context", __version__)
+    assert datetime.fromisoformat(card["saved_at"]).utcoffset() == timedelta(0)
     assert card["config"] == annotator.config_.to_dict()
     assert card["training"] == annotator.training_
     assert card["validation"] == annotator.validation_

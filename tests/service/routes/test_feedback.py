@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
@@ -121,6 +123,14 @@ def test_accepted_pairs_are_streamed(serve: Callable[..., Client]) -> None:
     ]
     lines = client.get("/api/feedback/pairs", params={"format": "jsonl"}).text.splitlines()
     assert [json.loads(line)["image"] for line in lines] == [STRANGE_IMAGE, "img_0000002"]
+
+
+@pytest.mark.parametrize("route", ["/api/feedback/pairs", "/api/export"])
+def test_formulas_are_defused_on_request(serve: Callable[..., Client], route: str) -> None:
+    client = serve()
+    judge(client, "img_0000002", "=1+1", "accept")
+    assert "img_0000002,=1+1," in client.get(route).text
+    assert "img_0000002,'=1+1," in client.get(route, params={"defuse_formulas": True}).text
 
 
 def test_images_and_labels_the_model_has_never_seen_can_be_judged(serve: Callable[..., Client], model: Path) -> None:

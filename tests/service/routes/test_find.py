@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
 from tests.support.service_in_process import Client
+from vse_ens.annotator import Annotator
 
 
 def completed(client: Client, **query: object) -> list[tuple[str, str]]:
@@ -51,3 +53,20 @@ def test_questions_lead_to_images(serve: Callable[..., Client]) -> None:
     assert then["images"][0]["url"].startswith("https://pictures.example/")
     refused = client.post("/api/questions", json={"yes": [label], "no": [label]})
     assert (refused.status_code, "yes and with no" in refused.json()["error"]) == (422, True)
+
+
+def test_the_images_of_a_label_with_and_without_another(client: Client, model: Path) -> None:
+    known = Annotator.load(model).known_
+
+    def listed(**query: object) -> tuple[list[str], int]:
+        answer = client.get("/api/label/images", params=query).json()
+        assert all(one["labels"] == known.labels_of(one["image"]) for one in answer["images"])
+        return [one["image"] for one in answer["images"]], answer["total"]
+
+    sea = [image for image in known.images if "sea" in known.labels_of(image)]
+    both = [image for image in sea if "beach" in known.labels_of(image)]
+    assert listed(label="sea", limit=200) == (sea, len(sea))
+    assert listed(label="sea", offset=2, limit=3) == (sea[2:5], len(sea))
+    assert listed(label="sea", also="beach", limit=200) == (both, len(both))
+    assert listed(label="sea", without="beach", limit=200)[0] == [image for image in sea if image not in both]
+    assert client.get("/api/label/images", params={"label": "seaa"}).status_code == 404

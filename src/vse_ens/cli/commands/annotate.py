@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vse_ens.cli.console import Console, columns, facts
-from vse_ens.cli.formatting import confidence_text, reasons_json, reasons_text
+from vse_ens.cli.formatting import confidence_text, plural, reasons_json, reasons_text
 from vse_ens.cli.options import (
     ClusterOptions,
     DefuseFormulas,
@@ -165,12 +165,18 @@ def _annotate_images(model: Path, images: list[str], options: SuggestOptions, co
         names = [image, *[""] * len(suggestions)]  # the first row names the image
         rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
     console.result(document, _table(("image", *_COLUMNS), rows, options["explain"]))
+    best = next(((image, found[0].label) for image, found in zip(images, suggestion_lists, strict=True) if found), None)
+    console.finish(
+        f"{plural(sum(map(len, suggestion_lists)), 'suggestion')} for {plural(len(images), 'image')}.",
+        *(("explain", model, *best) if best else ()),
+    )
 
 
 def _annotate_labels(model: Path, labels: list[str], options: SuggestOptions, console: Console) -> None:
     suggestions = load_model(model, console).annotate(labels=labels, **options)
     document = [{"image": None, "labels": labels, "suggestions": _suggestions_json(suggestions, options["explain"])}]
     console.result(document, _table(_COLUMNS, _rows(suggestions), options["explain"]))
+    console.finish(f"{plural(len(suggestions), 'label')} would suit such an image.", "search", model, *labels[:1])
 
 
 def _annotate_all(
@@ -201,6 +207,7 @@ def _annotate_all(
     counts = asdict(written)
     rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
     console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
+    console.finish(f"The suggestions for all images are in {out}.", "audit", model)
 
 
 def _write(

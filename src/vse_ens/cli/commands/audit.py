@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,15 +13,17 @@ from rich.text import Text
 from vse_ens.cli.console import Console, columns
 from vse_ens.cli.formatting import confidence_text
 from vse_ens.cli.options import DefuseFormulas, ModelDir, load_model
+from vse_ens.errors import MissingPartError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import RenderableType
 
     from vse_ens.annotator import Annotator
     from vse_ens.curate.audit.audit import Audit
 
+_PICTURE_SIZE = 320  # pixels, of pictures in the page
 _ROWS_SHOWN = 5  # per kind in the terminal; the files have all
 
 
@@ -42,6 +46,14 @@ def audit(
     page: Annotated[
         Path | None, typer.Option(metavar="FILE.html", show_default=False, help="Write all findings as an HTML page.")
     ] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            show_default="where the model was trained",
+            help="Pictures for --page: their folder, a collection that knows where they are, or 'drawn'.",
+        ),
+    ] = None,
     defuse_formulas: DefuseFormulas = False,
     console: Console,
 ) -> None:
@@ -54,13 +66,18 @@ def audit(
             raise typer.BadParameter(f"{path} must end in {suffix}", param_hint=f"'{option}'")
     if defuse_formulas and out is None:
         raise typer.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")
-    findings = _audit(load_model(model, console), top, wrong_share, console)
+    if images is not None and page is None:
+        raise typer.BadParameter("needs --page FILE.html", param_hint="'--images'")
+    annotator = load_model(model, console)
+    picture_of = _pictures(annotator, images) if page is not None else None
+    findings = _audit(annotator, top, wrong_share, console)
     if out is not None:
         findings.write_csv(out, defuse_formulas=defuse_formulas)
     if page is not None:
         from vse_ens.curate.audit.page import audit_page
 
-        audit_page(findings).write(page)
+        facts = [("model", str(model)), ("data", _data(annotator)), ("date", f"{datetime.now():%d %B %Y}")]
+        audit_page(findings, facts=facts, labels_of=annotator.known_labels, picture_of=picture_of).write(page)
     written = {"out": out, "page": page}
     files = [f"all findings: {path}" for path in written.values() if path is not None]
     console.result(
@@ -68,6 +85,43 @@ def audit(
         *_tables(findings),
         *map(Text, files or ["use --out FILE.csv, --page FILE.html or --json for all findings"]),
     )
+    count = len(findings.wrong) + len(findings.missing) + len(findings.duplicates)
+    console.finish(f"{count:,} findings to look at; the page of the service decides them by key.", "serve", model)
+
+
+def _data(annotator: Annotator) -> str:
+    known = annotator.known_
+    return f"{len(known.images):,} images, {len(known.labels):,} labels, {known.pairs:,} pairs"
+
+
+def _pictures(annotator: Annotator, images: str | None) -> Callable[[str], str | None] | None:
+    """Return a function that gives the picture of an image as an address; None if there are no pictures."""
+    if images is None and annotator.known_.pictures is None:
+        return None
+    try:
+        from vse_ens.service.errors import ApiError
+        from vse_ens.service.pictures.sources import read_source, source_for
+        from vse_ens.service.pictures.thumbnail import check_pillow, media_type
+
+        check_pillow()
+    except (ImportError, MissingPartError) as error:
+        if images is None:
+            return None
+        raise MissingPartError(f"--images needs more packages: pip install 'vse-ens[service]' ({error})") from error
+    source = source_for(annotator, read_source(images) if images is not None else None)
+    if source is None:
+        return None
+
+    def address(image: str) -> str | None:
+        if url := source.url(image):
+            return url
+        try:
+            content = b64encode(source.render(image, _PICTURE_SIZE)).decode()
+        except ApiError:  # this picture is missing or damaged
+            return None
+        return f"data:{media_type()};base64,{content}"
+
+    return address
 
 
 def _audit(annotator: Annotator, top: int, wrong_share: float, console: Console) -> Audit:

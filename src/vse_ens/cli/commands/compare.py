@@ -181,6 +181,7 @@ def _show(comparison: Comparison, out: Path | None, rankings: Path | None, conso
         _table(comparison),
         *([Text(), *map(Text, below)] if below else []),
     )
+    console.finish(f"{len(comparison.results):,} methods were measured on the same images.", "train", "--help")
     if comparison.interrupted:
         raise typer.Exit(INTERRUPTED)
     if comparison.failed:

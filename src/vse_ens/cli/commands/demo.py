@@ -87,6 +87,8 @@ def demo(
     )
     if serve:
         _serve(model, console)
+    else:
+        console.finish("Labels alone predict labels; the same demo in a browser:", "demo", "--serve")
 
 
 def _examples(model: Annotator, train: Annotations, test: Annotations, count: int) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ def doctor(console: Console) -> None:
     verdict = f"broken: {', '.join(finding.topic for finding in broken)}" if broken else "vse is ready to use"
     document = {"healthy": not broken, "checks": [finding._asdict() for finding in findings]}
     console.result(document, _table(findings), Text(f"\n{verdict}"))
+    console.finish("Nothing needs to be repaired." if not broken else "Repair the broken parts first.", "demo")
     if broken:
         raise typer.Exit(FAILED)
 

@@ -98,3 +98,4 @@ def evaluate(
         evaluation_page(title, report, bins, top=reliability_top, command=command_line(context)).write(page)
     document = {"model": str(model), "test": str(test), **report.to_dict(), "seconds": round(seconds, 3)}
     console.result(document, Text(str(report)))
+    console.finish("Every metric is defined in docs/metrics.md.", "audit", model)

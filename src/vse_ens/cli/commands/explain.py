@@ -64,6 +64,7 @@ def explain(
         Text(f"Score of {label} for {'these labels' if image is None else image}{known_to_have}{confidence}\n"),
         columns(("because of", "share"), _rows(explanation, top), numbers=("share",)),
     )
+    console.finish("The shares add up to the score; a higher score is a better match.", "similar", model, label)
 
 
 def _rows(explanation: Explanation, top: int) -> list[tuple[str, str]]:

@@ -41,3 +41,6 @@ def export(
     counts = {"vectors": vectors, "dimensions": annotator.embeddings_.dimensions}
     rows = [("file", str(out)), *((name, f"{count:,}") for name, count in counts.items())]
     console.result({"file": str(out), "what": what.value, **counts}, facts(rows))
+    console.finish(
+        f"{vectors:,} {what.value[:-1]} vectors are in {out}.", "similar", model, annotator.known_.labels.id(0)
+    )

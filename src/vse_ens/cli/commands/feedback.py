@@ -106,6 +106,8 @@ def show(
     days = dict(islice(reversed(counts.by_day.items()), _ROWS_SHOWN))
     tables = [table for table in (_table("person", people), _table("day", days)) if table.row_count]
     console.result(document, facts(rows), *(part for table in tables for part in ("", table)))
+    decided = counts.in_force.accepted + counts.in_force.rejected
+    console.finish(f"{plural(decided, 'verdict')} in force; an update teaches them to the model.", "update", "--help")
 
 
 def _table(name: str, rows: Mapping[str, VerdictCounts]) -> Table:

@@ -16,6 +16,10 @@ def info(file: PairsFile, *, reading: ReadOptions, console: Console) -> None:
     """Show a summary of a file of pairs or of a collection."""
     summary = reading.read(file, console).summary()
     console.result({"file": str(file), **summary_json(summary)}, facts(summary.rows()))
+    console.finish(
+        f"{summary.images:,} images have {summary.pairs:,} labels of {summary.labels:,} kinds.",
+        *("train", file, "--out", "model"),
+    )
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

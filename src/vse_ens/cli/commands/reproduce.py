@@ -108,6 +108,7 @@ def reproduce(
         *(Text(line) for line in lines),
         Text(f"{out / 'report.html'}, report.md, report.json: written after {duration(document['seconds'])}"),
     )
+    console.finish(f"{len(lines)} statements of the paper were checked; {out / 'report.html'} shows all results.")
 
 
 class _ReproduceProgress:

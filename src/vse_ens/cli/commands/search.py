@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.formatting import confidence_text, label_list
+from vse_ens.cli.formatting import confidence_text, label_list, plural
 from vse_ens.cli.options import ModelDir, load_model, parse_labels
 
 
@@ -89,3 +89,5 @@ def search(
         for hit, known in zip(hits, known_labels, strict=True)
     ]
     console.result(document, columns(("image", "confidence", "known labels"), rows, numbers=("confidence",)))
+    found = f"{plural(len(hits), 'image')} found, the most likely first."
+    console.finish(found, *(("explain", model, hits[0].image, included[0]) if hits and included else ()))

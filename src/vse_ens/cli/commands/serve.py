@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import threading
 from pathlib import Path
@@ -17,10 +16,11 @@ from vse_ens.cli.options import ModelDir
 from vse_ens.errors import ConfigError, MissingPartError
 
 if TYPE_CHECKING:
+    from vse_ens.service.keys import Key
     from vse_ens.service.settings import Settings
 
 _KEY_VARIABLE = "VSE_API_KEY"
-_MAX_KEY_BYTES = 10_000
+_READ_KEY_VARIABLE = "VSE_READ_KEY"
 
 
 def serve(
@@ -66,12 +66,29 @@ def serve(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help=f"File with the API key that every request must send; or set {_KEY_VARIABLE}.",
+            help=f"File with the API key that every request must send, or several as NAME:KEY; or set {_KEY_VARIABLE}.",
+        ),
+    ] = None,
+    read_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help=f"File with keys that allow reading only; or set {_READ_KEY_VARIABLE}.",
         ),
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Check every byte of the model; skip it for a huge one.")
     ] = True,
+    learn_after: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default="off",
+            help="Update the model in the background after every N decisions; it is written to MODEL.learnt.",
+        ),
+    ] = 0,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     console: Console,
 ) -> None:
@@ -96,8 +113,12 @@ def serve(
         images=images,
         own_images=not no_images,
         picture_cache_bytes=picture_cache * 1_000_000,
-        api_key=_api_key(api_key_file),
+        keys=(
+            *_keys(api_key_file, _KEY_VARIABLE, read_only=False),
+            *_keys(read_key_file, _READ_KEY_VARIABLE, read_only=True),
+        ),
         verify=verify,
+        learn_after=learn_after,
     )
 
     def announce(served: Settings, note: str = "") -> None:
@@ -117,19 +138,11 @@ def serve(
     run(settings, announce)
 
 
-def _api_key(file: Path | None) -> str | None:
-    """Return the API key from a file or the environment."""
-    if file is None:
-        return os.environ.get(_KEY_VARIABLE) or None
-    with file.open("rb") as opened:
-        # Windows has no such permissions.
-        if os.name == "posix" and os.fstat(opened.fileno()).st_mode & stat.S_IROTH:
-            raise ConfigError(f"{file} can be read by every user of this machine; run: chmod 600 {file}")
-        content = opened.read(_MAX_KEY_BYTES)
-    try:
-        key = content.decode("utf-8").strip()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not a text file with an API key") from error
-    if not key:
-        raise ConfigError(f"{file} is empty; it must contain the API key")
-    return key
+def _keys(file: Path | None, variable: str, *, read_only: bool) -> tuple[Key, ...]:
+    """Return the API keys of a file, or the one of the environment."""
+    from vse_ens.service.keys import Key, read_keys
+
+    if file is not None:
+        return read_keys(file, read_only=read_only)
+    secret = os.environ.get(variable)
+    return (Key(secret, read_only=read_only),) if secret else ()

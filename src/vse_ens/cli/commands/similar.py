@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.formatting import label_list
+from vse_ens.cli.formatting import label_list, plural
 from vse_ens.cli.options import ModelDir, load_model
 
 
@@ -44,3 +44,5 @@ def similar(
         names.append("known labels")
         rows = [[*row, label_list(annotator.known_labels(row[0]))] for row in rows]
     console.result(document, columns(names, rows, numbers=("similarity",)))
+    following = ("search", model, query) if kind == "label" else ("annotate", model, query)
+    console.finish(f"{plural(len(neighbours), kind)} similar to {query}, the most similar first.", *following)

@@ -88,6 +88,10 @@ def split(
     console.result(
         document, columns(("file", "pairs", "images", "labels"), rows, numbers=("pairs", "images", "labels"))
     )
+    console.finish(
+        f"{parts['test'].pairs:,} labels are held out for a test; train on the others.",
+        *("train", files["train"], "--out", "model"),
+    )
 
 
 def _parts(data: Annotations, protocol: Protocol, seed: int, given: dict[str, float]) -> dict[str, Annotations]:

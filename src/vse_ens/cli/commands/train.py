@@ -43,6 +43,9 @@ def train(
             help="Feedback file of vse serve: accepted pairs are added, rejected pairs removed.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also show the loss, the violations and the speed.")
+    ] = False,
     cluster: ClusterOptions,
     training: TrainOptions,
     reading: ReadOptions,
@@ -77,7 +80,7 @@ def train(
         if checkpoint.exists() and not resume:
             console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
         started = time.perf_counter()
-        with TrainingProgress(console.err, config.metric) as training_progress:
+        with TrainingProgress(console.err, config.metric, verbose=verbose) as training_progress:
             model.fit(
                 data,
                 progress=training_progress,
@@ -159,6 +162,9 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
     if given_up:
         rows.append(("skipped", f"{given_up:,} of {draws:,} draws found no negative"))
     console.result(document, facts(rows))
+    found = (model.validation_ or {}).get("recall@10")
+    quality = f": {found:.0%} of held-out labels were among its first 10 suggestions" if found is not None else ""
+    console.finish(f"The model is in {out}{quality}.", "serve", out)
 
 
 def _epochs(model: Annotator) -> str:

@@ -32,3 +32,4 @@ def undo(
         {"journal": str(journal), "files": [str(path) for path in files]},
         facts([("journal", str(journal)), ("restored", f"{len(files):,} file{'' if len(files) == 1 else 's'}")]),
     )
+    console.finish(f"Every file is as it was before the write of {journal}.")

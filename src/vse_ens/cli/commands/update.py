@@ -78,6 +78,7 @@ def update(
         ("time", duration(seconds)),
     ]
     console.result(document, facts(rows))
+    console.finish(f"{out} has learned {plural(new['pair'], 'new pair')}.", "serve", out)
 
 
 class _Input(NamedTuple):

@@ -1,20 +1,29 @@
-"""The HTML page of an audit."""
+"""The HTML page of an audit: findings by label, with pictures, the other labels of the image, and a filter."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
 from vse_ens.curate.audit.audit import Audit, Finding
-from vse_ens.report.html import Block, Page, Paragraph, Section
+from vse_ens.curate.audit.duplicates import Duplicate
+from vse_ens.report.html import Block, Facts, Page, Paragraph, Section
 from vse_ens.report.tables import Column, Table
 
-_CONFIDENCE = Column("confidence", ".3f")
+PictureOf = Callable[[str], str | None]
+"""Returns the address of an image's picture, such as a ``data:`` URL; None if there is none."""
+LabelsOf = Callable[[str], list[str]]
+"""Returns the labels of an image."""
 
 _WRONG = (
     "Each label was removed from its image and ranked among all labels that the image lacks. The labels below score no "
-    "better than random labels. The confidence is the probability that the label is wrong; it assumes the fraction of "
+    "better than random labels. The percentage is the probability that the label is wrong; it assumes the fraction of "
     "wrong labels that the audit was run with. Numbers in brackets are contributions to the score."
 )
 _MISSING = (
-    "The best suggestions over all images. The confidence is the rate at which similar suggestions were right for "
+    "The best suggestions over all images. The percentage is the rate at which similar suggestions were right for "
     "held-out labels. For a model trained without held-out labels, it is the softmax share among the labels that the "
     "image lacks."
 )
@@ -22,32 +31,138 @@ _DUPLICATES = (
     "Labels that mean the same are the same word in another form, or are used as two names of one thing: hardly ever "
     "on one image, and with the same other labels. Labels that are only used alike often mean different things."
 )
+# Labels of an image on its card.
+_LABELS_SHOWN = 12
+
+_STYLE = """
+.filter{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;margin:1.25rem 0 0}
+.filter input{flex:1 1 16rem;max-width:32rem;padding:.5rem .75rem;border:1px solid var(--faint);border-radius:.4rem;
+background:var(--paper);color:inherit;font:inherit}
+.filter output{color:var(--faint)}
+body{max-width:96rem}
+.findings{display:flex;flex-wrap:wrap;gap:1.5rem .75rem;margin:1.25rem 0}
+.findings h3{font-size:1rem;margin:0 0 .5rem;max-width:17rem;overflow-wrap:anywhere}
+.findings h3 small{color:var(--faint);font-weight:400;font-size:.9rem}
+.cards{display:flex;flex-wrap:wrap;gap:.75rem;list-style:none;margin:0;padding:0;max-width:none}
+.card{display:flex;flex-direction:column;width:min(17rem,calc(100vw - 2rem));border:1px solid var(--line);
+border-radius:.6rem;overflow:hidden;break-inside:avoid}
+.card img{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;background:var(--raised)}
+.card div{padding:.6rem .9rem .75rem}
+.card p{margin:.25rem 0;font-size:.85rem;color:var(--faint);overflow-wrap:anywhere}
+.card .head{display:flex;justify-content:space-between;gap:.75rem;margin:0;font-size:.95rem;color:var(--ink)}
+.card .head code{overflow-wrap:anywhere;font-size:.85rem}
+.card .head span{flex:none;color:var(--faint);font-variant-numeric:tabular-nums}
+.card .labels{color:var(--ink)}
+"""
+
+# Hides what does not contain every typed word. Without scripts, everything is shown.
+_SCRIPT = """
+const box = document.querySelector(".filter input"), said = document.querySelector(".filter output");
+document.querySelector(".filter").hidden = false;
+const rows = [...document.querySelectorAll(".card, tbody tr")];
+box.addEventListener("input", () => {
+  const words = box.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  let shown = 0;
+  for (const row of rows) {
+    const text = (row.dataset.text || row.textContent).toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word));
+    shown += !row.hidden;
+  }
+  for (const group of document.querySelectorAll(".group")) group.hidden = !group.querySelector(".card:not([hidden])");
+  said.textContent = words.length ? `${shown} of ${rows.length} findings` : "";
+});
+"""
 
 
-def audit_page(audit: Audit, title: str = "Label audit") -> Page:
-    """Return a page with the labels likely wrong, likely missing and likely duplicate, and the reason for each."""
+def audit_page(
+    audit: Audit,
+    title: str = "Label audit",
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    labels_of: LabelsOf | None = None,
+    picture_of: PictureOf | None = None,
+) -> Page:
+    """Return a page with the labels likely wrong, likely missing and likely duplicate, grouped by label.
+
+    ``facts`` are names and values that say which model and data were audited, and when. ``labels_of`` and
+    ``picture_of`` add the labels and the picture of each image.
+    """
     lead = (
-        f"Labels likely wrong: {len(audit.wrong):,}. Labels likely missing: {len(audit.missing):,}. "
-        f"Pairs of labels likely duplicate: {len(audit.duplicates):,}. The data was not changed; review each finding."
+        f"{len(audit.wrong):,} labels are probably wrong and {len(audit.missing):,} probably missing; "
+        f"{len(audit.duplicates):,} pairs of labels may be duplicates. "
+        "Nothing was changed: every finding is for you to decide."
     )
-    return Page(title, lead).add(
-        Section("Labels likely wrong", Paragraph(_WRONG), _findings("Labels that images have", audit.wrong)),
-        Section("Labels likely missing", Paragraph(_MISSING), _findings("Labels that images lack", audit.missing)),
-        Section("Labels likely duplicate", Paragraph(_DUPLICATES), _duplicates(audit)),
+    cards = _Cards(labels_of or (lambda _: []), picture_of or (lambda _: None))
+    page = Page(title, lead, style=_STYLE, script=_SCRIPT, pictures=picture_of is not None)
+    page.head = [*([Facts(facts)] if facts else []), _Filter()]
+    return page.add(
+        Section("Labels likely wrong", Paragraph(_WRONG), cards.of(audit.wrong)),
+        Section("Labels likely missing", Paragraph(_MISSING), cards.of(audit.missing)),
+        Section("Labels likely duplicate", Paragraph(_DUPLICATES), _duplicates(audit.duplicates)),
     )
 
 
-def _findings(caption: str, findings: list[Finding]) -> Block:
-    if not findings:
-        return Paragraph("None.")
-    rows = [(one.image, one.label, one.confidence, one.reason) for one in findings]
-    return Table(caption, [Column("image"), Column("label"), _CONFIDENCE, Column("reason")], rows)
+@dataclass(frozen=True)
+class _Filter:
+    """The box that filters findings; hidden until the script runs."""
+
+    def html(self) -> str:
+        return (
+            '<div class="filter" hidden><input type="search" aria-label="Filter findings by label, image or reason" '
+            'placeholder="Filter by label, image or reason"><output aria-live="polite"></output></div>'
+        )
 
 
-def _duplicates(audit: Audit) -> Block:
-    if not audit.duplicates:
+@dataclass(frozen=True)
+class _Html:
+    text: str
+
+    def html(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class _Cards:
+    """Cards of findings on images."""
+
+    labels_of: LabelsOf
+    picture_of: PictureOf
+
+    def of(self, findings: Sequence[Finding]) -> Block:
+        """Return the findings by label: the label with the most findings first, then the most certain finding."""
+        if not findings:
+            return Paragraph("None.")
+        groups: dict[str, list[Finding]] = defaultdict(list)
+        for one in findings:
+            groups[one.label].append(one)
+        order = sorted(groups, key=lambda label: (-len(groups[label]), -groups[label][0].confidence, label))
+        return _Html(
+            '<div class="findings">' + "".join(self._group(label, groups[label]) for label in order) + "</div>"
+        )
+
+    def _group(self, label: str, findings: Sequence[Finding]) -> str:
+        count = f"{len(findings):,} image{'s' if len(findings) > 1 else ''}"
+        cards = "".join(map(self._card, findings))
+        return f'<div class="group"><h3>{escape(label)} <small>{count}</small></h3><ul class="cards">{cards}</ul></div>'
+
+    def _card(self, finding: Finding) -> str:
+        address = self.picture_of(finding.image)
+        picture = f'<img src="{escape(address)}" alt="" loading="lazy">' if address else ""
+        others = [label for label in self.labels_of(finding.image) if label != finding.label]
+        more = f" and {len(others) - _LABELS_SHOWN:,} more" if len(others) > _LABELS_SHOWN else ""
+        labels = f'<p class="labels">{escape(", ".join(others[:_LABELS_SHOWN]))}{more}</p>' if others else ""
+        text = " ".join([finding.label, finding.image, finding.reason, *others])
+        return (
+            f'<li class="card" data-text="{escape(text)}">{picture}<div>'
+            f'<p class="head"><code>{escape(finding.image)}</code><span>{finding.confidence:.0%}</span></p>'
+            f"{labels}<p>{escape(finding.reason)}</p></div></li>"
+        )
+
+
+def _duplicates(duplicates: Sequence[Duplicate]) -> Block:
+    if not duplicates:
         return Paragraph("None.")
     kinds = {"same": "the same", "alike": "used alike"}
-    rows = [(one.label, one.other, kinds[one.kind], one.reason) for one in audit.duplicates]
+    rows = [(one.label, one.other, kinds[one.kind], one.reason) for one in duplicates]
     columns = [Column("label"), Column("merge into"), Column("relation"), Column("reason")]
     return Table("Pairs of labels", columns, rows)

@@ -97,24 +97,49 @@ def wrong_confidences(
     The only label of an image cannot be tested and gets ``wrong_share``. Computes one row of scores per pair.
     """
     known = auditor.known
-    streams = Streams(0).child("audit", "decoys")  # the name selects the random numbers
-    tested = np.flatnonzero(known.labels_per_image[known.image_numbers()] > 1)
+    tested = _testable(known)
     confidences = np.full(known.pairs, wrong_share, np.float32)
     if not len(tested):
         return confidences
-    sample = np.sort(tested[np.argsort(streams.child("pairs").words(len(tested)))[:_MAX_CONTROLS]])
-    draws = streams.child("labels").uniforms(len(sample))
-    parts = [auditor.evidence(sample[block], draws[block]) for block in row_blocks(len(sample), len(known.labels))]
-    weights = fit_logistic_regression(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    prior = np.log(wrong_share) - np.log1p(-wrong_share)
+    weights = sample_weights(auditor, sample_pairs(known))
     for block in row_blocks(len(tested), len(known.labels)):
-        pairs = tested[block]
-        evidence = auditor.evidence(pairs, np.zeros(len(pairs)))
-        log_odds = prior - (evidence.known @ weights[:2] + weights[2])
-        confidences[pairs] = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0)))
+        confidences[tested[block]] = wrong_given(auditor, tested[block], weights, wrong_share)
         if progress:
-            progress(len(pairs))
+            progress(block.stop - block.start)
     return confidences
+
+
+def _testable(known: Annotations) -> NDArray[np.int64]:
+    return np.flatnonzero(known.labels_per_image[known.image_numbers()] > 1)
+
+
+def sample_pairs(known: Annotations, most: int = _MAX_CONTROLS) -> NDArray[np.int64]:
+    """Return at most ``most`` random pairs of images with several labels, in order."""
+    tested = _testable(known)
+    words = _streams().child("pairs").words(len(tested))
+    return np.sort(tested[np.argsort(words)[: min(most, _MAX_CONTROLS)]])
+
+
+def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> Doubles:
+    """Return the weights of the two statistics and the intercept, fitted to a sample of pairs and their controls."""
+    if not len(sample):
+        return np.zeros(3)
+    draws = _streams().child("labels").uniforms(len(sample))
+    blocks = row_blocks(len(sample), len(auditor.known.labels))
+    parts = [auditor.evidence(sample[block], draws[block]) for block in blocks]
+    return fit_logistic_regression(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: Doubles, wrong_share: float) -> Floats:
+    """Return the probability that the label of each pair is wrong, given the weights of `sample_weights`."""
+    evidence = auditor.evidence(pairs, np.zeros(len(pairs)))
+    prior = np.log(wrong_share) - np.log1p(-wrong_share)
+    log_odds = prior - (evidence.known @ weights[:2] + weights[2])
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0))), np.float32)
+
+
+def _streams() -> Streams:
+    return Streams(0).child("audit", "decoys")  # the name selects the random numbers
 
 
 def fit_logistic_regression(known: Doubles, control: Doubles, has_control: NDArray[np.bool_]) -> Doubles:

@@ -23,7 +23,8 @@ from vse_ens.errors import DataError
 _MAX_NAMES = 1 << 20  # YAML is slow: about a second per 200 KB
 _MAX_BOXES = 64 << 20
 _NAME_FILES = ("classes.txt", "obj.names", "_darknet.labels", "labels/classes.txt")
-_BOX = re.compile(rb"\s*\d+(\s+-?\d*\.?\d+([eE][-+]?\d+)?){4,}\s*$")
+# Possessive, so that a long line that does not match is not tried in many ways.
+_BOX = re.compile(rb"\s*+\d++(?:\s++-?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?){4,}+\s*+$")
 
 
 def detect(glance: Glance) -> bool:

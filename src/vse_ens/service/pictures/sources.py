@@ -11,7 +11,7 @@ from typing import Protocol
 
 from vse_ens.annotator import Annotator
 from vse_ens.data.collections.pictures import DRAWN, Pictures
-from vse_ens.data.datasets.scenes.illustrations import ILLUSTRATION_VERSION, illustrate, labels_by_source
+from vse_ens.data.datasets.scenes.truth import labels_by_source
 from vse_ens.data.io.read import read
 from vse_ens.errors import ConfigError
 from vse_ens.service.errors import ApiError
@@ -107,10 +107,14 @@ class DrawnPictures:
 
     def state(self, image: str) -> str:
         """Return the labels."""
+        from vse_ens.data.datasets.scenes.illustrations import ILLUSTRATION_VERSION
+
         return "\0".join(("drawn", str(ILLUSTRATION_VERSION), image, *self._labels_of(image)))
 
     def render(self, image: str, size: int) -> bytes:
         """Return a drawing."""
+        from vse_ens.data.datasets.scenes.illustrations import illustrate
+
         return encode(illustrate(image, self._labels_of(image), size))
 
 

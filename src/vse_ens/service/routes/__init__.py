@@ -9,4 +9,5 @@ from vse_ens.service.routes.ops import ops_router as ops_router
 from vse_ens.service.routes.page import add_page as add_page
 from vse_ens.service.routes.pictures import pictures_router as pictures_router
 from vse_ens.service.routes.predict import predict_router as predict_router
+from vse_ens.service.routes.ranking import ranking_router as ranking_router
 from vse_ens.service.routes.rules import rules_router as rules_router

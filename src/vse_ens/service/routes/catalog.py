@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
@@ -14,6 +14,7 @@ from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
 from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.jobs import InProgress
+from vse_ens.service.keys import Key
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.schemas import (
@@ -45,9 +46,9 @@ def catalog_router(service: Service) -> APIRouter:
     models = service.models
 
     @router.get("/api/model", responses=READING)
-    async def model() -> ModelResponse:
-        """Return the model card and the limits of one request."""
-        return _model_card(await models.current(), service)
+    async def model(request: Request) -> ModelResponse:
+        """Return the model card, the limits of one request, and what the key of the request allows."""
+        return _model_card(await models.current(), service, request.scope.get("vse_key"))
 
     @router.get("/api/labels", responses=READING)
     async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
@@ -99,8 +100,9 @@ def _job_status(state: InProgress) -> Response:
     return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
 
 
-def _model_card(served: ServedModel, service: Service) -> ModelResponse:
+def _model_card(served: ServedModel, service: Service, key: Key | None) -> ModelResponse:
     annotator, settings = served.annotator, service.settings
+    read_only = key is not None and key.read_only
     known = annotator.known_
     return ModelResponse(
         name=served.name,
@@ -114,8 +116,12 @@ def _model_card(served: ServedModel, service: Service) -> ModelResponse:
         validation=annotator.validation_,
         has_confidence=annotator.calibration_ is not None,
         image_url=service.pictures.template(served),
-        feedback=service.feedback is not None,
+        feedback=service.feedback is not None and not read_only,
+        read_only=read_only,
+        user=key.name if key is not None and key.name else None,
+        learning=service.learner.state if service.learner is not None else None,
         version=__version__,
+        saved_at=served.saved_at,
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,

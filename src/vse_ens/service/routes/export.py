@@ -31,18 +31,22 @@ def export_router(service: Service) -> APIRouter:
     compute = service.compute
 
     @router.get("/api/export", response_class=Response, responses=READING | _STREAMED)
-    async def export(format: Literal["csv", "jsonl", "source"] = "csv") -> StreamingResponse:  # noqa: A002  # the name of the query parameter
+    async def export(
+        format: Literal["csv", "jsonl", "source"] = "csv",  # noqa: A002  # the name of the query parameter
+        defuse_formulas: bool = False,
+    ) -> StreamingResponse:
         """Download the cleaned data set: pairs plus accepted minus rejected, rules applied.
 
         The column `source` says where a pair comes from: data, feedback or rule. With `format=source`, the answer is
-        the changed files of the collection that the model was trained from.
+        the changed files of the collection that the model was trained from. `defuse_formulas` puts an apostrophe before
+        text in a CSV file that a spreadsheet would run as a formula.
         """
         served = await service.models.current()
         if format == "source":
             archive = await compute.run(source_archive, served.annotator.known_, _clean(service, served))
             return _download(_one(archive), format)
         cleaned = await compute.run(_clean(service, served))
-        blocks = cleaned.csv_lines() if format == "csv" else cleaned.json_lines()
+        blocks = cleaned.csv_lines(defuse_formulas=defuse_formulas) if format == "csv" else cleaned.json_lines()
 
         async def chunks() -> AsyncIterator[bytes]:
             while chunk := await compute.run(lambda: next(blocks, "")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator
 
 from vse_ens.data.feedback.store import Event
+from vse_ens.data.io.formulas import defuse
 from vse_ens.service.openapi import READING, WRITING, plain_text
 from vse_ens.service.routes.images import image_state
 from vse_ens.service.routes.strict_json import StrictRoute
@@ -96,6 +97,7 @@ def feedback_router(service: Service) -> APIRouter:
             model=served.fingerprint,
         )
         service.metrics.feedback.labels(request.verdict).inc()
+        service.learn(1)
         return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
     @router.post("/api/feedback/batch", responses=WRITING)
@@ -109,6 +111,7 @@ def feedback_router(service: Service) -> APIRouter:
         for verdict in ("accept", "reject"):
             # Those that were in force already are counted too: which ones they are is known to the file only.
             service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in decisions))
+        service.learn(result.stored)
         return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
     @router.post("/api/feedback/undo", responses=WRITING)
@@ -138,10 +141,16 @@ def feedback_router(service: Service) -> APIRouter:
         )
 
     @router.get("/api/feedback/pairs", response_class=Response, responses=READING | _STREAMED)
-    async def pairs(format: Literal["csv", "jsonl"] = "csv") -> StreamingResponse:  # noqa: A002  # the name of the query parameter
-        """Download the accepted pairs in force, as training data or for other programs."""
-        lines = _csv if format == "csv" else _json_lines
-        rows = lines(service.require_feedback().pairs())
+    async def pairs(
+        format: Literal["csv", "jsonl"] = "csv",  # noqa: A002  # the name of the query parameter
+        defuse_formulas: bool = False,
+    ) -> StreamingResponse:
+        """Download the accepted pairs in force, as training data or for other programs.
+
+        `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
+        """
+        events = service.require_feedback().pairs()
+        rows = _csv(events, defuse if defuse_formulas else str) if format == "csv" else _json_lines(events)
 
         async def chunks() -> AsyncIterator[str]:
             while chunk := await disk.run(lambda: "".join(islice(rows, _CHUNK))):
@@ -160,13 +169,13 @@ def _rows(events: Iterable[Event]) -> Iterator[tuple[str, ...]]:
     return ((one.image, one.label, one.by, one.at, one.model) for one in events)
 
 
-def _csv(events: Iterable[Event]) -> Iterator[str]:
+def _csv(events: Iterable[Event], safe: Callable[[str], str]) -> Iterator[str]:
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for row in chain([_COLUMNS], _rows(events)):
         line.seek(0)
         line.truncate()
-        writer.writerow(row)
+        writer.writerow(map(safe, row))
         yield line.getvalue()
 
 

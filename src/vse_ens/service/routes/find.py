@@ -18,6 +18,8 @@ from vse_ens.service.schemas import (
     CompletedLabel,
     CompleteResponse,
     Id,
+    LabelImagesResponse,
+    LabelledImage,
     LikelyImage,
     QuestionsRequest,
     QuestionsResponse,
@@ -50,6 +52,20 @@ def find_router(service: Service) -> APIRouter:
             others |= set(await _current_labels(service, served, image))
         return await compute.run(_complete, served, text, sorted(others), image, limit)
 
+    @router.get("/api/label/images", responses=READING)
+    async def label_images(
+        label: Annotated[Id, Query(examples=["sea"])],
+        also: Annotated[Id | None, Query(description="A label that they have as well.")] = None,
+        without: Annotated[Id | None, Query(description="A label that they lack.")] = None,
+        offset: Annotated[int, Query(ge=0)] = 0,
+        limit: Annotated[int, Query(ge=1, le=200)] = 12,
+    ) -> LabelImagesResponse:
+        """List the images of the data that have a label, by ID: all of them, or those with or without another label."""
+        served = await models.current()
+        response = await compute.run(_label_images, served, label, also, without, offset, limit)
+        service.pictures.add_urls(served, response.images)
+        return response
+
     @router.post("/api/questions", responses=WRITING)
     async def questions(
         request: Annotated[QuestionsRequest, Body(openapi_examples=_QUESTIONS_EXAMPLES)],
@@ -57,8 +73,7 @@ def find_router(service: Service) -> APIRouter:
         """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
         served = await models.current()
         response = await compute.run(_next_question, served, request)
-        for one in response.images:
-            one.url = service.settings.picture_url(one.image)
+        service.pictures.add_urls(served, response.images)
         return response
 
     return router
@@ -86,6 +101,23 @@ def _complete(served: ServedModel, text: str, labels: list[str], image: str | No
     return CompleteResponse(labels=[CompletedLabel(label=one.label, images=one.images, why=one.why) for one in found])
 
 
+def _label_images(
+    served: ServedModel, label: str, also: str | None, without: str | None, offset: int, limit: int
+) -> LabelImagesResponse:
+    annotator = served.annotator
+    known = annotator.known_
+    found = known.images_with(known.labels.number(label))
+    if also is not None:
+        found = np.intersect1d(found, known.images_with(known.labels.number(also)), assume_unique=True)
+    if without is not None:
+        found = np.setdiff1d(found, known.images_with(known.labels.number(without)), assume_unique=True)
+    images = known.images.ids(found[offset : offset + limit])
+    return LabelImagesResponse(
+        images=[LabelledImage(image=one, labels=annotator.known_labels(one)) for one in images],
+        total=len(found),
+    )
+
+
 def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
     annotator = served.annotator
     found = next_question(_loaded(annotator), request.yes, request.no, request.skipped, top=request.top)
@@ -98,7 +130,6 @@ def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsR
                 image=one.image,
                 confidence=rounded(one.probability),
                 labels=annotator.known_labels(one.image),
-                url=None,
             )
             for one in found.images
         ],

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections import Counter
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 
-from vse_ens.service.convert import to_suggestions
+from vse_ens.service.convert import rounded, to_suggestions
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING
-from vse_ens.service.schemas import Id, ImageState, LabelInForce, RejectedLabel, Top
+from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.schemas import (
+    Id,
+    ImageState,
+    LabelInForce,
+    RejectedLabel,
+    SharedLabel,
+    SharedSuggestion,
+    Suggestion,
+    TogetherImage,
+    TogetherRequest,
+    TogetherResponse,
+    Top,
+)
+from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
 from vse_ens.service.verdicts import ImageVerdicts
+
+_TOGETHER_EXAMPLES: Any = {"two images": {"value": {"images": ["img_0000001", "img_0000002"], "top": 5}}}
 
 
 def images_router(service: Service) -> APIRouter:
     """Return the route of a single image."""
-    router = APIRouter(tags=["catalog"])
+    router = APIRouter(tags=["catalog"], route_class=StrictRoute)
 
     @router.get("/api/image", responses=READING)
     async def image(
@@ -29,7 +46,48 @@ def images_router(service: Service) -> APIRouter:
             await service.check_known(served.annotator.known_.images, [id])
         return await image_state(service, served, id, top)
 
+    @router.post("/api/together", responses=WRITING)
+    async def together(
+        request: Annotated[TogetherRequest, Body(openapi_examples=_TOGETHER_EXAMPLES)],
+    ) -> TogetherResponse:
+        """Return the current labels of several images, and the labels that most of them probably lack."""
+        served = await service.models.current()
+        images = list(dict.fromkeys(request.images))
+        await service.check_known(served.annotator.known_.images, images)
+        response = await service.compute.run(_together, service, served, images, request.top)
+        service.pictures.add_urls(served, response.images)
+        return response
+
     return router
+
+
+def _together(service: Service, served: ServedModel, images: list[str], top: int) -> TogetherResponse:
+    labels: Counter[str] = Counter()
+    lacking: dict[str, list[tuple[str, Suggestion]]] = {}
+    for image in images:
+        state = _state(served, image, _verdicts(service, image), MAX_TOP, explain=False)
+        labels.update(one.label for one in state.labels)
+        for suggestion in state.suggestions:
+            lacking.setdefault(suggestion.label, []).append((image, suggestion))
+    ranked = sorted(lacking.items(), key=lambda item: -sum(one.confidence or 0.0 for _, one in item[1]))
+    if ranked and ranked[0][1][0][1].confidence is None:
+        ranked.sort(key=lambda item: (-len(item[1]), -sum(one.score for _, one in item[1]) / len(item[1])))
+    return TogetherResponse(
+        images=[TogetherImage(image=image) for image in images],
+        labels=[SharedLabel(label=label, images=count) for label, count in labels.most_common()],
+        suggestions=[_shared(label, found) for label, found in ranked[:top]],
+    )
+
+
+def _shared(label: str, found: list[tuple[str, Suggestion]]) -> SharedSuggestion:
+    scores = [one.score for _, one in found]
+    confidences = [one.confidence for _, one in found if one.confidence is not None]
+    return SharedSuggestion(
+        label=label,
+        score=rounded(sum(scores) / len(scores)),
+        confidence=rounded(sum(confidences) / len(confidences)) if confidences else None,
+        images=[image for image, _ in found],
+    )
 
 
 async def image_state(service: Service, served: ServedModel, image: str, top: int) -> ImageState:
@@ -44,11 +102,19 @@ async def image_state(service: Service, served: ServedModel, image: str, top: in
     return service.rules.show(state)
 
 
+def current_labels(service: Service, served: ServedModel, image: str) -> list[str]:
+    """Return the labels of a known image: those of the data that were not rejected, then the accepted ones."""
+    verdicts = _verdicts(service, image)
+    trained = served.annotator.known_labels(image)
+    kept = [label for label in trained if label not in verdicts.rejected]
+    return kept + [label for label in verdicts.accepted if label not in trained]
+
+
 def _verdicts(service: Service, image: str) -> ImageVerdicts:
     return service.feedback.of(image) if service.feedback is not None else ImageVerdicts({}, {})
 
 
-def _state(served: ServedModel, image: str, verdicts: ImageVerdicts, top: int) -> ImageState:
+def _state(served: ServedModel, image: str, verdicts: ImageVerdicts, top: int, explain: bool = True) -> ImageState:
     annotator = served.annotator
     known = image in annotator.known_.images
     trained = annotator.known_labels(image) if known else []
@@ -65,14 +131,15 @@ def _state(served: ServedModel, image: str, verdicts: ImageVerdicts, top: int) -
         vocabulary = annotator.known_.labels
         context = [one.label for one in labels if one.label in vocabulary]
         deny = [label for label in verdicts.rejected if label in vocabulary]
-        suggestions = annotator.annotate(labels=context, deny=deny, top=top, explain=True)
+        suggestions = annotator.annotate(labels=context, deny=deny, top=top, explain=explain)
     else:
-        suggestions = annotator.annotate(image, top=top, explain=True)
+        suggestions = annotator.annotate(image, top=top, explain=explain)
     return ImageState(
+        model=served.fingerprint,
         image=image,
         known=known,
         labels=labels,
         rejected=[RejectedLabel(label=label, event=event) for label, event in verdicts.rejected.items()],
-        suggestions=to_suggestions(suggestions, explained=True),
+        suggestions=to_suggestions(suggestions, explained=explain),
         url=None,
     )

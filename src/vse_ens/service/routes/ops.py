@@ -56,7 +56,7 @@ def ops_router(service: Service) -> APIRouter:
 
         If it cannot be loaded, the old model stays and the response gives the reason.
         """
-        if service.settings.api_key is None and confirmation != "yes":
+        if not service.settings.all_keys and confirmation != "yes":
             raise ApiError(403, "send the header X-VSE-Reload: yes to reload the model")
         try:
             return ReloadResponse(model=(await models.load()).fingerprint)

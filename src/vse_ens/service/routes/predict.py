@@ -9,6 +9,7 @@ from fastapi import APIRouter, Body, Query, Response
 from vse_ens.service.convert import rounded, to_reasons, to_suggestions
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.routes.images import current_labels
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
     AnnotatedImage,
@@ -62,9 +63,12 @@ def predict_router(service: Service) -> APIRouter:
 
     @router.post("/api/search", responses=WRITING)
     async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
-        """Find images for labels: images that lack the labels, or with `tagged` all images."""
+        """Find images for labels: images that lack the labels, or with `tagged` all images.
+
+        Images on which a label was rejected are left out, and without `tagged` those on which it was accepted.
+        """
         served = await models.current()
-        response = await compute.run(_search, served, request)
+        response = await compute.run(_search, service, served, request)
         service.pictures.add_urls(served, response.images)
         return response
 
@@ -133,17 +137,27 @@ def _annotate(served: ServedModel, request: AnnotateRequest) -> _Encoded:
     return _Encoded(response.model_dump_json(exclude_unset=True), sum(len(one.suggestions) for one in results))
 
 
-def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
-    annotator = served.annotator
+def _search(service: Service, served: ServedModel, request: SearchRequest) -> SearchResponse:
+    annotator, decided = served.annotator, served.rankings.decided
+    decided.refresh()
+    verdicts = [decided.of_label(label) for label in request.labels]
+    gone = {image for images in verdicts for image, verdict in images.items() if verdict == "reject"}
+    if not request.tagged:
+        gone.update(*verdicts)
+    found = annotator.search(request.labels, request.top + len(gone), tagged=request.tagged)
+    numbers = annotator.known_.images.numbers([one.image for one in found]).tolist()
+    kept = [(number, one) for number, one in zip(numbers, found, strict=True) if number not in gone]
     return SearchResponse(
         images=[
             FoundImage(
                 image=one.image,
                 score=rounded(one.score),
                 confidence=rounded(one.confidence),
-                labels=annotator.known_labels(one.image),
+                labels=current_labels(service, served, one.image)
+                if decided.mask[number]
+                else annotator.known_labels(one.image),
             )
-            for one in annotator.search(request.labels, request.top, tagged=request.tagged)
+            for number, one in kept[: request.top]
         ]
     )
 

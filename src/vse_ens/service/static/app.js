@@ -8,6 +8,7 @@ import { shortcuts } from "./core/shortcuts.js";
 import { showHelp } from "./parts/help.js";
 import { icon } from "./parts/icon.js";
 import { message } from "./parts/message.js";
+import { notice } from "./parts/notice.js";
 import { personButton } from "./parts/person.js";
 import { themeButton } from "./parts/theme.js";
 import { isAborted, toast } from "./parts/toast.js";
@@ -16,6 +17,8 @@ import * as annotate from "./views/annotate.js";
 import * as audit from "./views/audit.js";
 import * as browse from "./views/browse.js";
 import * as map from "./views/map.js";
+import * as questions from "./views/questions.js";
+import * as vocabulary from "./views/vocabulary.js";
 
 /** @typedef {import("./core/route.js").Route} Route */
 /** @typedef {{show(route: Route, signal: AbortSignal): Promise<string | void>}} View  returns the window title */
@@ -25,8 +28,11 @@ const VIEWS = {
   start: { name: "annotate", ...annotate },
   image: { name: "annotate", ...annotate },
   labels: { name: "annotate", ...annotate },
+  together: { name: "annotate", ...annotate },
   search: { name: "search", ...browse },
   audit: { name: "audit", ...audit },
+  vocabulary: { name: "vocabulary", ...vocabulary },
+  questions: { name: "questions", ...questions },
   map: { name: "map", ...map },
   about: { name: "about", ...about },
 };
@@ -128,6 +134,7 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
+document.addEventListener("vse-model", () => notice("The model is newer: it has learnt from the decisions so far."));
 rememberScroll();
 addEventListener("hashchange", navigate);
 navigate();

@@ -37,6 +37,7 @@ def convert(path: Path, out: Path, read: Callable[[ByteProgress], Annotations], 
         write_pairs(out, data, progress)
     summary = data.summary()
     console.result({"file": str(out), **summary_json(summary)}, facts([("file", str(out)), *summary.rows()]))
+    console.finish(f"{data.pairs:,} pairs are in {out}.", "train", out, "--out", "model")
 
 
 @contextmanager

@@ -44,3 +44,4 @@ def scenes(
     document = {"file": str(out), **counts._asdict(), "seed": seed}
     rows = [(name, f"{count:,}") for name, count in counts._asdict().items()]
     console.result(document, facts([("file", str(out)), *rows]))
+    console.finish(f"{counts.images:,} made-up images are in {out}.", "train", out, "--out", "model")

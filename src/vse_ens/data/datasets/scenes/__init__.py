@@ -20,7 +20,7 @@ from vse_ens.data.collections.pictures import DRAWN, Pictures
 from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
 from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scenes
 from vse_ens.data.datasets.scenes.folders import write_scene_folder
-from vse_ens.data.datasets.scenes.illustrations.truth import source_root
+from vse_ens.data.datasets.scenes.truth import source_root
 from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
 from vse_ens.data.datasets.scenes.world import SCENES
 from vse_ens.data.vocabulary import Vocabulary

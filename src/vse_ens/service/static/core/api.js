@@ -18,15 +18,22 @@ import { askKey } from "../parts/key_dialog.js";
  * @property {string | null} url address of its picture
  */
 
-/** @typedef {{image: string, score: number, confidence: number | null, labels: string[]}} FoundImage */
+/**
+ * @typedef {{image: string, score: number, confidence: number | null, labels: string[], url?: string | null}} FoundImage
+ */
 /**
  * @typedef {object} Finding about an image and a label, or about two labels
  * @property {string} [image]
  * @property {string} label
  * @property {string} [other]
- * @property {number | null} confidence
+ * @property {number | null} [confidence]
  * @property {Reason[]} [because]
  * @property {string} [reason]
+ * @property {"same" | "alike"} [kind] of two labels
+ * @property {string} [evidence] for two labels
+ * @property {number} [support] images on which an implication was seen
+ * @property {number} [exceptions] images that contradict it
+ * @property {string | null} [url] address of the picture
  */
 
 /** @typedef {{event: number, state: ImageState}} FeedbackResult */
@@ -50,7 +57,7 @@ export class ApiError extends Error {
 /**
  * Read; waits and retries while the service is unreachable.
  * @param {string} path
- * @param {Record<string, string | number>} [query]
+ * @param {Record<string, string | number> | string[][]} [query] pairs if a name occurs twice
  * @param {AbortSignal} [signal]
  */
 export const get = (path, query = {}, signal) => withRetry(`${path}?${new URLSearchParams(asText(query))}`, {}, signal);
@@ -106,10 +113,22 @@ async function send(path, request) {
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
   if (response.ok && !isJson) return response.blob();
   const answer = isJson ? await response.json() : {};
+  if (typeof answer.model === "string") noteModel(answer.model);
+  if (typeof answer.state?.model === "string") noteModel(answer.state.model);
   if (response.ok) return answer;
   const isTemporary = response.status === 503 && response.headers.has("Retry-After");
   const sentence = answer.error ? asSentence(answer.error) : `The service responded with status ${response.status}.`;
   throw new ApiError(sentence, response.status, answer.nearest, isTemporary);
+}
+
+/** The fingerprint of the model that answered last. */
+let answering = "";
+
+/** Tell the page that another model answers. @param {string} fingerprint */
+function noteModel(fingerprint) {
+  const before = answering;
+  answering = fingerprint;
+  if (before && before !== fingerprint) document.dispatchEvent(new CustomEvent("vse-model"));
 }
 
 /** Headers hold ASCII only, so other characters are percent-encoded. @param {string} name */
@@ -122,8 +141,11 @@ const jsonRequest = (body) => ({
   body: JSON.stringify(body),
 });
 
-/** @param {Record<string, string | number>} query */
-const asText = (query) => Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+/** @param {Record<string, string | number> | string[][]} query */
+const asText = (query) =>
+  Array.isArray(query)
+    ? query
+    : Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 
 /** fetch throws a TypeError only if there is no response. @param {unknown} error */
 const isUnreachable = (error) => error instanceof TypeError;

@@ -1,20 +1,34 @@
-/** Order of images for "next" and "previous": the current list, then random images. */
+/** Order of images for "next" and "previous": the current list, then the queue of the service. */
 
-import { get, postQuery } from "./api.js";
+import { get } from "./api.js";
+import { storedOrder } from "./storage.js";
 
-/** Random images used from one search before the next search. */
-const POOL_SIZE = 4;
+const PAGE = 20;
 
 /** @type {string[]} */
 let list = [];
 /** The last image shown. @type {string | null} */
 let last = null;
-/** Length of the original list; images after it are random. */
+/** Length of the original list; images after it come from the queue. */
 let listed = 0;
-/** @type {string[]} */
-let pool = [];
-/** @type {string[] | null} */
-let commonLabels = null;
+/** Images of the queue that were not shown yet. @type {string[]} */
+let waiting = [];
+/** Images that were shown in this session. @type {Set<string>} */
+const shown = new Set();
+/** @type {{done: number, total: number} | null} */
+let progress = null;
+
+/** @returns {"gain" | "random"} */
+export const imageOrder = () => (storedOrder.get() === "random" ? "random" : "gain");
+
+/** @param {string} order */
+export function setImageOrder(order) {
+  storedOrder.set(order);
+  waiting = [];
+}
+
+/** How many images have a verdict, as far as the queue told. */
+export const queueProgress = () => progress;
 
 /**
  * Set the images that "next" and "previous" go through.
@@ -32,6 +46,7 @@ export function setImageList(images) {
  */
 export function positionInList(image) {
   last = image;
+  shown.add(image);
   if (!list.includes(image)) {
     list = [image];
     listed = 0;
@@ -40,8 +55,8 @@ export function positionInList(image) {
   return index < listed ? `${index + 1} of ${listed}` : "";
 }
 
-/** Return the last image shown, or a random one. @param {AbortSignal} [signal] */
-export const lastOrRandom = async (signal) => last ?? (await randomImage([], signal));
+/** Return the last image shown, or the first of the queue. @param {AbortSignal} [signal] */
+export const lastOrFirst = async (signal) => last ?? (await fromQueue(signal));
 
 /**
  * Return the image before this one, if any.
@@ -51,13 +66,13 @@ export const lastOrRandom = async (signal) => last ?? (await randomImage([], sig
 export const previousImage = (image) => list[list.indexOf(image) - 1];
 
 /**
- * Return the image after this one; at the end of the list, append a random one.
+ * Return the image after this one; at the end of the list, append one of the queue.
  * @param {string} image
  * @param {AbortSignal} [signal]
  */
 export async function nextImage(image, signal) {
   const index = list.indexOf(image);
-  if (index + 1 === list.length) list.push(await randomImage(list, signal));
+  if (index + 1 === list.length) list.push(await fromQueue(signal));
   return list[index + 1];
 }
 
@@ -67,45 +82,36 @@ export async function nextImage(image, signal) {
  * @param {AbortSignal} [signal]
  */
 export async function randomNext(image, signal) {
-  const other = await randomImage(list, signal);
+  const { images } = await get("queue", { order: "random", limit: PAGE }, signal);
+  const other = firstUnseen(images) ?? images[0]?.image ?? (await anyImage(signal));
   list = [...list.slice(0, image === null ? 0 : list.indexOf(image) + 1), other];
   listed = 0;
   return other;
 }
 
 /**
- * Return a random image, if possible none of the given ones. The service lists images by prefix only, so this
- * searches for the images of a random label.
- * @param {string[]} others
+ * The next image of the queue that was not shown in this session.
  * @param {AbortSignal} [signal]
  * @returns {Promise<string>}
  */
-async function randomImage(others, signal) {
-  if (!pool.length) pool = shuffled(await someImages(signal)).slice(0, POOL_SIZE);
-  const index = Math.max(
-    0,
-    pool.findIndex((image) => !others.includes(image)),
-  );
-  return pool.splice(index, 1)[0];
-}
-
-/** @param {AbortSignal} [signal] @returns {Promise<string[]>} */
-async function someImages(signal) {
-  commonLabels ??= (await get("labels", { prefix: "", limit: 100 }, signal)).labels.map(
-    (/** @type {{label: string}} */ one) => one.label,
-  );
-  const [label] = shuffled(commonLabels ?? []);
-  const found = label ? (await postQuery("search", { labels: [label], top: 100, tagged: true }, signal)).images : [];
-  if (found.length) return found.map((/** @type {{image: string}} */ one) => one.image);
-  return (await get("images", { prefix: "", limit: 100 }, signal)).images;
-}
-
-/** @template T @param {T[]} things @returns {T[]} */
-function shuffled(things) {
-  const mixed = [...things];
-  for (let last = mixed.length - 1; last > 0; last -= 1) {
-    const other = Math.floor(Math.random() * (last + 1));
-    [mixed[last], mixed[other]] = [mixed[other], mixed[last]];
+async function fromQueue(signal) {
+  for (let offset = 0; !waiting.length; offset += PAGE) {
+    const answer = await get("queue", { order: imageOrder(), limit: PAGE, offset }, signal);
+    progress = { done: answer.done, total: answer.total };
+    if (!answer.images.length) return anyImage(signal);
+    waiting = names(answer.images).filter((image) => !shown.has(image));
   }
-  return mixed;
+  return /** @type {string} */ (waiting.shift());
 }
+
+/** An image although all have a verdict. @param {AbortSignal} [signal] @returns {Promise<string>} */
+async function anyImage(signal) {
+  const images = (await get("images", { prefix: "", limit: 100 }, signal)).images;
+  return images[Math.floor(Math.random() * images.length)];
+}
+
+/** @param {{image: string}[]} images */
+const names = (images) => images.map((one) => one.image);
+
+/** @param {{image: string}[]} images */
+const firstUnseen = (images) => names(images).find((image) => !shown.has(image) && !list.includes(image));

@@ -1,4 +1,4 @@
-/** The model card, requested once. */
+/** The model card, requested once per model. */
 
 import { get } from "./api.js";
 
@@ -17,10 +17,14 @@ import { get } from "./api.js";
  * @property {string | null} image_url
  * @property {boolean} feedback whether verdicts are stored
  * @property {string} version
+ * @property {boolean} [read_only] whether the key is for reading only
+ * @property {string | null} saved_at when the model was saved
  */
 
 /** @type {Promise<ModelCard> | null} */
 let card = null;
+
+document.addEventListener("vse-model", () => (card = null));
 
 /** @returns {Promise<ModelCard>} */
 export function modelCard() {

@@ -1,9 +1,20 @@
 /** Parsing and building of URL fragments: `#/image/ID`, `#/labels/sea,-people`, `#/search/sea?tagged=1`, ... */
 
 /** @typedef {{label: string, without: boolean}} Term  a label to include or to exclude */
-/** @typedef {{view: string, image?: string, terms?: Term[], tagged?: boolean, kind?: string, label?: string}} Route */
+/**
+ * @typedef {object} Route
+ * @property {string} view
+ * @property {string} [image]
+ * @property {Term[]} [terms]
+ * @property {boolean} [tagged]
+ * @property {string} [kind]
+ * @property {string} [label]
+ * @property {string[]} [skipped]
+ * @property {string[]} [images]
+ */
 
 const KINDS = ["missing", "wrong", "duplicates"];
+const TABS = ["labels", "implications", "aliases", "rules"];
 
 /**
  * @param {string} hash as `location.hash` gives it
@@ -20,9 +31,26 @@ export function parse(hash) {
     case "labels":
       return { view, terms: readTerms(path) };
     case "search":
-      return { view, terms: readTerms(path), tagged: new URLSearchParams(question).get("tagged") === "1" };
+      return {
+        view,
+        terms: readTerms(path),
+        tagged: new URLSearchParams(question).get("tagged") === "1",
+        kind: new URLSearchParams(question).get("kind") === "wrong" ? "wrong" : "missing",
+      };
+    case "together":
+      return { view, images: path.split(",").filter(Boolean).map(decode) };
     case "audit":
       return KINDS.includes(path || "missing") ? { view, kind: path || "missing" } : { view: "unknown" };
+    case "vocabulary": {
+      const [kind, label = ""] = path.split("/");
+      return TABS.includes(kind || "labels")
+        ? { view, kind: kind || "labels", label: decode(label) }
+        : { view: "unknown" };
+    }
+    case "questions": {
+      const skipped = new URLSearchParams(question).getAll("skipped");
+      return { view, terms: readTerms(path), skipped };
+    }
     case "map":
       return { view, label: decode(path) };
     case "about":
@@ -44,8 +72,26 @@ export const labelsAddress = (terms) => `#/labels/${writeTerms(terms)}`;
  */
 export const searchAddress = (terms, tagged = false) => `#/search/${writeTerms(terms)}${tagged ? "?tagged=1" : ""}`;
 
+/** Images that likely have a label by mistake. @param {string} label */
+export const wrongAddress = (label) => `${searchAddress([withLabel(label)])}?kind=wrong`;
+
+/** Several images that are labelled together. @param {string[]} images */
+export const togetherAddress = (images) => `#/together/${images.map(encodeURIComponent).join(",")}`;
+
 /** @param {string} label */
 export const mapAddress = (label) => `#/map/${encodeURIComponent(label)}`;
+
+/** @param {string} label */
+export const vocabularyAddress = (label) => `#/vocabulary/labels/${encodeURIComponent(label)}`;
+
+/**
+ * @param {Term[]} terms answers: labels that the image has or does not have
+ * @param {string[]} skipped
+ */
+export function questionsAddress(terms, skipped) {
+  const query = new URLSearchParams(skipped.map((label) => ["skipped", label]));
+  return `#/questions/${writeTerms(terms)}${skipped.length ? `?${query}` : ""}`;
+}
 
 /**
  * A term that includes a label.

@@ -1,24 +1,47 @@
-/** Completers for comboboxes: labels with their frequency, images by the prefix of their ID. */
+/** Completers for comboboxes: labels by context and frequency, images by the prefix of their ID. */
 
 import { get } from "../core/api.js";
 import { countOf } from "../core/format.js";
 
+/** Limits of one request. */
+const MOST = 100;
+const MOST_CONTEXT = 50;
+/** Why a label is offered, if not for its frequency. */
+const WHY = { context: "suits", typo: "similar spelling" };
+
 /**
  * @param {(label: string) => void} choose
- * @param {{limit?: number, group?: string, exclude?: () => string[]}} [more]
+ * @param {object} [more]
+ * @param {number} [more.limit]
+ * @param {string} [more.group]
+ * @param {() => string[]} [more.exclude] labels not to offer
+ * @param {() => string | null} [more.image] prefer labels that suit its current labels
+ * @param {() => string[]} [more.labels] prefer labels that suit these
  * @returns {import("./combobox.js").Completer}
  */
 export const labels =
-  (choose, { limit = 8, group, exclude = () => [] } = {}) =>
+  (choose, { limit = 8, group, exclude = () => [], image = () => null, labels = () => [] } = {}) =>
   async (typed, signal) => {
     const excluded = exclude();
-    const found = await get("labels", { prefix: typed, limit: limit + excluded.length }, signal);
+    const context = [...labels()]
+      .slice(0, MOST_CONTEXT)
+      .map((label) => /** @type {[string, string]} */ (["labels", label]));
+    const id = image();
+    const query = [
+      ["text", typed],
+      ["limit", String(Math.min(MOST, limit + excluded.length))],
+      ...(id === null ? [] : [["image", id]]),
+      ...context,
+    ];
+    const found = await get("complete", query, signal);
     return found.labels
       .filter((/** @type {{label: string}} */ one) => !excluded.includes(one.label))
       .slice(0, limit)
-      .map((/** @type {{label: string, images: number}} */ one) => ({
+      .map((/** @type {{label: string, images: number, why: string}} */ one) => ({
         text: one.label,
-        detail: countOf(one.images, "image"),
+        detail: [WHY[/** @type {keyof typeof WHY} */ (one.why)], countOf(one.images, "image")]
+          .filter(Boolean)
+          .join(" · "),
         group,
         choose: () => choose(one.label),
       }));

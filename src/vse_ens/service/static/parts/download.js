@@ -11,12 +11,3 @@ export function download(name, content) {
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1_000);
 }
-
-/**
- * Rows as CSV.
- * @param {string[][]} rows
- */
-export const csv = (rows) => rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
-
-/** @param {string} text */
-const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

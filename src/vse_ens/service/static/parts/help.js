@@ -18,12 +18,27 @@ const KEYS = {
     ["u", "undo the last decision, back to where it was made"],
     ["n  p", "next, previous image"],
   ],
-  Audit: [
+  Browse: [
+    ["← → ↑ ↓", "move between images"],
+    ["Space", "select or unselect the image"],
+    ["Shift ← → ↑ ↓", "extend the selection (or Shift-click)"],
+    ["Ctrl A", "select all that are shown"],
+    ["A  R", "accept, reject the label for the selection"],
+    ["u", "undo the last batch"],
+    ["Enter", "open the image"],
+    ["Esc", "clear the selection"],
+  ],
+  "Audit and rules": [
     ["j  k or ↓ ↑", "next, previous finding"],
-    ["a", "agree"],
-    ["r", "disagree"],
+    ["a", "make the change: add, remove, merge"],
+    ["r", "leave it as it is"],
     ["Space", "skip"],
     ["u", "undo"],
+  ],
+  "Twenty questions": [
+    ["y  n", "yes, no"],
+    ["s", "not sure"],
+    ["u", "take back the last answer"],
   ],
   Map: [
     ["← → ↑ ↓", "move"],

@@ -9,12 +9,12 @@ import { picture } from "./picture.js";
 const SHOWN = 8;
 
 /**
- * @param {{image: string, labels: string[], share?: number | null, shareName?: string}} found
+ * @param {{image: string, labels: string[], share?: number | null, shareName?: string, url?: string | null}} found
  * @param {string | null} template address of the pictures
  * @param {string[]} [marked] labels to highlight
  * @param {() => void} [onOpen] called before the image opens
  */
-export function imageCard({ image, labels, share, shareName = "confidence" }, template, marked = [], onOpen) {
+export function imageCard({ image, labels, share, shareName = "confidence", url }, template, marked = [], onOpen) {
   const order = [...labels].sort((one, other) => Number(marked.includes(other)) - Number(marked.includes(one)));
   const rest = order.length - SHOWN;
   const bar = share === null || share === undefined ? null : h("span", { class: "meter", "aria-hidden": "true" });
@@ -22,7 +22,7 @@ export function imageCard({ image, labels, share, shareName = "confidence" }, te
   return h(
     "li",
     { class: "card" },
-    picture(pictureAddress(template, image), image),
+    picture(url ?? pictureAddress(template, image), image),
     h(
       "div",
       { class: "card-body" },

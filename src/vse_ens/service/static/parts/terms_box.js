@@ -23,7 +23,8 @@ export function termsBox({ label, placeholder, change }) {
       const without = typed.startsWith("-");
       const add = (/** @type {string} */ name) => change([...terms, { label: name, without }]);
       const exclude = () => terms.map((term) => term.label);
-      return labels(add, { exclude, group: without ? "Without" : "With" })(
+      const wanted = () => terms.filter((term) => !term.without).map((term) => term.label);
+      return labels(add, { exclude, labels: wanted, group: without ? "Without" : "With" })(
         without ? typed.slice(1).trim() : typed,
         signal,
       );

@@ -1,9 +1,10 @@
-/** Annotate: choose an image or labels, then accept or reject suggestions. */
+/** Annotate: choose an image, several images or labels, then accept or reject suggestions. */
 
 import { fill, h } from "../core/dom.js";
-import { lastOrRandom, nextImage, positionInList, previousImage, randomNext } from "../core/images.js";
+import { lastOrFirst, nextImage, positionInList, previousImage, randomNext } from "../core/images.js";
 import { imageAddress, labelsAddress, withLabel } from "../core/route.js";
 import { digits, shortcuts } from "../core/shortcuts.js";
+import { annotateSettings } from "../parts/annotate_settings.js";
 import { combobox } from "../parts/combobox.js";
 import { both, images, labels } from "../parts/completers.js";
 import { icon } from "../parts/icon.js";
@@ -11,6 +12,7 @@ import { orToast } from "../parts/toast.js";
 import { makeWorkspace } from "./workspace.js";
 import { showImage } from "./annotate_image.js";
 import { showLabels } from "./annotate_labels.js";
+import { showTogether } from "./annotate_together.js";
 
 /**
  * @param {HTMLElement} host
@@ -70,11 +72,14 @@ export function mount(host, signal) {
     icon("forth"),
   );
   const dice = h("button", { type: "button", onclick: () => step(random) }, icon("dice"), "Random image");
+  const settings = annotateSettings();
   fill(
     host,
     h("div", { class: "find" }, finder.element, dice, h("div", { class: "steps" }, where, back, forth)),
+    settings.element,
     workspace.element,
   );
+  workspace.next = () => step(next, workspace.list.element.contains(document.activeElement));
 
   const arrow = (/** @type {KeyboardEvent} */ event) => {
     const target = /** @type {Element} */ (event.target);
@@ -107,15 +112,19 @@ export function mount(host, signal) {
     async show(route, visit) {
       if (route.view === "start") {
         // Start with an image, so that one click is enough.
-        location.replace(imageAddress(await lastOrRandom(visit)));
+        location.replace(imageAddress(await lastOrFirst(visit)));
         return undefined;
       }
       image = route.view === "image" ? (route.image ?? null) : null;
       fill(where, image ? positionInList(image) : "");
       /** @type {HTMLButtonElement} */ (back).disabled = !image || previousImage(image) === undefined;
+      settings.update();
+      settings.element.hidden = !image;
       const title = image
         ? await showImage(workspace, image, visit)
-        : await showLabels(workspace, route.terms ?? [], visit);
+        : route.view === "together"
+          ? await showTogether(workspace, route.images ?? [], visit)
+          : await showLabels(workspace, route.terms ?? [], visit);
       if (focusSuggestions) workspace.list.focus();
       // The link that led here has been removed from the page.
       else if (document.activeElement === document.body)

@@ -26,6 +26,9 @@ export async function showImage(workspace, image, signal) {
   workspace.terms = () => [];
   /** @type {import("../core/api.js").ImageState} */
   let state;
+  // Asked at once, needed later.
+  const card = modelCard();
+  card.catch(() => undefined);
   try {
     state = await get("image", { id: image, top: TOP }, signal);
   } catch (error) {
@@ -33,7 +36,7 @@ export async function showImage(workspace, image, signal) {
     showUnknown(workspace, image, error);
     return image;
   }
-  const { feedback, image_url: template } = await modelCard();
+  const { feedback, image_url: template } = await card;
   signal.throwIfAborted();
   const editor = new ImageEditor(workspace, state, feedback, signal);
   workspace.handlers = editor;

@@ -35,6 +35,7 @@ export async function showLabels(workspace, terms, signal) {
     plain: true,
     complete: labelCompleter((label) => go([...terms, withLabel(label)]), {
       exclude: () => terms.map((term) => term.label),
+      labels: () => held.map((term) => term.label),
     }),
   });
   const wasTyping = workspace.subject.contains(document.activeElement);

@@ -7,13 +7,13 @@ import { pollUntilReady } from "../core/polling.js";
 import { progress } from "../parts/progress.js";
 import { Board } from "./audit_board.js";
 import { findingCard } from "./audit_card.js";
-import { Queue } from "./audit_queue.js";
+import { Queue, queueKeys } from "./audit_queue.js";
 import { verdictStore } from "./audit_verdicts.js";
 
 const KINDS = {
   missing: { tab: "Missing", title: "Labels that are probably missing" },
   wrong: { tab: "Wrong", title: "Labels that are probably wrong" },
-  duplicates: { tab: "Duplicates", title: "Labels that are probably duplicates" },
+  duplicates: { tab: "Duplicates", title: "Labels that may mean the same" },
 };
 const PAGE = 50;
 
@@ -30,24 +30,8 @@ export function mount(host, signal) {
   /** @type {Queue | null} */
   let queue = null;
 
-  const act = (/** @type {(queue: Queue) => unknown} */ what) => () => (queue ? what(queue) : false);
-  const onSpace = (/** @type {KeyboardEvent} */ event) => {
-    // On a button or link, Space activates that control.
-    if (event.target instanceof Element && event.target.closest("button, a, summary")) return false;
-    return act((one) => one.skip())();
-  };
   shortcuts(
-    {
-      j: act((one) => one.move(1)),
-      k: act((one) => one.move(-1)),
-      ArrowDown: act((one) => one.move(1)),
-      ArrowUp: act((one) => one.move(-1)),
-      a: act((one) => one.decide(true)),
-      r: act((one) => one.decide(false)),
-      x: act((one) => one.decide(false)),
-      u: act((one) => one.undo()),
-      " ": onSpace,
-    },
+    queueKeys(() => queue),
     signal,
   );
 
@@ -72,10 +56,11 @@ export function mount(host, signal) {
       } finally {
         clearTimeout(wait);
       }
-      const { image_url: template, fingerprint, feedback } = await modelCard();
+      const { image_url: template, feedback } = await modelCard();
+      const verdicts = await verdictStore(kind, feedback, visit);
       visit.throwIfAborted();
-      queue = new Queue(verdictStore(kind, fingerprint, feedback), page, load);
-      fill(body, ...new Board(queue, findingCard(kind, template, visit)).elements);
+      queue = new Queue(verdicts, page, load);
+      fill(body, ...new Board(kind, queue, findingCard(kind, template, visit)).elements);
       return `Audit: ${KINDS[kind].tab.toLowerCase()}`;
     },
   };

@@ -68,7 +68,7 @@ export class Queue {
   /** @param {boolean} agree */
   decide(agree) {
     const entry = this.current;
-    if (!entry || this.verdicts.storedIn === "nowhere") return;
+    if (!entry || !this.verdicts.stores) return;
     const before = { mark: entry.mark, token: entry.token };
     entry.mark = agree ? "agreed" : "disagreed";
     this.next();
@@ -128,7 +128,7 @@ export class Queue {
     if (this.loading || this.entries.length >= this.total) return;
     this.loading = true;
     // Findings with a verdict are no longer in the list of the service.
-    const gone = this.verdicts.storedIn === "service" ? this.entries.filter((entry) => entry.token !== null).length : 0;
+    const gone = this.entries.filter(({ token }) => token !== null && this.verdicts.leaves(token)).length;
     const page = await orToast(() => this.load(this.entries.length - gone));
     this.loading = false;
     if (!page) return;
@@ -140,3 +140,31 @@ export class Queue {
 
 /** @param {Finding} finding */
 const nameOf = ({ image, label, other }) => JSON.stringify([image, label, other]);
+
+/**
+ * The keys that work on a queue.
+ * @param {() => Queue | null} queue
+ * @returns {Record<string, (event: KeyboardEvent) => unknown>}
+ */
+export function queueKeys(queue) {
+  const act = (/** @type {(queue: Queue) => unknown} */ what) => () => {
+    const one = queue();
+    return one ? what(one) : false;
+  };
+  const onSpace = (/** @type {KeyboardEvent} */ event) => {
+    // On a button or link, Space activates that control.
+    if (event.target instanceof Element && event.target.closest("button, a, summary")) return false;
+    return act((one) => one.skip())();
+  };
+  return {
+    j: act((one) => one.move(1)),
+    k: act((one) => one.move(-1)),
+    ArrowDown: act((one) => one.move(1)),
+    ArrowUp: act((one) => one.move(-1)),
+    a: act((one) => one.decide(true)),
+    r: act((one) => one.decide(false)),
+    x: act((one) => one.decide(false)),
+    u: act((one) => one.undo()),
+    " ": onSpace,
+  };
+}

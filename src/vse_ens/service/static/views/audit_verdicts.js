@@ -1,30 +1,33 @@
-/** Where verdicts of the audit are stored: in the service for images, in the browser for pairs of labels. */
+/** Where verdicts of the audit are stored: as feedback for images, as rules for pairs of labels. */
 
-import { postChange } from "../core/api.js";
-import { storedMerges } from "../core/storage.js";
+import { get, postChange } from "../core/api.js";
 
 /** @typedef {import("../core/api.js").Finding} Finding */
+/** @typedef {{agree: boolean, token: number | string}} Stored */
 /**
  * @typedef {object} VerdictStore
- * @property {"service" | "browser" | "nowhere"} storedIn where verdicts are stored
+ * @property {boolean} stores whether the service stores verdicts
  * @property {(finding: Finding, agree: boolean) => Promise<number | string>} submit returns a token to undo it
  * @property {(token: number | string) => Promise<void>} undo
- * @property {(finding: Finding) => {agree: boolean, token: string} | null} stored the verdict of an earlier visit
- * @property {() => [string, string][]} agreed pairs of a label and the label to merge it into
+ * @property {(finding: Finding) => Stored | null} stored the verdict of an earlier visit
+ * @property {(token: number | string) => boolean} leaves whether a finding with this verdict leaves the service's list
  */
+
+/** Pairs of labels that were kept, until the page is closed: only merges are rules. @type {Set<string>} */
+const kept = new Set();
 
 /**
  * @param {"missing" | "wrong" | "duplicates"} kind
- * @param {string} fingerprint
  * @param {boolean} feedback whether the service stores verdicts
- * @returns {VerdictStore}
+ * @param {AbortSignal} signal
+ * @returns {Promise<VerdictStore>}
  */
-export const verdictStore = (kind, fingerprint, feedback) =>
-  kind === "duplicates" ? inBrowser(fingerprint) : inService(kind, feedback);
+export const verdictStore = async (kind, feedback, signal) =>
+  kind === "duplicates" ? asRules(feedback, signal) : asFeedback(kind, feedback);
 
 /** @param {"missing" | "wrong"} kind @param {boolean} feedback @returns {VerdictStore} */
-const inService = (kind, feedback) => ({
-  storedIn: feedback ? "service" : "nowhere",
+const asFeedback = (kind, feedback) => ({
+  stores: feedback,
   async submit({ image, label, confidence }, agree) {
     // Agreeing that a label is missing accepts it; agreeing that it is wrong rejects it.
     const verdict = agree === (kind === "missing") ? "accept" : "reject";
@@ -34,43 +37,43 @@ const inService = (kind, feedback) => ({
     await postChange("feedback/undo", { event });
   },
   stored: () => null,
-  agreed: () => [],
+  leaves: () => true,
 });
 
-/** The service stores verdicts on images only. @param {string} fingerprint @returns {VerdictStore} */
-function inBrowser(fingerprint) {
-  /** @type {Record<string, boolean>} */
-  const verdicts = readVerdicts(fingerprint);
-  const tokenOf = (/** @type {Finding} */ { label, other }) => JSON.stringify([label, other]);
-  // Verdicts for other models are dropped: their labels may differ.
-  const save = () => storedMerges.set(JSON.stringify({ [fingerprint]: verdicts }));
+/**
+ * Verdicts on pairs of labels: agreeing adds a rule.
+ * @param {boolean} feedback
+ * @param {AbortSignal} signal
+ * @param {"alias" | "implication"} [kind]
+ * @returns {Promise<VerdictStore>}
+ */
+export async function asRules(feedback, signal, kind = "alias") {
+  const { rules } = await get("rules", {}, signal);
+  const isSame = (/** @type {{kind: string}} */ rule) => (rule.kind === "implication") === (kind === "implication");
+  const merged = new Map(
+    rules.filter(isSame).map((/** @type {{id: number, label: string, other: string}} */ one) => [nameOf(one), one.id]),
+  );
   return {
-    storedIn: "browser",
+    stores: feedback,
     async submit(finding, agree) {
-      verdicts[tokenOf(finding)] = agree;
-      save();
-      return tokenOf(finding);
+      if (agree) return (await postChange("rules", { kind, label: finding.label, other: finding.other })).rule;
+      const name = kind + nameOf(finding);
+      kept.add(name);
+      return name;
     },
     async undo(token) {
-      delete verdicts[token];
-      save();
+      if (typeof token === "string") kept.delete(token);
+      else await postChange("rules/undo", { rule: token });
     },
     stored(finding) {
-      const token = tokenOf(finding);
-      return token in verdicts ? { agree: verdicts[token], token } : null;
+      const name = kind + nameOf(finding);
+      const rule = merged.get(nameOf(finding));
+      if (rule !== undefined) return { agree: true, token: rule };
+      return kept.has(name) ? { agree: false, token: name } : null;
     },
-    agreed: () =>
-      Object.keys(verdicts)
-        .filter((token) => verdicts[token])
-        .map((token) => JSON.parse(token)),
+    leaves: (token) => typeof token === "number",
   };
 }
 
-/** @param {string} fingerprint */
-function readVerdicts(fingerprint) {
-  try {
-    return JSON.parse(storedMerges.get() || "{}")[fingerprint] ?? {};
-  } catch {
-    return {};
-  }
-}
+/** @param {{label: string, other?: string}} pair */
+const nameOf = ({ label, other }) => JSON.stringify([label, other]);

@@ -7,6 +7,7 @@ import { fill, h, refill } from "../core/dom.js";
 import { storedWelcome } from "../core/storage.js";
 import { labelsAddress, withLabel } from "../core/route.js";
 import { percent } from "../core/format.js";
+import { shouldAdvance } from "../parts/annotate_settings.js";
 import { combobox } from "../parts/combobox.js";
 import { labels as labelCompleter, orNew } from "../parts/completers.js";
 import { labelChip } from "../parts/label_chip.js";
@@ -49,7 +50,7 @@ export class ImageEditor {
       label: "Add another label",
       placeholder: "Add another label",
       plain: true,
-      complete: orNew(labelCompleter(add, { exclude: held }), (label) => held().includes(label) || add(label)),
+      complete: orNew(labelCompleter(add, { exclude: held, image: () => this.state.image }), (label) => held().includes(label) || add(label)),
     });
     fill(
       this.workspace.subject,
@@ -165,6 +166,7 @@ export class ImageEditor {
   submit(label, verdict, confidence) {
     if (this.pending.has(label)) return;
     this.pending.add(label);
+    const suggested = this.state.suggestions.some((one) => one.label === label);
     this.show(this.state);
     const { image } = this.state;
     const address = location.hash;
@@ -172,7 +174,11 @@ export class ImageEditor {
     enqueue(async () => {
       const said = `${verdict === "accept" ? "Accepted" : "Rejected"} ${label}.`;
       const answer = await this.change("feedback", body, said, label);
-      if (answer) remember({ event: answer.event, text: `${verdict} ${label} for ${image}`, address });
+      if (!answer) return;
+      remember({ event: answer.event, text: `${verdict} ${label} for ${image}`, address });
+      const left = answer.state.suggestions.filter((one) => !this.pending.has(one.label));
+      // Not after a verdict on a label of the data, or one that was typed.
+      if (suggested && !this.pending.size && !this.signal.aborted && shouldAdvance(left)) this.workspace.next();
     });
   }
 

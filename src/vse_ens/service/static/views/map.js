@@ -3,6 +3,7 @@
 import { fill, h } from "../core/dom.js";
 import { mapAddress, searchAddress, withLabel } from "../core/route.js";
 import { pollUntilReady } from "../core/polling.js";
+import { shortcuts } from "../core/shortcuts.js";
 import { count, countOf } from "../core/format.js";
 import { combobox } from "../parts/combobox.js";
 import { labels } from "../parts/completers.js";
@@ -11,6 +12,7 @@ import { toast } from "../parts/toast.js";
 import { MapCanvas } from "./map_canvas.js";
 
 const LISTED = 200;
+const KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "+", "=", "-", "0", "Enter"];
 
 /**
  * @param {HTMLElement} host
@@ -40,6 +42,13 @@ export function mount(host, signal) {
   );
   const stage = h("div", { class: "map-stage" });
   const list = h("details", { class: "map-list" });
+  // The map is the only thing here to move, so its keys need no focus.
+  const onKey = (/** @type {KeyboardEvent} */ event) => {
+    const target = /** @type {Element} */ (event.target);
+    if (target.closest(".map-list") || (event.key === "Enter" && target.closest("a, button"))) return false;
+    return canvas?.key(event) ?? false;
+  };
+  shortcuts(Object.fromEntries(KEYS.map((key) => [key, onKey])), signal);
   fill(
     host,
     h(

@@ -208,18 +208,23 @@ export class MapCanvas {
     this.setCamera(zoomed(this.camera, this.size, pixelOf(event), Math.exp(-event.deltaY * lines * 0.0022)));
   }
 
-  /** @param {KeyboardEvent} event */
+  /**
+   * Move, zoom or open by key.
+   * @param {KeyboardEvent} event
+   * @returns {boolean} whether the key means something here
+   */
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const pan = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] }[event.key];
     if (pan) this.setCamera(panned(this.camera, this.size, pan[0], pan[1]));
     else if (event.key === "+" || event.key === "=") this.setCamera(zoomed(this.camera, this.size, this.middle(), 1.4));
     else if (event.key === "-") this.setCamera(zoomed(this.camera, this.size, this.middle(), 1 / 1.4));
     else if (event.key === "0") this.setCamera(WHOLE);
     else if (event.key === "Enter" && this.marked) this.open(this.marked.label);
-    else return;
+    else return false;
     event.preventDefault();
     if (event.key !== "Enter") this.markMiddle();
+    return true;
   }
 
   middle() {

@@ -17,6 +17,7 @@ import { suggestionList } from "../parts/suggestions.js";
  * @property {HTMLElement} rejected
  * @property {HTMLElement} below
  * @property {VerdictHandlers} handlers set by the current view
+ * @property {() => void} next go on to the next image
  * @property {() => import("../core/route.js").Term[]} terms the labels that were typed, if any
  */
 
@@ -55,6 +56,7 @@ export function makeWorkspace() {
     rejected,
     below,
     handlers: { accept() {}, reject() {}, undo() {} },
+    next: () => {},
     terms: () => [],
   };
   return workspace;

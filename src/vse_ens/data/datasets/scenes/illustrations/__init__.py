@@ -2,4 +2,3 @@
 
 from vse_ens.data.datasets.scenes.illustrations.draw import ILLUSTRATION_VERSION as ILLUSTRATION_VERSION
 from vse_ens.data.datasets.scenes.illustrations.draw import illustrate as illustrate
-from vse_ens.data.datasets.scenes.illustrations.truth import labels_by_source as labels_by_source

@@ -1,0 +1,262 @@
+"""Images for one label: those that likely lack it, and those that likely have it by mistake; and images by gain.
+
+`ImageScan` scores all labels of all images once, in blocks, and keeps a few numbers per image. With them, a label is
+ranked over a million images in a fraction of a second, because only its own column of the score matrix is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.curate.audit.wrong import (
+    Auditor,
+    FoldIn,
+    images_of,
+    sample_pairs,
+    sample_weights,
+    without_label,
+    wrong_given,
+)
+from vse_ens.kernels.arrays import Csr
+from vse_ens.kernels.columns import add_column_scores, image_label_pairs
+from vse_ens.kernels.label_pairs import PairMatches
+from vse_ens.model.calibration import softmax_shares
+from vse_ens.model.embeddings import Floats
+from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.search import LabelColumns
+from vse_ens.model.topk import Task, TaskRunner, TopKScorer, row_blocks, run_serial
+
+Numbers = NDArray[np.int64]
+
+THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""The confidences for which images are counted."""
+GAIN_TOP = 5
+"""The gain of an image counts its best suggestions."""
+
+# Images listed per label; a person decides on the first ones, and others come up.
+_MOST = 10_000
+# Pairs of a label that are measured exactly, in decreasing order of suspicion by a cheaper measure.
+_MOST_WRONG = 500
+# Pairs that are compared by that measure; of more, a still cheaper one chooses, to which the label itself contributes.
+_MOST_SUPPORTED = 50_000
+# Scores computed to fit the regression of wrong labels: a fraction of a second.
+_MAX_CONTROL_SCORES = 40_000_000
+_WRONG_SHARE = 0.02
+# Images of one task of a column.
+_TASK = 131_072
+
+
+class Candidates(NamedTuple):
+    """Images for a label, surest first."""
+
+    images: Numbers
+    confidences: Floats | None
+    """None if the model has no confidences."""
+    above: dict[float, int]
+    """The number of images with at least this confidence, of all images, listed or not; empty without confidences."""
+    total: int
+    """The number of all candidates, listed or not."""
+
+
+class ImageScan:
+    """Numbers of all images, computed once in blocks; results so far can be used while it runs.
+
+    ``done`` images have a softmax total and a gain: the expected number of right labels among the best suggestions.
+    """
+
+    def __init__(self, loaded: LoadedModel, run: TaskRunner = run_serial) -> None:
+        self.loaded = loaded
+        images = len(loaded.known.images)
+        self._run = run
+        self.log_totals = np.zeros(images, np.float32)
+        self.gains = np.zeros(images, np.float32)
+        self.done = 0
+        self._lock = Lock()
+        self._joined = (0, np.zeros(1, np.int64), np.empty(0, np.int32))
+        # Blocks that are not joined yet: the number of label pairs of each image, and the pairs.
+        self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+
+    def steps(self) -> Iterator[int]:
+        """Scan block by block; yields the number of images done."""
+        known, calibration = self.loaded.known, self.loaded.calibration
+        scorer = TopKScorer(self.loaded.model, GAIN_TOP, temperature=self.loaded.temperature, run=self._run)
+        for block in scorer.of_images(known):
+            first, last = int(block.images[0]), int(block.images[-1]) + 1
+            counts = np.diff(known.indptr[first : last + 1])
+            totals = block.log_totals[:, None]
+            if calibration is not None:
+                confidences = calibration.confidences(block.scores, totals, counts[:, None])
+            else:
+                confidences = softmax_shares(block.scores, totals, self.loaded.temperature(counts)[:, None])
+            self.gains[first:last] = confidences.sum(axis=1)
+            self.log_totals[first:last] = block.log_totals
+            pairs = self._label_pairs(first, last)
+            with self._lock:
+                self._pairs.append(pairs)
+            self.done = last
+            yield last
+
+    def label_pairs(self) -> tuple[int, Csr]:
+        """Return how many images are done, and the numbers of their label pairs, one row per image."""
+        with self._lock:
+            if self._pairs:
+                before, indptr, numbers = self._joined
+                counts, more = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
+                indptr = np.concatenate([indptr, indptr[-1] + np.cumsum(counts)])
+                self._joined = (before + len(counts), indptr, np.concatenate([numbers, more]))
+                self._pairs.clear()
+            done, indptr, numbers = self._joined
+            return done, Csr(indptr, numbers)
+
+    def _label_pairs(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the number of label pairs of each image of a block, and the pairs."""
+        embeddings, known = self.loaded.model.embeddings, self.loaded.known
+        counts = np.zeros(last - first, np.int64)
+        if not embeddings.has_context or not len(embeddings.label_pairs):
+            return counts, np.empty(0, np.int32)
+        table = embeddings.label_pair_table
+        rows = known.rows(np.arange(first, last))
+        longest = int(np.diff(rows.indptr).max(initial=0))
+        numbers = np.empty(table.pairs_per_label * len(rows.indices), np.int32)
+        written = image_label_pairs(Csr(*rows), table, PairMatches.allocate(longest), counts, numbers)
+        return counts, numbers[:written].copy()
+
+
+class LabelRanker:
+    """Ranks images for one label after another, over the images that a scan has done."""
+
+    def __init__(
+        self,
+        scan: ImageScan,
+        *,
+        step_size: float = 0.0,
+        fold_in: FoldIn | None = None,
+        run: TaskRunner = run_serial,
+    ) -> None:
+        self.scan = scan
+        self._run = run
+        self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in)
+
+    def prepare(self) -> None:
+        """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
+        if len(self.scan.loaded.known.labels):
+            self.missing(0)
+            self.wrong(0)
+        _ = self._wrong_weights
+
+    def missing(self, label: int) -> Candidates:
+        """Return the images that are not known to have a label, those that most likely have it first."""
+        loaded = self.scan.loaded
+        known = loaded.known
+        images, pairs = self.scan.label_pairs()
+        shares = self._shares(label, images, pairs)
+        has = images_of(known, np.flatnonzero(known.indices[: known.indptr[images]] == label))
+        shares[has] = -1.0
+        total = images - len(has)
+        order = _largest(shares, min(_MOST, total))
+        if loaded.calibration is None:
+            return Candidates(order, None, {}, total)
+        knots = loaded.calibration.shares, loaded.calibration.values
+        confidences = np.interp(shares[order], *knots).astype(np.float32)
+        above = _count(confidences)
+        if len(order) < total and confidences[-1] >= THRESHOLDS[0]:
+            above = _count(np.interp(shares[shares >= 0], *knots))
+        return Candidates(order, confidences, above, total)
+
+    def wrong(self, label: int) -> Candidates:
+        """Return the images that have a label, those that likely should not first; images with no other label are out.
+
+        Confidences are those of an audit, computed for the pairs that have the least support.
+        """
+        known = self.scan.loaded.known
+        done = self.scan.done
+        pairs = np.flatnonzero(known.indices[: known.indptr[done]] == label)
+        pairs = pairs[known.labels_per_image[images_of(known, pairs)] > 1]
+        if len(pairs) > _MOST_SUPPORTED:
+            shares = self._shares(label, *self.scan.label_pairs())
+            pairs = pairs[_largest(-shares[images_of(known, pairs)], _MOST_SUPPORTED)]
+        if len(pairs) > _MOST_WRONG:
+            pairs = pairs[_largest(-self._support(label, pairs), _MOST_WRONG)]
+        if not len(pairs):
+            return Candidates(np.empty(0, np.int64), np.empty(0, np.float32), _count(np.empty(0)), 0)
+        blocks = row_blocks(len(pairs), len(known.labels))
+        confidences = np.concatenate(
+            [wrong_given(self._auditor, pairs[block], self._wrong_weights, _WRONG_SHARE) for block in blocks]
+        )
+        likely = np.flatnonzero(confidences > _WRONG_SHARE)
+        order = likely[np.lexsort((pairs[likely], -confidences[likely]))]
+        return Candidates(images_of(known, pairs[order]), confidences[order], _count(confidences[order]), len(order))
+
+    @cached_property
+    def _wrong_weights(self) -> NDArray[np.float64]:
+        most = max(200, _MAX_CONTROL_SCORES // max(1, len(self.scan.loaded.known.labels)))
+        return sample_weights(self._auditor, sample_pairs(self.scan.loaded.known, most))
+
+    def _shares(self, label: int, images: int, pairs: Csr) -> Floats:
+        """Return the softmax share of a label in each of the first ``images`` images."""
+        model, known = self.scan.loaded.model, self.scan.loaded.known
+        embeddings = model.embeddings
+        vector = embeddings.label_vectors[label]
+        inputs = embeddings.input_vectors @ vector if embeddings.has_context else np.zeros(1, np.float32)
+        weights = np.empty(0, np.float32)
+        if model.label_weights is not None and model.label_weights_scale:
+            weights = model.label_weights.weights_for(label) * np.float32(model.label_weights_scale)
+        shares = np.empty(images, np.float32)
+
+        def work(first: int) -> Task:
+            def task(_worker: int) -> None:
+                last = min(first + _TASK, images)
+                scores = np.full(last - first, embeddings.label_bias[label], np.float32)
+                if len(embeddings.image_vectors):
+                    scores += embeddings.image_vectors[first:last] @ vector  # the scan has checked that it is finite
+                if embeddings.has_context or len(weights):
+                    rows = Csr(known.indptr[first : last + 1], known.indices)
+                    add_column_scores(
+                        rows,
+                        Csr(pairs.indptr[first : last + 1], pairs.indices),
+                        len(known.labels),
+                        inputs,
+                        weights,
+                        scores,
+                    )
+                shares[first:last] = softmax_shares(
+                    scores, self.scan.log_totals[first:last], self._temperatures[first:last]
+                )
+
+            return task
+
+        self._run([work(first) for first in range(0, images, _TASK)])
+        return shares
+
+    @cached_property
+    def _temperatures(self) -> Floats:
+        return self.scan.loaded.temperature(self.scan.loaded.known.labels_per_image)
+
+    def _support(self, label: int, pairs: Numbers) -> Floats:
+        """Return log shares of a label in images that have it, by their other labels; totals are not computed again."""
+        known = self.scan.loaded.known
+        images = images_of(known, pairs)
+        columns = LabelColumns(self.scan.loaded.model, np.array([label], np.int64))
+        scores = columns.scores_of_rows(without_label(known, pairs), images)[:, 0]
+        return np.asarray(scores / self._temperatures[images] - self.scan.log_totals[images], np.float32)
+
+
+def _largest(values: Floats, count: int) -> Numbers:
+    """Return the positions of the largest values in descending order, ties in the order of positions."""
+    if not count:
+        return np.empty(0, np.int64)
+    chosen = np.arange(len(values))
+    if count < len(values):
+        lowest = np.partition(values, len(values) - count)[len(values) - count]
+        chosen = np.flatnonzero(values >= lowest)
+    return chosen[np.argsort(-values[chosen], kind="stable")][:count]
+
+
+def _count(confidences: NDArray[np.floating]) -> dict[float, int]:
+    return {threshold: int(np.count_nonzero(confidences >= threshold)) for threshold in THRESHOLDS}

@@ -1,0 +1,76 @@
+"""The page in few requests: its modules as one script and its style sheets as one, put together when it is served.
+
+There is no build step: the files stay what a browser loads by itself, and `static/index.html` works with them. Browsers
+request an imported module only when they have read the importing one, which takes seconds on a slow connection.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from vse_ens.errors import DataError
+
+SCRIPT, STYLE = "page.js", "page.css"
+
+_IMPORT = re.compile(r'^import (?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
+_RENAMED = re.compile(r"(?<=\w) as (?=\w)")
+_LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_STYLE_LINK = re.compile(r' *<link rel="stylesheet" href="static/([^"]+)" />\n')
+_MODULE = re.compile(r'<script type="module" src="static/([^"]+)"></script>')
+
+
+class Bundle(NamedTuple):
+    """The page and the two files it loads."""
+
+    html: str
+    script: str
+    style: str
+
+
+def make_bundle(folder: Path) -> Bundle:
+    """Read the page of a folder and all files it needs."""
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    [entry] = _MODULE.findall(html)
+    styles = _STYLE_LINK.findall(html)
+    style = "\n".join((folder / name).read_text(encoding="utf-8") for name in styles)
+    html = _STYLE_LINK.sub("", html).replace(
+        f'<script type="module" src="static/{entry}"></script>',
+        f'<link rel="stylesheet" href="static/{STYLE}" />\n    <script type="module" src="static/{SCRIPT}"></script>',
+    )
+    return Bundle(html, _script(folder, folder / entry), style)
+
+
+def _script(folder: Path, entry: Path) -> str:
+    """Return all modules that are reached from ``entry``, each a function that returns its exports."""
+    parts: list[str] = []
+    names: dict[Path, str] = {}
+    _add(folder, entry, names, parts, ())
+    return "".join(parts)
+
+
+def _add(folder: Path, path: Path, names: dict[Path, str], parts: list[str], above: tuple[Path, ...]) -> str:
+    """Add a module after those that it imports, and return the name of its exports."""
+    if path in names:
+        return names[path]
+    name = path.relative_to(folder).as_posix()
+    if path in above:
+        raise DataError(f"{name} imports itself through other modules; cut the circle")
+    source = path.read_text(encoding="utf-8")
+
+    def imported(found: re.Match[str]) -> str:
+        chosen, whole, target = found.groups()
+        module = _add(folder, (path.parent / target).resolve(), names, parts, (*above, path))
+        if whole:
+            return f"const {whole} = {module};\n"
+        return f"const {{{_RENAMED.sub(': ', chosen)}}} = {module};\n"
+
+    body = _EXPORT.sub("", _IMPORT.sub(imported, source))
+    if left := _LEFT_OVER.search(body):
+        raise DataError(f"{name} has a line that cannot be bundled: {left[0]}")
+    exports = ", ".join(_EXPORT.findall(source))
+    names[path] = f"module{len(names)}"
+    parts.append(f"// {name}\nconst {names[path]} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();\n")
+    return names[path]

@@ -1,0 +1,183 @@
+"""Rankings of images of the served model: for one label, and by gain. Verdicts take effect at once."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.annotator import Annotator
+from vse_ens.curate.label_first import Candidates
+from vse_ens.errors import VseError
+from vse_ens.model.topk import Task
+from vse_ens.run.threads import Workers
+from vse_ens.service.decided import DecidedImages
+from vse_ens.service.errors import INTERNAL_ERROR, ApiError
+from vse_ens.service.verdicts import Feedback
+from vse_ens.streams import Streams
+from vse_ens.system import available_cores
+
+Kind = Literal["missing", "wrong"]
+
+# Labels whose candidates are kept.
+_KEPT = 64
+# A model of up to a hundred thousand images and a thousand labels is scanned within this time.
+_FIRST_WAIT_SECONDS = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+class GridPage(NamedTuple):
+    """Images for a label, by number."""
+
+    images: list[int]
+    confidences: list[float] | None
+    above: dict[float, int]
+    total: int
+    scanned: int
+
+
+class QueuePage(NamedTuple):
+    """Images to annotate next, by number."""
+
+    images: list[int]
+    gains: list[float]
+    done: int
+    total: int
+    scanned: int
+
+
+class Rankings:
+    """Ranks the images of one model; the scan of all images starts with the first use, on its own thread."""
+
+    def __init__(self, annotator: Annotator, feedback: Feedback | None) -> None:
+        self._annotator = annotator
+        self.decided = DecidedImages(annotator.known_, feedback)
+        self._ranker = annotator.label_ranker(scan_run=_run_beside, run=_run)
+        self.scan = self._ranker.scan
+        self._started = threading.Lock()
+        self._progressed = threading.Event()
+        self._finished = threading.Event()
+        self._deadline = 0.0
+        self._stopped = False
+        self._failure: ApiError | None = None
+        self._kept: OrderedDict[tuple[str, Kind], tuple[int, Candidates]] = OrderedDict()
+        self._kept_lock = threading.Lock()
+        self._order: tuple[int, NDArray[np.int64]] = (0, np.empty(0, np.int64))
+
+    def start(self) -> None:
+        """Start the scan if it has not started; wait a moment, which is enough for a small model."""
+        if self._started.acquire(blocking=False):
+            self._deadline = time.monotonic() + _FIRST_WAIT_SECONDS
+            threading.Thread(target=self._scan, name="scan", daemon=True).start()
+        self._progressed.wait()
+        # Later requests do not wait: they answer from the images that are done.
+        self._finished.wait(max(0.0, self._deadline - time.monotonic()))
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Abandon the scan after the current block."""
+        self._stopped = True
+
+    def grid(self, label: str, kind: Kind, offset: int, limit: int, min_confidence: float) -> GridPage:
+        """Return images for a label, surest first, without those that have a verdict on it."""
+        number = self._annotator.known_.labels.number(label)
+        self.start()
+        self.decided.refresh()
+        scanned, found = self._candidates(label, number, kind)
+        decided = self.decided.of_label(label)
+        images, confidences = found.images.tolist(), found.confidences
+        keep = [position for position, image in enumerate(images) if image not in decided]
+        above = dict(found.above)
+        if confidences is None:
+            chosen, total = keep, found.total - (len(images) - len(keep))
+        else:
+            values = confidences.tolist()
+            for position in set(range(len(images))) - set(keep):
+                for threshold in above:
+                    above[threshold] -= values[position] >= threshold
+            chosen = [position for position in keep if values[position] >= min_confidence]
+            total = len(chosen) if min_confidence else found.total - (len(images) - len(keep))
+        page = chosen[offset : offset + limit]
+        return GridPage(
+            [images[position] for position in page],
+            None if confidences is None else [float(confidences[position]) for position in page],
+            above,
+            total,
+            scanned,
+        )
+
+    def queue(self, order: Literal["gain", "random"], offset: int, limit: int) -> QueuePage:
+        """Return images without a verdict, those with the highest gain first or in random order."""
+        self.start()
+        self.decided.refresh()
+        scanned = self.scan.done
+        if order == "gain":
+            if self._order[0] != scanned:
+                self._order = (scanned, np.argsort(-self.scan.gains[:scanned], kind="stable"))
+            ranked = self._order[1]
+            images = ranked[~self.decided.mask[ranked]][offset : offset + limit]
+        else:
+            images = _random(np.flatnonzero(~self.decided.mask), limit)
+        total = len(self._annotator.known_.images)
+        return QueuePage(images.tolist(), self.scan.gains[images].tolist(), self.decided.count, total, scanned)
+
+    def _candidates(self, label: str, number: int, kind: Kind) -> tuple[int, Candidates]:
+        with self._kept_lock:
+            kept = self._kept.get((label, kind))
+            if kept is not None and kept[0] == self.scan.done:
+                self._kept.move_to_end((label, kind))
+                return kept
+        scanned = self.scan.done
+        found = (self._ranker.missing if kind == "missing" else self._ranker.wrong)(number)
+        with self._kept_lock:
+            self._kept[label, kind] = (scanned, found)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return scanned, found
+
+    def _scan(self) -> None:
+        try:
+            for _ in self.scan.steps():
+                self._progressed.set()
+                if self._stopped:
+                    return
+            self._annotator.use_scan(self.scan)
+            self._ranker.prepare()
+        except VseError as error:
+            self._failure = ApiError(503, f"the images could not be scored: {error}")
+        except Exception:  # noqa: BLE001  # no one else would report it
+            _log.exception("the images could not be scored")
+            self._failure = ApiError(500, INTERNAL_ERROR)
+        finally:
+            self._progressed.set()
+            self._finished.set()
+
+
+def _random(images: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return some of the images in random order, others at every call."""
+    if not len(images):
+        return images
+    seed = int.from_bytes(os.urandom(4))
+    drawn = (Streams(seed).child("queue").uniforms(4 * count) * len(images)).astype(np.int64)
+    _, first = np.unique(drawn, return_index=True)
+    return images[drawn[np.sort(first)[:count]]]
+
+
+def _run(tasks: Sequence[Task]) -> list[Any]:
+    with Workers(None if len(tasks) > 1 else 1) as workers:
+        return workers.run(tasks)
+
+
+def _run_beside(tasks: Sequence[Task]) -> list[Any]:
+    """Run tasks and leave a core to requests."""
+    with Workers(max(1, available_cores() - 1)) as workers:
+        return workers.run(tasks)

@@ -1,0 +1,103 @@
+"""Rankings: images for a label, and images to annotate next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from vse_ens.service.convert import rounded
+from vse_ens.service.models import ServedModel
+from vse_ens.service.openapi import READING
+from vse_ens.service.ranking import GridPage, QueuePage
+from vse_ens.service.routes.images import current_labels
+from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse
+from vse_ens.service.settings import MAX_GRID, MAX_TOP
+from vse_ens.service.state import Service
+
+
+def ranking_router(service: Service) -> APIRouter:
+    """Return the routes of rankings; they answer while the scan of all images is still running."""
+    router = APIRouter(tags=["rankings"])
+
+    @router.get("/api/grid", responses=READING)
+    async def grid(
+        label: Annotated[Id, Query(examples=["beach"])],
+        kind: Literal["missing", "wrong"] = "missing",
+        limit: Annotated[int, Query(ge=1, le=MAX_GRID)] = 60,
+        offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
+        min_confidence: Annotated[Probability, Query()] = 0.0,
+    ) -> GridResponse:
+        """Find images that probably lack a label, or that probably have it by mistake, surest first.
+
+        Images with a verdict on the label are left out. At most 10,000 images are listed, or the 500 most suspicious.
+        """
+        served = await service.models.current()
+        await service.check_known(served.annotator.known_.labels, [label])
+        return await service.compute.run(_grid, service, served, label, kind, offset, limit, min_confidence)
+
+    @router.get("/api/queue", responses=READING)
+    async def queue(
+        order: Literal["gain", "random"] = "gain",
+        limit: Annotated[int, Query(ge=1, le=MAX_TOP)] = 20,
+        offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
+    ) -> QueueResponse:
+        """List images to annotate next: those without a verdict and with the highest gain first, or random ones."""
+        served = await service.models.current()
+        return await service.compute.run(_queue, service, served, order, offset, limit)
+
+    return router
+
+
+def _grid(
+    service: Service,
+    served: ServedModel,
+    label: str,
+    kind: Literal["missing", "wrong"],
+    offset: int,
+    limit: int,
+    min_confidence: float,
+) -> GridResponse:
+    page: GridPage = served.rankings.grid(label, kind, offset, limit, min_confidence)
+    known = served.annotator.known_
+    confidences: Sequence[float | None] = page.confidences or [None] * len(page.images)
+    return GridResponse(
+        model=served.fingerprint,
+        label=label,
+        kind=kind,
+        images=[
+            GridImage(
+                image=image,
+                confidence=rounded(confidence),
+                labels=current_labels(service, served, image) if decided else served.annotator.known_labels(image),
+                url=service.pictures.url(served, image),
+            )
+            for image, confidence, decided in zip(
+                known.images.ids(page.images), confidences, served.rankings.decided.mask[page.images], strict=True
+            )
+        ],
+        above={f"{threshold:g}": count for threshold, count in page.above.items()},
+        total=page.total,
+        scored=_share(page.scanned, len(known.images)),
+    )
+
+
+def _queue(
+    service: Service, served: ServedModel, order: Literal["gain", "random"], offset: int, limit: int
+) -> QueueResponse:
+    page: QueuePage = served.rankings.queue(order, offset, limit)
+    return QueueResponse(
+        model=served.fingerprint,
+        images=[
+            QueuedImage(image=image, gain=rounded(gain), url=service.pictures.url(served, image))
+            for image, gain in zip(served.annotator.known_.images.ids(page.images), page.gains, strict=True)
+        ],
+        done=page.done,
+        total=page.total,
+        scored=_share(page.scanned, page.total),
+    )
+
+
+def _share(done: int, total: int) -> float:
+    return 1.0 if done >= total else round(done / total, 4)

@@ -1,0 +1,64 @@
+/** How "next" works: the order of images, and whether the page goes on by itself. */
+
+import { fill, h } from "../core/dom.js";
+import { count } from "../core/format.js";
+import { imageOrder, queueProgress, setImageOrder } from "../core/images.js";
+import { storedAdvance } from "../core/storage.js";
+
+/** Below this confidence, a suggestion does not keep an image open. */
+const LIKELY = 0.1;
+
+const ORDERS = { gain: "Next: most to gain", random: "Next: random" };
+const ADVANCES = {
+  "": "Go on by hand",
+  verdict: "Go on after each verdict",
+  done: "Go on when nothing likely is left",
+};
+
+/** @returns {{element: HTMLElement, update(): void}} */
+export function annotateSettings() {
+  const bar = h("progress", { max: 1, value: 0, "aria-label": "Images with a verdict" });
+  const text = h("span", { class: "queue-count" });
+  const progress = h("div", { class: "queue-progress", hidden: true }, bar, text);
+  const element = h(
+    "div",
+    { class: "annotate-settings" },
+    progress,
+    choice("Order of images", ORDERS, imageOrder(), setImageOrder),
+    choice("When to go on", ADVANCES, storedAdvance.get(), storedAdvance.set),
+  );
+  return {
+    element,
+    update() {
+      const known = queueProgress();
+      progress.hidden = !known;
+      if (!known) return;
+      bar.setAttribute("value", String(known.done / Math.max(1, known.total)));
+      fill(text, `${count(known.done)} of ${count(known.total)} images reviewed`);
+    },
+  };
+}
+
+/**
+ * Whether to go on to the next image after a verdict.
+ * @param {import("../core/api.js").Suggestion[]} left the suggestions that are left
+ */
+export function shouldAdvance(left) {
+  const when = storedAdvance.get();
+  return when === "verdict" || (when === "done" && left.every((one) => one.confidence !== null && one.confidence < LIKELY));
+}
+
+/**
+ * @param {string} name @param {Record<string, string>} options @param {string} value
+ * @param {(value: string) => void} change
+ */
+function choice(name, options, value, change) {
+  const select = /** @type {HTMLSelectElement} */ (
+    h(
+      "select",
+      { "aria-label": name, onchange: () => change(select.value) },
+      ...Object.entries(options).map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
+    )
+  );
+  return select;
+}

@@ -1,0 +1,75 @@
+/** The rules in force, with an undo for each. */
+
+import { announce } from "../core/announcer.js";
+import { get, postChange } from "../core/api.js";
+import { fill, h } from "../core/dom.js";
+import { countOf } from "../core/format.js";
+import { icon } from "../parts/icon.js";
+import { orToast } from "../parts/toast.js";
+
+/**
+ * @typedef {object} Rule
+ * @property {number} id
+ * @property {"alias" | "implication" | "rename"} kind
+ * @property {string} label
+ * @property {string} other
+ * @property {string} by
+ * @property {string} at
+ * @property {number | null} [exceptions]
+ */
+
+const VERBS = { alias: " is merged into ", rename: " is renamed ", implication: " implies " };
+const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+/** @param {HTMLElement} body @param {boolean} feedback @param {AbortSignal} visit */
+export async function showRules(body, feedback, visit) {
+  /** @type {{rules: Rule[]}} */
+  const { rules } = await get("rules", {}, visit);
+  const undo = (/** @type {Rule} */ rule) =>
+    orToast(async () => {
+      await postChange("rules/undo", { rule: rule.id });
+      announce(`Undone: ${rule.label}${VERBS[rule.kind]}${rule.other}.`);
+      await showRules(body, feedback, visit);
+      body.querySelector("button")?.focus();
+    });
+  fill(
+    body,
+    rules.length
+      ? h(
+          "ul",
+          { class: "rules" },
+          ...[...rules].reverse().map((rule) => ruleRow(rule, feedback ? () => undo(rule) : null)),
+        )
+      : h(
+          "p",
+          { class: "none" },
+          feedback ? "No rules yet. Accept some under " : "No rules. Proposals are under ",
+          h("a", { href: "#/vocabulary/implications" }, "Implications"),
+          " or ",
+          h("a", { href: "#/vocabulary/aliases" }, "Aliases"),
+          ".",
+        ),
+  );
+}
+
+/** @param {Rule} rule @param {(() => void) | null} undo null without the right to */
+function ruleRow(rule, undo) {
+  const sentence = `${rule.label}${VERBS[rule.kind]}${rule.other}`;
+  return h(
+    "li",
+    { class: "rule" },
+    h(
+      "div",
+      {},
+      h("p", {}, h("strong", {}, rule.label), VERBS[rule.kind], h("strong", {}, rule.other)),
+      h(
+        "p",
+        { class: "aside" },
+        [rule.by, dates.format(new Date(rule.at)), rule.exceptions && countOf(rule.exceptions, "exception")]
+          .filter(Boolean)
+          .join(" · "),
+      ),
+    ),
+    undo && h("button", { type: "button", "aria-label": `Undo: ${sentence}`, onclick: undo }, icon("undo"), "Undo"),
+  );
+}
