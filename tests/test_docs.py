@@ -38,6 +38,7 @@ RUN = (
     "docs/feedback.md",
     "docs/index.md",
     "docs/photographers.md",
+    "docs/rules.md",
     "docs/scenes.md",
     "docs/tagged-folders.md",
     "docs/training.md",

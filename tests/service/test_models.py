@@ -5,6 +5,7 @@ import os
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,9 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
     gate = threading.Event()
     load = ServedModel.load
 
-    def slowly(path: Path, *, verify: bool) -> ServedModel:
+    def slowly(path: Path, **how: Any) -> ServedModel:
         gate.wait(300)
-        return load(path, verify=verify)
+        return load(path, **how)
 
     monkeypatch.setattr(ServedModel, "load", slowly)
 
@@ -59,11 +60,11 @@ def test_two_who_ask_at_once_load_one_after_the_other(model: Path, monkeypatch: 
     under_way, most = 0, 0
     load = ServedModel.load
 
-    def counted(path: Path, *, verify: bool) -> ServedModel:
+    def counted(path: Path, **how: Any) -> ServedModel:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        found = load(path, verify=verify)
+        found = load(path, **how)
         under_way -= 1
         return found
 
@@ -162,7 +163,7 @@ def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
         models = ModelManager(model, ServiceMetrics(), timeout=1)
         first = await models.load()
 
-        def fail(_: Path, *, verify: bool) -> ServedModel:
+        def fail(_: Path, **how: Any) -> ServedModel:
             raise ZeroDivisionError("unforeseen")
 
         monkeypatch.setattr(ServedModel, "load", fail)

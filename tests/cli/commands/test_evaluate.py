@@ -56,7 +56,7 @@ def test_a_page_shows_whether_confidences_are_what_they_say(vse: Vse, model: Pat
     answer = vse("evaluate", model, tmp_path / "test.parquet", "--page", tmp_path / "page.html")
     assert (answer.status, answer.err) == (0, "")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Reliability of confidences" in page
+    assert "Are confidences right?" in page
     assert "vse evaluate " in page
 
 

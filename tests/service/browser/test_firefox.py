@@ -132,6 +132,6 @@ def test_the_audit_rules_and_questions_by_key(open_tab: Callable[[str], FirefoxP
     assert tab.texts(".label-row[aria-current]")[0].startswith("sea")
     tab.go("#/map")
     tab.wait("() => document.querySelector('.map-canvas')")
-    tab.press("+")
+    tab.press("ArrowRight")
     tab.press("Enter")
     tab.wait("() => location.hash.startsWith('#/search/')")

@@ -17,6 +17,7 @@ import { get } from "./api.js";
  * @property {string | null} image_url
  * @property {boolean} feedback whether verdicts are stored
  * @property {string} version
+ * @property {boolean} [read_only] whether the key is for reading only
  * @property {string | null} saved_at when the model was saved
  */
 

@@ -92,9 +92,15 @@ function service(card) {
       "vse-ens": `version ${card.version}`,
       model: card.fingerprint,
       pictures: card.image_url ? "shown" : "none; start it with --images FOLDER",
-      verdicts: card.feedback ? "stored as soon as they are made" : "not stored",
+      verdicts: verdicts(card),
     }),
   );
+}
+
+/** @param {ModelCard} card */
+function verdicts({ feedback, read_only: readOnly }) {
+  if (readOnly) return "not from you: your key is for reading only";
+  return feedback ? "stored as soon as they are made" : "not stored";
 }
 
 /** @param {ModelCard} card */

@@ -48,7 +48,7 @@ const asFeedback = (kind, feedback) => ({
  * @returns {Promise<VerdictStore>}
  */
 export async function asRules(feedback, signal, kind = "alias") {
-  const { rules } = feedback ? await get("rules", {}, signal) : { rules: [] };
+  const { rules } = await get("rules", {}, signal);
   const isSame = (/** @type {{kind: string}} */ rule) => (rule.kind === "implication") === (kind === "implication");
   const merged = new Map(
     rules.filter(isSame).map((/** @type {{id: number, label: string, other: string}} */ one) => [nameOf(one), one.id]),

@@ -23,10 +23,6 @@ const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 
 /** @param {HTMLElement} body @param {boolean} feedback @param {AbortSignal} visit */
 export async function showRules(body, feedback, visit) {
-  if (!feedback) {
-    fill(body, h("p", { class: "none" }, "This service stores no rules; start it with --feedback FILE.sqlite."));
-    return;
-  }
   /** @type {{rules: Rule[]}} */
   const { rules } = await get("rules", {}, visit);
   const undo = (/** @type {Rule} */ rule) =>
@@ -39,11 +35,15 @@ export async function showRules(body, feedback, visit) {
   fill(
     body,
     rules.length
-      ? h("ul", { class: "rules" }, ...[...rules].reverse().map((rule) => ruleRow(rule, () => undo(rule))))
+      ? h(
+          "ul",
+          { class: "rules" },
+          ...[...rules].reverse().map((rule) => ruleRow(rule, feedback ? () => undo(rule) : null)),
+        )
       : h(
           "p",
           { class: "none" },
-          "No rules yet. Accept some under ",
+          feedback ? "No rules yet. Accept some under " : "No rules. Proposals are under ",
           h("a", { href: "#/vocabulary/implications" }, "Implications"),
           " or ",
           h("a", { href: "#/vocabulary/aliases" }, "Aliases"),
@@ -52,7 +52,7 @@ export async function showRules(body, feedback, visit) {
   );
 }
 
-/** @param {Rule} rule @param {() => void} undo */
+/** @param {Rule} rule @param {(() => void) | null} undo null without the right to */
 function ruleRow(rule, undo) {
   const sentence = `${rule.label}${VERBS[rule.kind]}${rule.other}`;
   return h(
@@ -70,6 +70,6 @@ function ruleRow(rule, undo) {
           .join(" · "),
       ),
     ),
-    h("button", { type: "button", "aria-label": `Undo: ${sentence}`, onclick: undo }, icon("undo"), "Undo"),
+    undo && h("button", { type: "button", "aria-label": `Undo: ${sentence}`, onclick: undo }, icon("undo"), "Undo"),
   );
 }
