@@ -34,8 +34,12 @@ class Server:
     def call(self, method: str, path: str, body: bytes | None = None) -> bytes:
         headers = {"Authorization": f"Token {TOKEN}", "Content-Type": "application/json"}
         request = urllib.request.Request(self.address + path, body, headers, method=method)
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            content: bytes = answer.read()
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                content: bytes = answer.read()
+        except urllib.error.HTTPError as error:
+            error.msg = f"{error.msg}: {error.read()[:1000].decode(errors='replace')}"
+            raise
         return content
 
     def is_up(self) -> bool:

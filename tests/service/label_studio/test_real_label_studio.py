@@ -44,8 +44,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process, 
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    # It refuses addresses of its own machine otherwise.
-    with running(tmp_path_factory.mktemp("studio"), SSRF_PROTECTION_ENABLED="false") as started:
+    # Otherwise it refuses addresses of its own machine: of models by the first setting, of webhooks by the second.
+    local = {"ML_BLOCK_LOCAL_IP": "false", "SSRF_PROTECTION_ENABLED": "false"}
+    with running(tmp_path_factory.mktemp("studio"), **local) as started:
         yield started
 
 

@@ -123,6 +123,9 @@ def test_only_images_of_the_model_have_pictures(show: Show, folder: Path) -> Non
     client = show()
     answer = picture(client, "private.jpg")
     assert (answer.status_code, answer.json()["error"][:14]) == (404, "unknown image ")
+    served = client.service.models.loaded
+    assert served is not None
+    assert client.service.pictures.url(served, "private.jpg") is None
     assert picture(client, "red.jpg", 100).json() == {
         "error": "size: the size must be one of 160, 320, 640, 1280, got 100"
     }
