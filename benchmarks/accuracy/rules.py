@@ -31,7 +31,7 @@ class Sizes:
     """Images of the scenes with their hand-written words."""
     shares: tuple[float, ...] = (0.9, 0.95, 1.0)
     """How often annotators give the general word with a special one."""
-    real: tuple[str, ...] = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k", "nuswide81")
+    real: tuple[str, ...] = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k", "corel5k", "nuswide81")
     scale: tuple[int, int] = (1_000_000, 20_000)
 
 
@@ -168,7 +168,8 @@ def score(raw: Raw) -> Score:
     )
     two_names = (
         f"Labels with two names: half of the images of every third label on at least {_SPLIT_FROM} images get another "
-        "name without a similar spelling."
+        "name without a similar spelling. The limits of both tests were chosen on the scenes of this seed and on these "
+        "data sets; the scenes of three other seeds gave the same picture (precision 0.96 to 0.99, recall 0.88 to 1)."
     )
     return Score(checks, [implications, names], [implied, two_names])
 
