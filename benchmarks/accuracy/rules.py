@@ -163,8 +163,9 @@ def score(raw: Raw) -> Score:
         'words such as "furniture" for "chair", and the word of a compound such as "red umbrella". It is right if '
         "it leads to any label above. As given, annotators add a general word to only 6 to 80 % of special ones, less "
         "often than many labels of the same scene occur together. None of these is proposed, so the recall there is 0. "
-        "Of the other tests of pairs of labels that were tried, the best one had a precision of 0.46 at a recall of 0.7, "
-        "and it was given the scene of every image. Below, annotators give the general word on 90 to 100 % of the images."
+        "Of the other tests of pairs of labels that were tried, the best one had a precision of 0.46 at a recall of "
+        "0.7, and it was given the scene of every image. Below, annotators give the general word on 90 to 100 % of the "
+        "images."
     )
     two_names = (
         f"Labels with two names: half of the images of every third label on at least {_SPLIT_FROM} images get another "
