@@ -31,7 +31,7 @@ class Sizes:
     """Images of the scenes with their hand-written words."""
     shares: tuple[float, ...] = (0.9, 0.95, 1.0)
     """How often annotators give the general word with a special one."""
-    real: tuple[str, ...] = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k", "nuswide81")
+    real: tuple[str, ...] = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k", "corel5k", "nuswide81")
     scale: tuple[int, int] = (1_000_000, 20_000)
 
 
@@ -162,13 +162,15 @@ def score(raw: Raw) -> Score:
         f"Implications of labels on at least {_SUPPORT} images, compared with the hierarchy of the scenes: general "
         'words such as "furniture" for "chair", and the word of a compound such as "red umbrella". It is right if '
         "it leads to any label above. As given, annotators add a general word to only 6 to 80 % of special ones, less "
-        "often than many labels of the same scene occur together; counts of pairs of labels cannot tell the two apart, "
-        "even for someone who knows the scene of every image. So none of these is proposed. Below, annotators give the "
-        "general word on 90 to 100 % of the images."
+        "often than many labels of the same scene occur together. None of these is proposed, so the recall there is 0. "
+        "Of the other tests of pairs of labels that were tried, the best one had a precision of 0.46 at a recall of "
+        "0.7, and it was given the scene of every image. Below, annotators give the general word on 90 to 100 % of the "
+        "images."
     )
     two_names = (
         f"Labels with two names: half of the images of every third label on at least {_SPLIT_FROM} images get another "
-        "name without a similar spelling."
+        "name without a similar spelling. The limits of both tests were chosen on the scenes of this seed and on these "
+        "data sets; the scenes of three other seeds gave the same picture (precision 0.96 to 0.99, recall 0.88 to 1)."
     )
     return Score(checks, [implications, names], [implied, two_names])
 

@@ -303,7 +303,7 @@ def score(raw: Raw) -> Score:
         f"{_FULL_FOR:g} of every {_FULL_EVERY:g} s; in the others, a third of the processes cannot write files beyond "
         "a random size. Afterwards, the log of what was acknowledged is compared with the file and with a model."
     )
-    return Score(checks, [Table(("", *counts), rows)], [note, *raw["faults"][:20]])
+    return Score(checks, [Table(("", *counts), rows)], [note, *raw.get("notes", []), *raw["faults"][:20]])
 
 
 HISTORY = Benchmark(

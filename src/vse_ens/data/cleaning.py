@@ -159,8 +159,7 @@ def clean(
         kept = without_pairs(current, less)
         joined = kept.joined(more) if more.pairs else kept
         added[name], removed[name] = _difference(joined, kept), _difference(current, kept)
-        # A later decision on a pair counts.
-        denied = without_pairs(denied, more).joined(less)
+        denied = denied.joined(less)
         current = joined
         stages.append(joined)
     applied = apply_rules(current, all_rules, denied)

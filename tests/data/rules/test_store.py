@@ -138,6 +138,15 @@ def test_an_incomplete_line_is_ignored_and_removed_by_the_next_writer(path: Path
     assert [rule.label for rule in read_rules(path)] == ["cars", "sea"]
 
 
+def test_an_incomplete_line_may_be_longer_than_the_next_one(path: Path) -> None:
+    file = RulesFile(path)
+    file.add([ALIAS], by="anna")
+    file.add([NewRule("alias", f"label {n}", "one") for n in range(50)], by="anna")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert RulesFile(path).add([OTHER], by="anna") == [2]
+    assert [rule.label for rule in read_rules(path)] == ["cars", "sea"]
+
+
 @pytest.mark.parametrize("kept", [0, 1, 20])
 def test_a_first_line_that_was_cut_is_begun_again(path: Path, kept: int) -> None:
     file = RulesFile(path)
