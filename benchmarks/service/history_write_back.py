@@ -40,7 +40,11 @@ class WriteBackSession:
     def run(self, name: str, what: Any) -> Any:
         """Return the names of the files that were written or restored."""
         if what[0] == "undo":
-            return sorted(path.name for path in undo(_journal(self._folder, what[1])))
+            restored = undo(_journal(self._folder, what[1]))
+            # Journals would fill the small disk.
+            _journal(self._folder, what[1]).unlink()
+            self._done.remove(what[1])
+            return sorted(path.name for path in restored)
         written = write_changes(self._changes(name, what[1]), _journal(self._folder, name))
         self._done.append(name)
         return sorted(path.name for path in written.files)
@@ -152,13 +156,17 @@ def restore_all(folder: Path, undone: Collection[str], interrupted: Collection[s
     """
     left = sorted((folder / "journals").glob("*.jsonl"), key=lambda journal: -journal.stat().st_mtime_ns)
     # A process that was killed before it wrote anything leaves no header.
-    left = [journal for journal in left if journal.stem not in undone and b"\n" in journal.read_bytes()]
+    for journal in left:
+        if journal.stem in undone or b"\n" not in journal.read_bytes():
+            journal.unlink()
+    left = [journal for journal in left if journal.exists()]
     by_hand = 0
     while left:
         refused, errors = [], []
         for journal in left:
             try:
                 undo(journal)
+                journal.unlink()  # the disk may be full of them
             except DataError as error:
                 refused.append(journal)
                 errors.append(str(error))

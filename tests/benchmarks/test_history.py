@@ -1,4 +1,4 @@
-"""The history checker: it finds what it is to find, and finds nothing in feedback."""
+"""The history checker: it finds what it is to find, and finds nothing in feedback, rules and write-back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 from benchmarks.service import history
 from benchmarks.service.history import Operation, Sizes
 from benchmarks.service.history_feedback import Row, check_answers, check_log
+from benchmarks.service.history_rules import Event, check_consistent, in_force
+from benchmarks.service.history_rules import check_log as check_rules_log
+from benchmarks.service.history_write_back import check_log as check_writes
 
 from vse_ens.service.verdicts import Feedback
 
@@ -95,12 +98,106 @@ def test_a_state_that_differs_from_the_model_is_found(tmp_path: Path) -> None:
     assert len(check_answers(feedback.path, [])) == 2
 
 
+def rules_event(name: str, *rules: tuple[int, str, str, str], undo: tuple[int, ...] = ()) -> Event:
+    return Event(name, list(rules), list(undo))
+
+
+# An alias, the same again, an undo of it, a rule that contradicts, and one that was killed.
+RULES = [
+    operation("1.0", ["add", [["alias", "a", "b"]]], 100, [1]),
+    operation("2.0", ["add", [["rename", "a", "b"], ["implication", "b", "c"]]], 200, [1, 2]),
+    operation("1.1", ["undo", [1]], 300, [1]),
+    operation("3.0", ["add", [["implication", "c", "b"]]], 400, error="ConfigError: 'c' cannot imply 'b'"),
+    operation("3.1", ["add", [["alias", "x", "y"]]], 500),
+    operation("3.2", ["undo", [2]], 600, error="DataError: r could not be written: no space left on device"),
+]
+LINES = [
+    rules_event("1.0", (1, "alias", "a", "b")),
+    rules_event("2.0", (2, "implication", "b", "c")),
+    rules_event("1.1", undo=(1,)),
+]
+
+
+def test_a_correct_history_of_rules_has_no_faults() -> None:
+    assert check_rules_log(RULES, LINES) == []
+    assert check_rules_log(RULES, [*LINES, rules_event("3.1", (3, "alias", "x", "y"))]) == []
+    faults: list[str] = []
+    assert in_force(LINES, faults) == {2: ("implication", "b", "c")}
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("operations", "events", "fault"),
+    [
+        (RULES, LINES[:1], "2.0: rule 2 was acknowledged, but is not stored"),
+        (RULES, LINES[:2], "1.1 was told [1], but [] is stored"),
+        (RULES, [*LINES, LINES[1]], "2.0 is stored 2 times"),
+        (RULES, [*LINES, rules_event("9.9", (3, "alias", "x", "y"))], "9.9 is stored but was never asked for"),
+        (RULES, [*LINES, rules_event("3.0", (3, "implication", "c", "b"))], "3.0 was refused, but is stored"),
+        (RULES, [*LINES, rules_event("3.1", (3, "alias", "x", "z"))], "3.1 is stored as"),
+        (
+            [*RULES, operation("4.0", ["add", [["alias", "a", "b"]]], 900, [1])],
+            LINES,
+            "4.0 was told rule 1, which was undone",
+        ),
+        ([*RULES, operation("4.0", ["undo", [7]], 900, error="UnknownIdError: 7")], LINES, "4.0 was refused: Unknown"),
+        ([RULES[0]._replace(begun=250, ended=260), *RULES[1:]], LINES, "2.0 was acknowledged before an earlier event"),
+    ],
+)
+def test_a_fault_of_rules_is_found(operations: list[Operation], events: list[Event], fault: str) -> None:
+    found = check_rules_log(operations, events)
+    assert any(one.startswith(fault) for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("rules", "fault"),
+    [
+        ([("alias", "a", "b"), ("rename", "a", "c")], "two names"),
+        ([("alias", "a", "b"), ("alias", "b", "a")], "names form a cycle"),
+        ([("implication", "a", "b"), ("implication", "b", "c"), ("alias", "c", "a")], "implies itself"),
+    ],
+)
+def test_rules_that_contradict_are_found(rules: list[tuple[str, str, str]], fault: str) -> None:
+    assert fault in check_consistent(rules)[0]
+    assert check_consistent(rules[:1]) == []
+
+
+WRITES = [
+    operation("1.0", ["write", ["tags 0.txt", "new 0.txt"]], 100, ["new 0.txt", "tags 0.txt"]),
+    operation("2.0", ["write", ["tags 0.txt"]], 200, ["tags 0.txt"]),
+    operation("2.1", ["undo", "2.0"], 300, ["tags 0.txt"]),
+    operation("3.0", ["write", ["tags 1.txt"]], 400),
+]
+WRITTEN = {"tags 0.txt": b"start\n1.0\n", "new 0.txt": b"1.0\n", "tags 1.txt": b"start\n"}
+
+
+def test_a_correct_history_of_writes_has_no_faults() -> None:
+    assert check_writes(WRITES, WRITTEN) == []
+    assert check_writes(WRITES, {**WRITTEN, "tags 1.txt": b"start\n3.0\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"tags 0.txt": b"start\n"}, "1.0 was told ['new 0.txt', 'tags 0.txt'], but is in ['new 0.txt']"),
+        ({"tags 0.txt": b"start\n1.0\n1.0\n"}, "tags 0.txt has '1.0' 2 times"),
+        ({"tags 0.txt": b"start\n1.0\n2.0\n"}, "2.0 was undone, but is in"),
+        ({"tags 1.txt": b"start\n1.0\n"}, "tags 1.txt has '1.0', which was not written to it"),
+        ({"tags 1.txt": b"sta"}, "tags 1.txt is damaged"),
+    ],
+)
+def test_a_fault_of_writes_is_found(changed: dict[str, bytes], fault: str) -> None:
+    found = check_writes(WRITES, {**WRITTEN, **changed})
+    assert any(one.startswith(fault) for one in found), found
+
+
 @pytest.mark.slow
-def test_processes_that_are_killed_or_run_out_of_disk_lose_double_and_change_nothing() -> None:
-    raw = history.measure(Sizes(seconds=20.0, round_seconds=10.0))
+@pytest.mark.parametrize("subject", history.SUBJECTS)
+def test_processes_that_are_killed_or_run_out_of_disk_lose_double_and_change_nothing(subject: str) -> None:
+    raw = history.measure(Sizes(seconds=20.0, round_seconds=10.0, subjects=(subject,)))
     assert raw["faults"] == []
-    counts = raw["counts"]["feedback"]
-    assert min(counts["kills"], counts["operations acknowledged"], counts["events stored"]) > 0
+    counts = raw["counts"][subject]
+    assert min(counts["kills"], counts["operations acknowledged"]) > 0
     score = history.score(raw)
     assert [check.verdict for check in score.checks] == ["met"]
     assert len(score.tables[0].rows) == len(counts)

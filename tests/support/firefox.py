@@ -119,7 +119,7 @@ class FirefoxPage:
 
     def press(self, keys: str, times: int = 1) -> None:
         """Press keys such as ``a`` or ``Shift+ArrowRight``; the last one is held and repeats if ``times`` is more."""
-        *held, last = (_KEYS.get(key, key) for key in keys.split("+"))
+        *held, last = (_KEYS.get(key, key) for key in (keys.split("+") if len(keys) > 1 else keys))
         down = [{"type": "keyDown", "value": key} for key in (*held, *[last] * times)]
         up = [{"type": "keyUp", "value": key} for key in (last, *reversed(held))]
         self._perform({"type": "key", "id": "keys", "actions": [*down, *up]})

@@ -53,6 +53,38 @@ AREAS = {
         ("train/checkpoint", "model/checkpoint_store"),
         ("tests/train/test_checkpoint.py", "tests/model/test_checkpoint_store.py"),
     ),
+    "rules": Area(
+        (
+            "data/rules/rule_set",
+            "data/rules/store",
+            "data/rules/apply",
+            "data/rules/exceptions",
+            "data/cleaning",
+            "data/decisions",
+            "curate/rules/implications",
+            "curate/rules/aliases",
+            "curate/rules/proposals_file",
+            "curate/usage",
+            "service/rules",
+        ),
+        (
+            "tests/data/rules",
+            "tests/data/test_cleaning.py",
+            "tests/data/test_decisions.py",
+            "tests/curate/rules",
+            "tests/curate/test_usage.py",
+            "tests/service/routes/test_rules.py",
+            "tests/cli/commands/test_rules.py",
+        ),
+    ),
+    "write-back": Area(
+        ("data/collections/journal", "data/collections/write"),
+        (
+            "tests/data/collections/test_journal.py",
+            "tests/cli/commands/test_write_back.py",
+            "tests/cli/commands/test_apply.py",
+        ),
+    ),
 }
 
 _DIGEST = "digest = hashlib.blake2b(digest_size=16)"

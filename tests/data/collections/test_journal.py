@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -258,3 +259,76 @@ def test_a_diff_shows_a_change() -> None:
         "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\\ No newline at end of file\n"
     )
     assert diff(FileChange(Path("a.txt"), None, b"one\n")).startswith("--- /dev/null\n+++ a.txt\n")
+
+
+def test_a_full_disk_while_the_journal_is_written_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [tmp_path / f"{n}.txt" for n in range(3)]
+    real, flushed = os.fsync, []
+
+    def fsync(descriptor: int) -> None:
+        flushed.append(descriptor)
+        if len(flushed) == failing:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    failing = 2  # after the name of the journal, its header
+    with pytest.raises(DataError, match=r"undo\.jsonl could not be written: no space left on device$"):
+        write_changes([FileChange(path, None, b"new\n") for path in files], tmp_path / "undo.jsonl")
+    assert not any(path.exists() for path in files)
+
+
+def test_an_error_after_some_files_names_the_undo(tmp_path: Path) -> None:
+    def broken() -> Iterator[FileChange]:
+        for number in range(300):
+            yield FileChange(tmp_path / f"{number}.txt", None, b"new\n")
+        raise DataError("the rest cannot be read")
+
+    with pytest.raises(
+        DataError, match=r"cannot be read; vse undo .*undo\.jsonl restores the 256 files written before"
+    ):
+        write_changes(broken(), tmp_path / "undo.jsonl")
+    assert len(undo(tmp_path / "undo.jsonl")) == 256
+
+
+def test_a_file_that_changed_before_the_write_is_not_in_the_journal(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"other\n")
+    wanted = [
+        FileChange(tmp_path / name, b"old\n" if name == "a.txt" else None, b"new\n") for name in ("a.txt", "b.txt")
+    ]
+    written = write_changes(wanted, tmp_path / "undo.jsonl")
+    assert (written.files, written.skipped) == ([tmp_path / "b.txt"], [tmp_path / "a.txt"])
+    assert [entry.path.name for entry in read_journal(tmp_path / "undo.jsonl")] == ["b.txt"]
+
+
+def test_another_process_that_writes_to_the_folder_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_LOCK_SECONDS", 0.05)
+    change = FileChange(tmp_path / "a.txt", None, b"new\n")
+    with journal._alone([change.path]), pytest.raises(DataError, match="another process keeps writing to"):
+        write_changes([change], tmp_path / "one.jsonl")
+    assert not change.path.exists()
+    write_changes([change], tmp_path / "two.jsonl")
+    with journal._alone([change.path]), pytest.raises(DataError, match="another process keeps writing to"):
+        undo(tmp_path / "two.jsonl")
+    assert undo(tmp_path / "two.jsonl") == [change.path]
+
+
+def test_a_file_that_changes_during_an_undo_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for path in files:
+        path.write_bytes(b"old\n")
+    write_changes([FileChange(path, b"old\n", b"new\n") for path in files], tmp_path / "undo.jsonl")
+    real = journal._replace
+
+    def replace(path: Path, content: bytes) -> None:
+        real(path, content)
+        files[1].write_bytes(b"of another program\n")
+
+    monkeypatch.setattr(journal, "_replace", replace)
+    with pytest.raises(DataError, match=r"b\.txt was changed while .*undo\.jsonl was undone; 1 files were restored"):
+        undo(tmp_path / "undo.jsonl")
+    assert [path.read_bytes() for path in files] == [b"old\n", b"of another program\n"]

@@ -52,6 +52,8 @@ def test_axe_finds_nothing_serious(page: Open, scheme: str) -> None:
         tab.wait_for_selector(there)
         for key in keys:
             tab.keyboard.press(key)
+        # Old results are faded until the new ones are there.
+        tab.wait_for_function("() => !document.querySelector('[aria-busy]')")
         tab.wait_for_function("() => document.getAnimations().every(one => one.playState !== 'running')")
         found[name] = tab.evaluate(CHECK)
         tab.keyboard.press("Escape")

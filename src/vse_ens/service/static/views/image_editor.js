@@ -54,7 +54,7 @@ export class ImageEditor {
     });
     fill(
       this.workspace.subject,
-      picture(state.url, state.image, true),
+      picture(state.url?.replace("size=320", "size=640"), state.image, true),
       h(
         "div",
         { class: "subject-body" },
