@@ -76,35 +76,73 @@ def selected(prediction: Any) -> set[str]:
     return {choice for result in prediction["result"] for choice in result["value"]["choices"]}
 
 
-def test_label_studio_shows_our_predictions_and_teaches_the_model(
-    studio: Server, served: tuple[Process, Path], tmp_path: Path
-) -> None:
-    process, folder = served
+@pytest.fixture(scope="module")
+def connected(studio: Server, served: tuple[Process, Path]) -> tuple[int, int, Any]:
+    """A project that is connected to the service, its only task, and the prediction for it."""
+    process, _ = served
     address = f"http://127.0.0.1:{process.port}"
     tasks = [{"data": {"image": f"{address}/pictures/{IMAGE}.jpg"}}]
     project = studio.project(CONFIG, json.dumps(tasks).encode())
     [task] = [one["id"] for one in studio.tasks(project)]
-
-    # It connects, and keeps our predictions with the version of the model.
     call(studio, "POST", "/api/ml", url=address, project=project, title="vse-ens")
     [backend] = call(studio, "GET", f"/api/ml?project={project}")
     assert backend["state"] == "CO"
-    first = until(lambda: predictions(studio, project, task))
-    known = {one["label"] for one in process.http.get("/api/image", params={"id": IMAGE}).json()["labels"]}
-    assert first["model_version"].endswith(process.http.get("/ready").json()["model"])
-    assert known & set(CHOICES) <= selected(first)
+    return project, task, until(lambda: predictions(studio, project, task))
 
-    _check_page(studio, project, task, selected(first), tmp_path)
 
-    # An annotation comes back by the webhook that it made by itself.
-    new = next(one for one in CHOICES if one not in known)
+def known_labels(process: Process) -> set[str]:
+    return {one["label"] for one in process.http.get("/api/image", params={"id": IMAGE}).json()["labels"]}
+
+
+def test_it_keeps_our_predictions_with_the_version_of_the_model(
+    served: tuple[Process, Path], connected: tuple[int, int, Any]
+) -> None:
+    process, _ = served
+    prediction = connected[2]
+    assert prediction["model_version"].endswith(process.http.get("/ready").json()["model"])
+    assert known_labels(process) & set(CHOICES) <= selected(prediction)
+
+
+def test_its_page_shows_our_predictions(studio: Server, connected: tuple[int, int, Any], tmp_path: Path) -> None:
+    """The choices of the prediction are ticked when the task is opened."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no Chromium")
+    project, task, prediction = connected
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1400, "height": 1000})
+        tab.set_default_timeout(120_000)
+        try:
+            tab.goto(f"{studio.address}/user/login", wait_until="domcontentloaded")
+            tab.fill("input[name=email]", USER)
+            tab.fill("input[name=password]", PASSWORD)
+            tab.click("button[type=submit]")
+            tab.wait_for_url(lambda url: "/user/login" not in url, wait_until="domcontentloaded")
+            tab.goto(f"{studio.address}/projects/{project}/data?task={task}", wait_until="domcontentloaded")
+            ticked = tab.locator("input[type=checkbox]:checked")
+            ticked.first.wait_for(state="attached")
+            shown = {tab.evaluate("box => box.closest('label').innerText", box) for box in ticked.element_handles()}
+        finally:
+            tab.screenshot(path=str(tmp_path / "label-studio.png"))
+            browser.close()
+    assert all(any(choice in text for text in shown) for choice in selected(prediction)), shown
+
+
+def test_annotations_come_back_and_a_model_that_learnt_them_is_seen(
+    studio: Server, served: tuple[Process, Path], connected: tuple[int, int, Any]
+) -> None:
+    process, folder = served
+    project, task, first = connected
+    new = next(one for one in CHOICES if one not in known_labels(process))
     result = [{"from_name": "labels", "to_name": "image", "type": "choices", "value": {"choices": [new]}}]
     call(studio, "POST", f"/api/tasks/{task}/annotations", result=result)
+    # By the webhook that Label Studio made by itself.
     [event] = until(lambda: process.http.get("/api/feedback").json()["events"])
     assert (event["image"], event["label"], event["verdict"], event["source"]) == (IMAGE, new, "accept", "label-studio")
     assert event["by"]
 
-    # A model that learnt it is served, and Label Studio gets predictions of the new version.
     command = [sys.executable, "-m", "vse_ens", "update", "model", "model.feedback.sqlite", "--out", "model"]
     subprocess.run(command, check=True, cwd=folder, capture_output=True)
     assert process.http.post("/api/reload", headers={"X-VSE-Reload": "yes"}).status_code == 200
@@ -112,27 +150,3 @@ def test_label_studio_shows_our_predictions_and_teaches_the_model(
     assert not first["model_version"].endswith(version)
     second = until(lambda: (found := predictions(studio, project, task))["model_version"].endswith(version) and found)
     assert new in selected(second)
-
-
-def _check_page(studio: Server, project: int, task: int, choices: set[str], folder: Path) -> None:
-    """Open the task in the page of Label Studio; the choices of the prediction are ticked."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("there is no Chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.set_default_timeout(120_000)
-        tab.goto(f"{studio.address}/user/login")
-        tab.fill("input[name=email]", USER)
-        tab.fill("input[name=password]", PASSWORD)
-        tab.click("button[type=submit]")
-        tab.wait_for_url("**/projects**")
-        tab.goto(f"{studio.address}/projects/{project}/data?task={task}")
-        ticked = tab.locator("label:has(input[type=checkbox]:checked)")
-        ticked.first.wait_for()
-        shown = {text.strip().rstrip("0123456789[] ").strip() for text in ticked.all_inner_texts()}
-        tab.screenshot(path=str(folder / "label-studio.png"))
-        browser.close()
-    assert choices <= shown
