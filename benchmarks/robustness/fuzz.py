@@ -41,13 +41,13 @@ def read_damaged(name: str, count: int) -> dict[str, float | str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         for damaged in mutated(content, count, name):
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 read(damaged, path)
             except Exception as error:  # noqa: BLE001  # any error is a finding
                 failures += 1
                 example = example or f"{type(error).__name__}: {error}"
-            slowest = max(slowest, time.perf_counter() - start)
+            slowest = max(slowest, time.process_time() - start)
     return {"failures": failures, "example": example, "slowest": slowest, "ram_bytes": peak_bytes() - before}
 
 
@@ -56,7 +56,7 @@ def score(raw: Raw) -> Score:
     measured = raw["measured"]
     checks = [
         Check("unexpected errors", sum(one["failures"] for one in measured.values()), "at most", 0, digits=0),
-        Check("slowest file", max(one["slowest"] for one in measured.values()), "at most", 5, unit=" s"),
+        Check("slowest file, CPU time", max(one["slowest"] for one in measured.values()), "at most", 5, unit=" s"),
         Check("RAM", max(one["ram_bytes"] for one in measured.values()) / 1e6, "at most", 200, unit=" MB", digits=0),
     ]
     rows = [

@@ -125,7 +125,8 @@ class JsonText:
             parts += [self.text[position : splice.start], splice.text]
             position = splice.end
         parts.append(self.text[position:])
-        return self._bom + "".join(parts).encode()
+        # A lone surrogate, which JSON may have as an escape, becomes the same escape again.
+        return self._bom + "".join(parts).encode("utf-8", "backslashreplace")
 
     def change_array(
         self, start: int, elements: Sequence[Value], remove: Collection[int] = (), add: Sequence[Any] = ()

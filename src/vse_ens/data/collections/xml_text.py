@@ -130,7 +130,7 @@ def root_children(path: Path, content: bytes, root: str) -> Iterator[Node]:
     except _WrongXmlError as error:
         raise DataError(f"{path} cannot be read: {error}") from None
     except (LookupError, ValueError) as error:  # an unknown encoding
-        raise DataError(f"{path} cannot be read as XML: {error}") from None
+        raise DataError(f"{path} cannot be read as XML: {error!s:.80}") from None
     yield from builder.ready
 
 
