@@ -218,7 +218,11 @@ def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_pat
         ([pairs, *out, "--address", "localhost:1"], 1, "address needs a cluster"),
         ([pairs, *out, "--cluster", "spark"], 2, "--cluster must be ray, got 'spark'"),
         ([pairs, *out, "--shards", 100], 1, "shards must be at most the number of images, 10"),
-        ([tmp_path, *out, "--feedback", "f.sqlite"], 2, "--features, --feedback and --rules need all pairs in one file"),
+        (
+            [tmp_path, *out, "--feedback", "f.sqlite"],
+            2,
+            "--features, --feedback and --rules need all pairs in one file",
+        ),
         (["s3x://nowhere/parts", *out], 1, "s3x://nowhere/parts cannot be listed"),
     ):
         answer = vse("train", *arguments)
