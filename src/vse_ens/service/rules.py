@@ -56,9 +56,9 @@ class ServiceRules:
         return table[1]
 
     def open_duplicates(self, found: Iterable[Duplicate]) -> list[Duplicate]:
-        """Return the duplicates of an audit of which no label is replaced yet."""
+        """Return the duplicates of an audit that rules neither settle nor contradict, and that nobody rejected."""
         rules = self.current
-        return [one for one in found if all(rules.name_of(label) == label for label in (one.label, one.other))]
+        return [one for one in found if rules.is_open("alias", one.label, one.other)]
 
     def show(self, state: ImageState) -> ImageState:
         """Return the state of an image with the rules applied.

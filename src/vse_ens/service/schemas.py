@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from vse_ens.data.rules.rule_set import RuleKind
 from vse_ens.service.settings import MAX_BATCH, MAX_DECISIONS, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
@@ -592,30 +593,31 @@ class VocabularyResponse(BaseModel):
 
 
 class RuleEntry(BaseModel):
-    """A rule in force."""
+    """A rule in force, or a rejected one."""
 
     id: int
-    kind: Literal["alias", "rename", "implication"]
+    kind: RuleKind
     label: str
     other: str
     by: str
     at: str
     exceptions: int = Field(
-        description="For an implication, images with the label that lack the other in the data; else images changed."
+        description="For an implication, images with the label that lack the other in the data; "
+        "none for a rejected rule; else images changed."
     )
 
 
 class RulesResponse(BaseModel):
-    """The rules in force."""
+    """The rules in force and the rejected ones."""
 
     rules: list[RuleEntry]
     version: int = Field(description="Number of events; it grows with every change.")
 
 
 class RuleRequest(Request):
-    """A rule to add: `label` is replaced by `other`, or implies it."""
+    """A rule to add: `label` is replaced by `other`, or implies it; `rejected` if no rule is to be proposed."""
 
-    kind: Literal["alias", "rename", "implication"]
+    kind: RuleKind
     label: Id
     other: Id
 

@@ -15,10 +15,11 @@ from vse_ens.cli.options import DefuseFormulas, ReadOptions, load_model
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.rules.rule_set import RuleKind
+    from vse_ens.data.rules.rule_set import Rule, RuleKind
     from vse_ens.data.rules.store import NewRule
 
 _ROWS_SHOWN = 10
+_COLUMNS = ("rule", "kind", "label", "other", "by", "date")
 
 RulesPath = Annotated[Path, typer.Argument(metavar="RULES", show_default=False, help="A rules file (.jsonl).")]
 Person = Annotated[
@@ -51,10 +52,12 @@ def propose(
     """Propose aliases and implications between labels.
 
     A label implies another if almost all of its images have the other label, more than by chance. Aliases are the same
-    word in another form, or labels that are used as two names of one thing.
+    word in another form, or labels that are used as two names of one thing. With --rules, rejected proposals and those
+    that a rule settles are left out.
     """
     from vse_ens.curate.rules.proposals_file import write_proposals
     from vse_ens.curate.rules.propose import propose_rules
+    from vse_ens.data.rules.store import read_rules
 
     data = _pairs(source, reading, console)
     with console.progress("proposing rules", 1000, "steps") as progress:
@@ -64,6 +67,8 @@ def propose(
             min_confidence=min_confidence,
             progress=lambda done: progress(round(1000 * done)),
         )
+    if reading.rules is not None:
+        proposals = proposals.open(read_rules(reading.rules))
     if out is not None:
         write_proposals(proposals, out, defuse_formulas=defuse_formulas)
     numbers = ("images", "share", "exceptions")
@@ -82,7 +87,10 @@ def propose(
         if out is not None
         else "Use --out FILE.csv or --json for all proposals."
     )
-    console.result(proposals.to_dict(), *parts, Text(), Text(following))
+    console.result(proposals.to_dict(), *parts, Text())
+    if not console.json:
+        # A long path must not be broken: people copy this line.
+        console.out.print(Text(following), soft_wrap=True)
 
 
 def apply_proposals(
@@ -111,9 +119,9 @@ def apply_proposals(
     by: Person = None,
     console: Console,
 ) -> None:
-    """Accept proposals, or rules of your own, into a rules file.
+    """Accept and reject proposals, or add rules of your own to a rules file.
 
-    All rules are added or none: a cycle or a contradiction is refused. The file is created if it does not exist.
+    A rejected proposal is not made again by vse rules propose --rules, nor on the page. All rules are added or none: a cycle or a contradiction is refused. The file is created if it does not exist.
     """
     from vse_ens.curate.rules.proposals_file import read_proposals
     from vse_ens.data.rules.store import NewRule, RulesFile
@@ -127,20 +135,29 @@ def apply_proposals(
     for kind, option, texts in given:
         new += [NewRule(kind, *_split(text, option)) for text in texts or ()]
     if not new:
-        where = f"{proposals} has no accepted proposal" if proposals else "there is no rule to add"
+        where = f"{proposals} has no decision" if proposals else "there is no rule to add"
         raise typer.BadParameter(
-            f"{where}; write accept into the column decision, or give --alias, --rename or --implies",
+            f"{where}; write accept or reject into the column decision, or give --alias, --rename or --implies",
             param_hint="'PROPOSALS.csv'",
         )
     file = RulesFile(path)
-    before = {one.id for one in file.rules}
+    before = file.rules
     numbers = file.add(new, by=by or _user())
-    added = [number for number in numbers if number not in before]
+    rules = [number for number, one in zip(numbers, new, strict=True) if one.kind != "rejected"]
+    added = sum(number not in before for number in rules)
+    rejected = sum(number not in before for number in numbers) - added
+    rows = [("file", str(path)), ("added", plural(added, "rule"))]
+    if rejected:
+        rows.append(("rejected", plural(rejected, "proposal")))
     console.result(
-        {"file": str(path), "rules": numbers, "added": len(added), "in_force": len(file.rules)},
-        facts(
-            [("file", str(path)), ("added", plural(len(added), "rule")), ("in force", plural(len(file.rules), "rule"))]
-        ),
+        {
+            "file": str(path),
+            "rules": rules,
+            "added": added,
+            "rejected": rejected,
+            "in_force": len(file.rules),
+        },
+        facts([*rows, ("in force", plural(len(file.rules), "rule"))]),
         Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"),
     )
 
@@ -157,19 +174,20 @@ def list_rules(
     reading: ReadOptions,
     console: Console,
 ) -> None:
-    """List the rules in force, with their exceptions if pairs are given."""
+    """List the rules in force, with their exceptions if pairs are given, then the rejected ones."""
     from vse_ens.data.rules.exceptions import ImagesOfLabels
     from vse_ens.data.rules.store import RulesFile, read_rules
 
-    found = list(read_rules(path))
-    document: list[dict[str, Any]] = [one._asdict() for one in found]
-    rows = [[str(one.id), one.kind, one.label, one.other, one.by, one.at[:10]] for one in found]
-    names = ["rule", "kind", "label", "other", "by", "date"]
+    rules = read_rules(path)
+    found, rejected = list(rules), rules.rejected
+    entries: list[dict[str, Any]] = [one._asdict() for one in found]
+    rows, rejected_rows = ([_row(one) for one in part] for part in (found, rejected))
+    names = [*_COLUMNS]
     if pairs is not None:
         data = reading.read(pairs, console)
         images = ImagesOfLabels(data)
         names += ["images", "exceptions"]
-        for row, entry, one in zip(rows, document, found, strict=True):
+        for row, entry, one in zip(rows, entries, found, strict=True):
             both, without = images.compare(one.label, one.other)
             entry |= {
                 "images": len(both) + len(without),
@@ -177,9 +195,19 @@ def list_rules(
                 "first_exceptions": data.images.ids(without[:_ROWS_SHOWN]),
             }
             row += [f"{len(both) + len(without):,}", f"{len(without):,}" if one.kind == "implication" else "-"]
-    table = columns(names, rows, numbers=("rule", "images", "exceptions"))
-    ending = Text(f"{plural(len(found), 'rule')} in force. To undo one: vse rules undo {path} RULE")
-    console.result({"rules": document, "version": RulesFile(path).version}, *([table] if rows else []), ending)
+    parts: list[Any] = []
+    if rows:
+        parts.append(columns(names, rows, numbers=("rule", "images", "exceptions")))
+    parts.append(Text(f"{plural(len(found), 'rule')} in force. To undo one: vse rules undo {path} RULE"))
+    if rejected:
+        parts += [Text(), Text("Rejected, not proposed again:")]
+        parts.append(columns(_COLUMNS, rejected_rows, numbers=("rule",)))
+    document = {
+        "rules": entries,
+        "rejected": [one._asdict() for one in rejected],
+        "version": RulesFile(path).version,
+    }
+    console.result(document, *parts)
 
 
 def undo_rules(
@@ -217,6 +245,10 @@ def _pairs(source: Path, reading: ReadOptions, console: Console) -> Annotations:
     for note in data.notes:
         console.note(note)
     return data
+
+
+def _row(rule: Rule) -> list[str]:
+    return [str(rule.id), rule.kind, rule.label, rule.other, rule.by, rule.at[:10]]
 
 
 def _count(rows: int) -> str:

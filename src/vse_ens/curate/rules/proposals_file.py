@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
 from vse_ens.curate.rules.propose import Proposals
 from vse_ens.data.decisions import decided_rows, is_accepted
@@ -15,6 +15,7 @@ from vse_ens.errors import DataError
 from vse_ens.storage.atomic import replace_file
 
 _COLUMNS = ("kind", "label", "other", "support", "confidence", "exceptions", "evidence", "decision")
+_KINDS = ("alias", "rename", "implication")
 
 
 def write_proposals(proposals: Proposals, path: Path, *, defuse_formulas: bool = False) -> None:
@@ -34,13 +35,21 @@ def write_proposals(proposals: Proposals, path: Path, *, defuse_formulas: bool =
 
 
 def read_proposals(path: Path, *, accept_all: bool = False) -> list[NewRule]:
-    """Return the accepted proposals; with ``accept_all`` also those without a decision."""
-    accepted = []
+    """Return the rejected proposals, then the accepted ones; with ``accept_all`` also those without a decision.
+
+    A pair of labels with an accepted rule is not rejected: an accepted alias settles an implication, for example.
+    """
+    accepted: list[NewRule] = []
+    rejected: list[NewRule] = []
     for line, row in decided_rows(path, ("kind", "label", "other", "decision"), "vse rules propose --out"):
         kind, where = row["kind"], f"{path}, line {line}"
-        if kind not in get_args(RuleKind):
-            raise DataError(f"{where} has the kind {kind!r}; it must be {' or '.join(get_args(RuleKind))}")
+        if kind not in _KINDS:
+            raise DataError(f"{where} has the kind {kind!r}; it must be {' or '.join(_KINDS)}")
         decision = is_accepted(row["decision"], where)
         if decision or (decision is None and accept_all):
             accepted.append(NewRule(cast("RuleKind", kind), row["label"], row["other"]))
-    return accepted
+        elif decision is False:
+            rejected.append(NewRule("rejected", row["label"], row["other"]))
+    settled = {(one.label, one.other) for one in accepted}
+    settled |= {(one.other, one.label) for one in accepted if one.kind != "implication"}
+    return [one for one in rejected if (one.label, one.other) not in settled] + accepted

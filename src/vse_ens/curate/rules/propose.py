@@ -9,6 +9,7 @@ from typing import Any
 from vse_ens.curate.rules.aliases import Alias, find_aliases
 from vse_ens.curate.rules.implications import MIN_CONFIDENCE, MIN_SUPPORT, Implication, find_implications
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.rules.rule_set import RuleSet
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,13 @@ class Proposals:
 
     implications: list[Implication]
     aliases: list[Alias]
+
+    def open(self, rules: RuleSet) -> Proposals:
+        """Return the proposals that rules neither settle nor contradict, and that nobody rejected."""
+        return Proposals(
+            [one for one in self.implications if rules.is_open("implication", one.label, one.implies)],
+            [one for one in self.aliases if rules.is_open("alias", one.label, one.other)],
+        )
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
         """Return plain lists and dictionaries, for JSON."""

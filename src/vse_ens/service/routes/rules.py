@@ -9,7 +9,6 @@ from fastapi import APIRouter, Body, Query, Response
 from vse_ens.curate.rules.propose import Proposals
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.rules.store import NewRule
-from vse_ens.errors import ConfigError
 from vse_ens.service.convert import rounded
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.models import ServedModel
@@ -36,6 +35,7 @@ from vse_ens.service.state import Service
 _EXAMPLES: Any = {
     "accept an implication": {"value": {"kind": "implication", "label": "beach", "other": "sea"}},
     "merge two labels": {"value": {"kind": "alias", "label": "cars", "other": "car"}},
+    "reject a proposal": {"value": {"kind": "rejected", "label": "beach", "other": "sand"}},
     "rename a label": {"value": {"kind": "rename", "label": "plane", "other": "aeroplane"}},
 }
 _UNDO_EXAMPLES: Any = {"undo a rule": {"value": {"rule": 1}}}
@@ -68,14 +68,15 @@ def rules_router(service: Service) -> APIRouter:
 
     @router.get("/api/rules", responses=READING)
     async def in_force() -> RulesResponse:
-        """List the rules in force, oldest first, with the number of exceptions in the data."""
+        """List the rules in force and the rejected ones, oldest first, with the number of exceptions in the data."""
         served = await models.current()
 
         def entries() -> RulesResponse:
+            current = rules.current
             return RulesResponse(
                 rules=[
                     RuleEntry(**rule._asdict(), exceptions=_changed(served, rule.kind, rule.label, rule.other))
-                    for rule in rules.current
+                    for rule in sorted([*current, *current.rejected])
                 ],
                 version=rules.version,
             )
@@ -86,7 +87,10 @@ def rules_router(service: Service) -> APIRouter:
     async def add(
         request: Annotated[RuleRequest, Body(openapi_examples=_EXAMPLES)], by: User = "anonymous"
     ) -> RuleResponse:
-        """Add a rule, which takes effect at once; a cycle or a contradiction is refused."""
+        """Add a rule, which takes effect at once; a cycle or a contradiction is refused.
+
+        The kind `rejected` stores that no rule between two labels is to be proposed. It changes no labels.
+        """
         file, served = rules.require_file(), await models.current()
         new = NewRule(request.kind, request.label, request.other)
         [number] = await disk.run(file.add, [new], by=by)
@@ -108,7 +112,7 @@ def rules_router(service: Service) -> APIRouter:
     async def proposals(
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
     ) -> Any:
-        """List implications and aliases that the data suggests, without those that rules settle; a background job."""
+        """List implications and aliases that the data suggests, without rejected and settled ones; a background job."""
         served = await models.current()
         found = served.proposals.poll()
         if isinstance(found, InProgress):
@@ -121,14 +125,16 @@ def rules_router(service: Service) -> APIRouter:
 
 def _changed(served: ServedModel, kind: str, label: str, other: str) -> int:
     """Return the number of images that a rule changes: the exceptions of an implication, or those of the label."""
+    if kind == "rejected":
+        return 0
     both, exceptions = served.label_images.compare(label, other)
     return len(exceptions) if kind == "implication" else len(both) + len(exceptions)
 
 
 def _proposals(served: ServedModel, found: Proposals, rules: RuleSet, offset: int, limit: int) -> ProposalsResponse:
     known, images = served.annotator.known_, served.label_images
-    implications = [one for one in found.implications if _is_open(rules, "implication", one.label, one.implies)]
-    aliases = [one for one in found.aliases if _is_open(rules, "alias", one.label, one.other)]
+    still_open = found.open(rules)
+    implications, aliases = still_open.implications, still_open.aliases
     shown: list[ProposedImplication] = []
     for one in implications[offset : offset + limit]:
         both, exceptions = (known.images.ids(part[:_SHOWN]) for part in images.compare(one.label, one.implies))
@@ -160,14 +166,3 @@ def _proposals(served: ServedModel, found: Proposals, rules: RuleSet, offset: in
         total_implications=len(implications),
         total_aliases=len(aliases),
     )
-
-
-def _is_open(rules: RuleSet, kind: str, label: str, other: str) -> bool:
-    """Return whether a proposal could be added: it is not in force, and no rule contradicts it."""
-    if other in rules.closure_of(label):
-        return False
-    try:
-        rules.check(kind, label, other)
-    except ConfigError:
-        return False
-    return True

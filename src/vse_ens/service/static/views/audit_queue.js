@@ -4,7 +4,7 @@ import { orToast } from "../parts/toast.js";
 
 /** @typedef {import("../core/api.js").Finding} Finding */
 /** @typedef {"open" | "agreed" | "disagreed" | "skipped"} Mark */
-/** @typedef {{finding: Finding, mark: Mark, token: number | string | null}} Entry  `token` takes the verdict back */
+/** @typedef {{finding: Finding, mark: Mark, token: number | null}} Entry  `token` takes the verdict back */
 /** @typedef {{total: number, findings: Finding[]}} Page */
 
 /** Distance from the end of the loaded findings at which the next page is requested. */
@@ -128,7 +128,7 @@ export class Queue {
     if (this.loading || this.entries.length >= this.total) return;
     this.loading = true;
     // Findings with a verdict are no longer in the list of the service.
-    const gone = this.entries.filter(({ token }) => token !== null && this.verdicts.leaves(token)).length;
+    const gone = this.entries.filter(({ token }) => token !== null).length;
     const page = await orToast(() => this.load(this.entries.length - gone));
     this.loading = false;
     if (!page) return;

@@ -3,18 +3,14 @@
 import { get, postChange } from "../core/api.js";
 
 /** @typedef {import("../core/api.js").Finding} Finding */
-/** @typedef {{agree: boolean, token: number | string}} Stored */
+/** @typedef {{agree: boolean, token: number}} Stored */
 /**
  * @typedef {object} VerdictStore
  * @property {boolean} stores whether the service stores verdicts
- * @property {(finding: Finding, agree: boolean) => Promise<number | string>} submit returns a token to undo it
- * @property {(token: number | string) => Promise<void>} undo
+ * @property {(finding: Finding, agree: boolean) => Promise<number>} submit returns a token to undo it
+ * @property {(token: number) => Promise<void>} undo
  * @property {(finding: Finding) => Stored | null} stored the verdict of an earlier visit
- * @property {(token: number | string) => boolean} leaves whether a finding with this verdict leaves the service's list
  */
-
-/** Pairs of labels that were kept, until the page is closed: only merges are rules. @type {Set<string>} */
-const kept = new Set();
 
 /**
  * @param {"missing" | "wrong" | "duplicates"} kind
@@ -37,41 +33,38 @@ const asFeedback = (kind, feedback) => ({
     await postChange("feedback/undo", { event });
   },
   stored: () => null,
-  leaves: () => true,
 });
 
 /**
- * Verdicts on pairs of labels: agreeing adds a rule.
+ * Verdicts on pairs of labels: agreeing adds a rule, disagreeing a rejected one.
  * @param {boolean} feedback
  * @param {AbortSignal} signal
  * @param {"alias" | "implication"} [kind]
  * @returns {Promise<VerdictStore>}
  */
 export async function asRules(feedback, signal, kind = "alias") {
+  /** @type {{rules: import("./vocabulary_rules.js").Rule[]}} */
   const { rules } = await get("rules", {}, signal);
-  const isSame = (/** @type {{kind: string}} */ rule) => (rule.kind === "implication") === (kind === "implication");
-  const merged = new Map(
-    rules.filter(isSame).map((/** @type {{id: number, label: string, other: string}} */ one) => [nameOf(one), one.id]),
+  const numbers = (/** @type {(rule: import("./vocabulary_rules.js").Rule) => boolean} */ chosen) =>
+    new Map(rules.filter(chosen).map((rule) => [nameOf(rule), rule.id]));
+  const rejected = numbers((rule) => rule.kind === "rejected");
+  const accepted = numbers(
+    (rule) => rule.kind !== "rejected" && (rule.kind === "implication") === (kind === "implication"),
   );
   return {
     stores: feedback,
-    async submit(finding, agree) {
-      if (agree) return (await postChange("rules", { kind, label: finding.label, other: finding.other })).rule;
-      const name = kind + nameOf(finding);
-      kept.add(name);
-      return name;
+    async submit({ label, other }, agree) {
+      return (await postChange("rules", { kind: agree ? kind : "rejected", label, other })).rule;
     },
-    async undo(token) {
-      if (typeof token === "string") kept.delete(token);
-      else await postChange("rules/undo", { rule: token });
+    async undo(rule) {
+      await postChange("rules/undo", { rule });
     },
     stored(finding) {
-      const name = kind + nameOf(finding);
-      const rule = merged.get(nameOf(finding));
+      const rule = accepted.get(nameOf(finding));
       if (rule !== undefined) return { agree: true, token: rule };
-      return kept.has(name) ? { agree: false, token: name } : null;
+      const rejection = rejected.get(nameOf(finding));
+      return rejection === undefined ? null : { agree: false, token: rejection };
     },
-    leaves: (token) => typeof token === "number",
   };
 }
 

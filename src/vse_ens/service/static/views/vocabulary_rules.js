@@ -1,4 +1,4 @@
-/** The rules in force, with an undo for each. */
+/** The rules in force and the rejected ones, with an undo for each. */
 
 import { announce } from "../core/announcer.js";
 import { get, postChange } from "../core/api.js";
@@ -10,7 +10,7 @@ import { orToast } from "../parts/toast.js";
 /**
  * @typedef {object} Rule
  * @property {number} id
- * @property {"alias" | "implication" | "rename"} kind
+ * @property {"alias" | "implication" | "rename" | "rejected"} kind
  * @property {string} label
  * @property {string} other
  * @property {string} by
@@ -18,7 +18,9 @@ import { orToast } from "../parts/toast.js";
  * @property {number | null} [exceptions]
  */
 
-const VERBS = { alias: " is merged into ", rename: " is renamed ", implication: " implies " };
+const VERBS = { alias: " is merged into ", rename: " is renamed ", implication: " implies ", rejected: " and " };
+const start = (/** @type {Rule} */ rule) => (rule.kind === "rejected" ? "no rule between " : "");
+const sentence = (/** @type {Rule} */ rule) => start(rule) + rule.label + VERBS[rule.kind] + rule.other;
 const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
 /** @param {HTMLElement} body @param {boolean} feedback @param {AbortSignal} visit */
@@ -28,18 +30,22 @@ export async function showRules(body, feedback, visit) {
   const undo = (/** @type {Rule} */ rule) =>
     orToast(async () => {
       await postChange("rules/undo", { rule: rule.id });
-      announce(`Undone: ${rule.label}${VERBS[rule.kind]}${rule.other}.`);
+      announce(`Undone: ${sentence(rule)}.`);
       await showRules(body, feedback, visit);
       body.querySelector("button")?.focus();
     });
+  const list = (/** @type {Rule[]} */ shown, /** @type {string} */ name) =>
+    h(
+      "ul",
+      { class: "rules", "aria-label": name },
+      ...[...shown].reverse().map((rule) => ruleRow(rule, feedback ? () => undo(rule) : null)),
+    );
+  const inForce = rules.filter((rule) => rule.kind !== "rejected");
+  const rejected = rules.filter((rule) => rule.kind === "rejected");
   fill(
     body,
-    rules.length
-      ? h(
-          "ul",
-          { class: "rules" },
-          ...[...rules].reverse().map((rule) => ruleRow(rule, feedback ? () => undo(rule) : null)),
-        )
+    inForce.length
+      ? list(inForce, "Rules in force")
       : h(
           "p",
           { class: "none" },
@@ -49,19 +55,20 @@ export async function showRules(body, feedback, visit) {
           h("a", { href: "#/vocabulary/aliases" }, "Aliases"),
           ".",
         ),
+    rejected.length > 0 && h("h2", {}, "Not proposed again"),
+    rejected.length > 0 && list(rejected, "Not proposed again"),
   );
 }
 
 /** @param {Rule} rule @param {(() => void) | null} undo null without the right to */
 function ruleRow(rule, undo) {
-  const sentence = `${rule.label}${VERBS[rule.kind]}${rule.other}`;
   return h(
     "li",
     { class: "rule" },
     h(
       "div",
       {},
-      h("p", {}, h("strong", {}, rule.label), VERBS[rule.kind], h("strong", {}, rule.other)),
+      h("p", {}, start(rule), h("strong", {}, rule.label), VERBS[rule.kind], h("strong", {}, rule.other)),
       h(
         "p",
         { class: "aside" },
@@ -70,6 +77,6 @@ function ruleRow(rule, undo) {
           .join(" · "),
       ),
     ),
-    undo && h("button", { type: "button", "aria-label": `Undo: ${sentence}`, onclick: undo }, icon("undo"), "Undo"),
+    undo && h("button", { type: "button", "aria-label": `Undo: ${sentence(rule)}`, onclick: undo }, icon("undo"), "Undo"),
   );
 }
