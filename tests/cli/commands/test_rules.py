@@ -51,27 +51,28 @@ def test_from_proposals_to_rules_and_back(vse: Vse, animals: Path, tmp_path: Pat
     proposals, rules = tmp_path / "proposals.csv", tmp_path / "rules.jsonl"
     answer = vse("rules", "propose", animals, "--out", proposals)
     assert "dalmatian  dog         100  97.0%           3" in answer.out
-    assert f"vse rules apply rules.jsonl {proposals}" in answer.out.replace("\n", " ").replace("  ", " ")
+    assert answer.out.splitlines()[-1].endswith(f"of {proposals}, then: vse rules apply rules.jsonl {proposals}")
     lines = proposals.read_text().splitlines()
     assert lines[0] == "kind,label,other,support,confidence,exceptions,evidence,decision"
     assert lines[1] == "implication,dalmatian,dog,100,0.9700,3,,"
 
     answer = vse("rules", "apply", rules, proposals)
     assert answer.status == 2
-    assert "has no accepted proposal" in answer.err.replace("\n", " ")
+    assert "has no decision" in answer.err.replace("\n", " ")
     assert not rules.exists()
 
     proposals.write_text("\n".join([lines[0], f"{lines[1]}accept", f"{lines[2]}reject"]) + "\n")
     assert vse("rules", "apply", rules, proposals, "--by", "anna", "--json").document == {
         "file": str(rules),
-        "rules": [1],
+        "rules": [2],
         "added": 1,
+        "rejected": 1,
         "in_force": 1,
     }
     listed = vse("rules", "list", rules, "--pairs", animals, "--json").document
     [rule] = listed["rules"]
     assert {name: rule[name] for name in ("id", "kind", "label", "other", "by", "images", "exceptions")} == {
-        "id": 1,
+        "id": 2,
         "kind": "implication",
         "label": "dalmatian",
         "other": "dog",
@@ -81,8 +82,49 @@ def test_from_proposals_to_rules_and_back(vse: Vse, animals: Path, tmp_path: Pat
     }
     assert rule["first_exceptions"] == ["i0000", "i0001", "i0002"]
     assert listed["version"] == 1
-    assert vse("rules", "undo", rules, "--json").document == {"file": str(rules), "undone": [1], "in_force": 0}
+    assert vse("rules", "undo", rules, "--json").document == {"file": str(rules), "undone": [1, 2], "in_force": 0}
     assert vse("rules", "list", rules).out.startswith("0 rules in force.")
+
+
+def test_a_rejected_proposal_is_stored_listed_and_not_made_again(vse: Vse, animals: Path, tmp_path: Path) -> None:
+    proposals, rules, long = tmp_path / "proposals.csv", tmp_path / "rules.jsonl", tmp_path / ("long" * 20 + ".csv")
+    vse("rules", "propose", animals, "--out", proposals)
+    proposals.write_text(proposals.read_text().replace('in common",', 'in common",reject'))
+    answer = vse("rules", "apply", rules, proposals, "--by", "anna")
+    for line in ("added     0 rules", "rejected  1 proposal", "in force  0 rules"):
+        assert line in answer.out
+    again = vse("rules", "apply", rules, proposals, "--json").document
+    assert again == {"file": str(rules), "rules": [], "added": 0, "rejected": 0, "in_force": 0}
+    found = vse("rules", "propose", animals, "--rules", rules, "--out", long, "--json").document
+    assert ([one["label"] for one in found["implications"]], found["aliases"]) == (["dalmatian"], [])
+    assert long.read_text().count("\n") == 2
+    listed = vse("rules", "list", rules).out.splitlines()
+    assert listed[0].startswith("0 rules in force.")
+    assert listed[-3] == "Rejected, not proposed again:"
+    assert listed[-1].split()[:5] == ["1", "rejected", "Dogs", "dog", "anna"]
+    [entry] = vse("rules", "list", rules, "--json").document["rejected"]
+    assert (entry["id"], entry["kind"], entry["label"], entry["other"]) == (1, "rejected", "Dogs", "dog")
+    assert "no rule between 'Dogs' and 'dog'" in vse("rules", "undo", rules).out
+    assert len(vse("rules", "propose", animals, "--rules", rules, "--json").document["aliases"]) == 1
+
+
+def test_an_accepted_rule_of_a_file_wins_over_a_rejected_one(vse: Vse, tmp_path: Path) -> None:
+    proposals, rules = tmp_path / "proposals.csv", tmp_path / "rules.jsonl"
+    lines = ["kind,label,other,decision", "alias,cars,car,accept", "implication,cars,car,reject"]
+    proposals.write_text("\n".join([*lines, "implication,car,cars,reject", "implication,cars,wheel,reject"]) + "\n")
+    for stored in (1, 0):
+        document = vse("rules", "apply", rules, proposals, "--json").document
+        assert (document["added"], document["rejected"], document["in_force"]) == (stored, stored, 1)
+    assert [one.other for one in read_rules(rules).rejected] == ["wheel"]
+
+
+def test_a_rule_in_force_is_not_rejected(vse: Vse, tmp_path: Path) -> None:
+    proposals, rules = tmp_path / "proposals.csv", tmp_path / "rules.jsonl"
+    vse("rules", "apply", rules, "--implies", "a=b")
+    proposals.write_text("kind,label,other,decision\nimplication,a,b,reject\n")
+    answer = vse("rules", "apply", rules, proposals)
+    assert answer.status == 1
+    assert "'a' implies 'b' by a rule in force; undo that rule first" in answer.err
 
 
 def test_all_proposals_without_a_decision(vse: Vse, animals: Path, tmp_path: Path) -> None:
@@ -135,6 +177,7 @@ def test_rules_are_applied_on_reading(vse: Vse, animals: Path, tmp_path: Path) -
     [
         ("kind,label,other\n", "has no column 'decision'"),
         ("kind,label,other,decision\nodd,a,b,accept\n", "line 2 has the kind 'odd'"),
+        ("kind,label,other,decision\nrejected,a,b,accept\n", "line 2 has the kind 'rejected'"),
         (
             "kind,label,other,decision\nalias,a,b,perhaps\n",
             "line 2 has the decision 'perhaps'; use one of accept, reject",

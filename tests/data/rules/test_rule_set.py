@@ -66,11 +66,24 @@ def test_an_implication_takes_part_in_a_later_rename() -> None:
             "because 'a' implies 'x' implies 'c'",
         ),
         ([("implication", "a", "b")], ("implication", "a", "b"), r"'a' implies 'b' already \(rule 1\)"),
+        (
+            [("implication", "a", "b")],
+            ("rejected", "a", "b"),
+            "'a' implies 'b' by a rule in force; undo that rule first",
+        ),
+        (
+            [("implication", "a", "b"), ("rename", "b", "c")],
+            ("rejected", "a", "c"),
+            "'a' implies 'c' by a rule in force",
+        ),
+        ([("alias", "a", "b")], ("rejected", "a", "b"), "'a' and 'b' are one label by a rule in force"),
+        ([("alias", "a", "b")], ("rejected", "b", "a"), "'b' and 'a' are one label by a rule in force"),
+        ([], ("rejected", "a", "a"), "needs two labels, got 'a' twice"),
         ([], ("alias", "a", "a"), "needs two labels, got 'a' twice"),
         ([], ("alias", " ", "a"), "label must not be blank"),
         ([], ("alias", "a", ""), "other must not be blank"),
         ([], ("alias", "a", "\ud800"), "not valid Unicode"),
-        ([], ("merge", "a", "b"), "kind must be one of alias, rename, implication, got 'merge'"),
+        ([], ("merge", "a", "b"), "kind must be one of alias, rename, implication, rejected, got 'merge'"),
     ],
 )
 def test_a_contradiction_is_refused(
@@ -91,6 +104,38 @@ def test_the_same_rule_is_found() -> None:
     assert found.find("alias", "a", "c") is None
     assert found.find("implication", "c", "d") is not None
     assert found.find("implication", "d", "c") is None
+
+
+def test_a_rejected_rule_is_not_open_and_changes_no_label() -> None:
+    found = rules(("rejected", "beach", "sea"), ("implication", "sea", "water"))
+    assert not found.is_open("implication", "beach", "sea")
+    assert found.is_open("implication", "sea", "beach")
+    assert not found.is_open("alias", "beach", "sea")
+    assert not found.is_open("alias", "sea", "beach")
+    assert [(rule.id, rule.sentence()) for rule in found.rejected] == [(1, "no rule between 'beach' and 'sea'")]
+    assert ([rule.id for rule in found], len(found), 1 in found) == ([2], 1, True)
+    assert (found.name_of("beach"), found.closure()) == ("beach", {"sea": ["water"]})
+    found.remove(1)
+    assert (found.rejected, 1 in found, found.is_open("implication", "beach", "sea")) == ([], False, True)
+
+
+def test_a_rejection_holds_under_the_names_in_force() -> None:
+    found = rules(("rejected", "dalmatian", "dog"), ("rename", "dog", "hound"))
+    assert not found.is_open("implication", "dalmatian", "hound")
+    found.remove(2)
+    assert found.is_open("implication", "dalmatian", "hound")
+
+
+def test_a_rule_wins_over_an_earlier_rejection_until_it_is_removed() -> None:
+    found = rules(("rejected", "beach", "sea"), ("implication", "beach", "sea"))
+    assert found.closure() == {"beach": ["sea"]}
+    assert found.find("rejected", "beach", "sea") is None
+    assert RuleSet(sorted([*found, *found.rejected])).closure() == found.closure()
+    found.remove(2)
+    same = found.find("rejected", "beach", "sea")
+    assert same is not None
+    assert same.id == 1
+    assert not found.is_open("implication", "beach", "sea")
 
 
 def _is_consistent(given: list[tuple[str, str, str]]) -> bool:

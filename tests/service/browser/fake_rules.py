@@ -27,7 +27,7 @@ PROPOSALS: dict[str, Any] = {
 
 
 def install(page: Any) -> list[dict[str, Any]]:
-    """Answer the routes on a page; returns the list of rules in force, which requests change."""
+    """Answer the routes on a page; returns the list of rules, in force or rejected, which requests change."""
     rules: list[dict[str, Any]] = []
 
     def vocabulary(route: Any) -> None:
@@ -43,8 +43,9 @@ def install(page: Any) -> list[dict[str, Any]]:
             route.fulfill(json={"rules": rules, "version": len(rules)})
             return
         body = json.loads(route.request.post_data)
-        rules.append({"id": len(rules) + 1, **body, "by": "anna", "at": "2026-11-17T09:00:00Z", "exceptions": 0})
-        route.fulfill(json={"rule": len(rules), "changed": 12})
+        number = max((one["id"] for one in rules), default=0) + 1
+        rules.append({"id": number, **body, "by": "anna", "at": "2026-11-17T09:00:00Z", "exceptions": 0})
+        route.fulfill(json={"rule": number, "changed": 0 if body["kind"] == "rejected" else 12})
 
     def undo(route: Any) -> None:
         number = json.loads(route.request.post_data)["rule"]

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from tests.service.browser.fake_rules import install
+from tests.support.browser_running import Running
+from vse_ens.annotator import Annotator
+from vse_ens.data.annotations import Annotations
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 Open = Callable[..., Page]
 Vocabulary = Callable[..., tuple[Page, list[dict[str, Any]]]]
@@ -84,13 +87,44 @@ def test_an_implication_shows_both_sides_and_is_accepted_by_key(vocabulary: Voca
     expect(without.locator(".example").first).to_be_visible()
     tab.keyboard.press("a")
     expect(tab.locator(".finding h2")).to_have_text("kitchen implies table?")
-    tab.keyboard.press("r")
+    with tab.expect_response(_is_rejection):
+        tab.keyboard.press("r")
     expect(tab.locator(".tally")).to_have_text("2 of 2 reviewed")
-    assert [(one["kind"], one["label"], one["other"]) for one in rules] == [("implication", "beach", "sea")]
+    assert [(one["kind"], one["label"], one["other"]) for one in rules] == [
+        ("implication", "beach", "sea"),
+        ("rejected", "kitchen", "table"),
+    ]
     tab.keyboard.press("u")
     tab.keyboard.press("u")
     expect(tab.locator(".tally")).to_have_text("0 of 2 reviewed")
     assert rules == []
+
+
+def _is_rejection(response: Response) -> bool:
+    return '"rejected"' in (response.request.post_data or "")
+
+
+def test_a_rejected_proposal_stays_away_and_is_undone_under_rules(
+    serve: Callable[..., Running], open_page: Open, tmp_path: Path
+) -> None:
+    places = {"dalmatian": range(100), "dog": range(3, 390), "sea": range(400, 1_500)}
+    data = Annotations.from_pairs((f"i{n:04}", label) for label, numbers in places.items() for n in numbers)
+    Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(tmp_path / "model")
+    address = serve(model=tmp_path / "model").address
+    tab = open_page(address, "#/vocabulary/implications")
+    expect(tab.locator(".finding h2")).to_have_text("dalmatian implies dog?")
+    with tab.expect_response(_is_rejection) as answered:
+        tab.get_by_role("button", name="Not a rule").click()
+    assert answered.value.json() == {"rule": 1, "changed": 0}
+    tab.reload()
+    expect(tab.locator(".stage")).to_have_text("No findings left to review.")
+    tab.get_by_role("link", name="Rules", exact=True).click()
+    expect(tab.locator(".none")).to_contain_text("No rules yet.")
+    expect(tab.get_by_role("heading", level=2, name="Not proposed again")).to_be_visible()
+    tab.get_by_role("button", name="Undo: no rule between dalmatian and dog").click()
+    expect(tab.locator(".rule")).to_have_count(0)
+    tab.get_by_role("navigation", name="Parts of the vocabulary").get_by_role("link", name="Implications").click()
+    expect(tab.locator(".finding h2")).to_have_text("dalmatian implies dog?")
 
 
 def test_an_alias_is_merged(vocabulary: Vocabulary) -> None:

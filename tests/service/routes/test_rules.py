@@ -96,6 +96,7 @@ def test_rules_are_listed_with_person_and_exceptions(service: Client, model: Pat
     ("body", "status", "message"),
     [
         ({"kind": "implication", "label": "sea", "other": "beach"}, 422, "'sea' cannot imply 'beach', because"),
+        ({"kind": "rejected", "label": "beach", "other": "sea"}, 422, "'beach' implies 'sea' by a rule in force"),
         ({"kind": "alias", "label": "sea", "other": "sea"}, 422, "needs two labels"),
         ({"kind": "merge", "label": "a", "other": "b"}, 422, "kind"),
         ({"kind": "alias", "label": "a"}, 422, "other"),
@@ -206,6 +207,33 @@ def test_proposals_come_with_images_and_go_when_they_are_settled(serve: Callable
     assert (after["implications"], after["aliases"], after["total_implications"]) == ([], [], 0)
     service.post("/api/rules/undo", json={"rule": 1})
     assert wait_for(service, "/api/rules/proposals")["total_implications"] == 1
+    service.post("/api/rules/undo", json={"rule": 2})
+
+    def proposed() -> tuple[int, int, int]:
+        found = wait_for(service, "/api/rules/proposals")
+        duplicates = wait_for(service, "/api/audit", kind="duplicates")["findings"]
+        pairs = [one for one in duplicates if {one["label"], one["other"]} == {"Dogs", "dog"}]
+        return found["total_implications"], found["total_aliases"], len(pairs)
+
+    assert proposed() == (1, 1, 1)
+    assert add(service, "rejected", "dog", "Dogs") == {"rule": 3, "changed": 0}
+    assert add(service, "rejected", "dog", "Dogs") == {"rule": 3, "changed": 0}  # sent twice
+    assert proposed() == (1, 0, 0)
+    add(service, "rejected", "dalmatian", "dog")
+    assert proposed() == (0, 0, 0)
+    listed = service.get("/api/rules").json()["rules"]
+    assert [(one["id"], one["kind"], one["exceptions"]) for one in listed] == [(3, "rejected", 0), (4, "rejected", 0)]
+    assert service.post("/api/rules/undo", json={"rule": 3}).json() == {"rule": 3, "changed": 0}
+    assert proposed() == (0, 1, 1)
+
+
+def test_a_rejected_rule_changes_no_labels_and_a_later_rule_wins(service: Client, model: Path) -> None:
+    before = exported(service)
+    add(service, "rejected", "beach", "sea")
+    assert exported(service) == before
+    lacking = set(images_with(model, "beach")) - set(images_with(model, "sea"))
+    assert add(service, "implication", "beach", "sea") == {"rule": 2, "changed": len(lacking)}
+    assert [one["kind"] for one in service.get("/api/rules").json()["rules"]] == ["rejected", "implication"]
 
 
 def exported(client: Client, kind: str = "csv") -> dict[tuple[str, str], str]:

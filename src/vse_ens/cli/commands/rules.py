@@ -121,7 +121,8 @@ def apply_proposals(
 ) -> None:
     """Accept and reject proposals, or add rules of your own to a rules file.
 
-    A rejected proposal is not made again by vse rules propose --rules, nor on the page. All rules are added or none: a cycle or a contradiction is refused. The file is created if it does not exist.
+    A rejected proposal is not made again by vse rules propose --rules. All rules are added or none: a cycle or a
+    contradiction is refused. The file is created if it does not exist.
     """
     from vse_ens.curate.rules.proposals_file import read_proposals
     from vse_ens.data.rules.store import NewRule, RulesFile

@@ -144,7 +144,9 @@ class RuleSet:
             raise ConfigError(f"{reason} by a rule in force; undo that rule first")
         if (label, other) in self._rejected:
             number = self._rejected[label, other].id
-            raise ConfigError(f"a rule between {label!r} and {other!r} is rejected already (rule {number}); leave it out")
+            raise ConfigError(
+                f"a rule between {label!r} and {other!r} is rejected already (rule {number}); leave it out"
+            )
 
     def _overruled(self, label: str, other: str) -> str:
         """Return in words which rule in force stands against a rejection, empty if none does."""
