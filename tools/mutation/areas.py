@@ -47,7 +47,12 @@ AREAS = {
     ),
     "artifact": Area(
         ("storage/artifact", "storage/atomic", "storage/reader", "storage/tensors", "storage/writer", "model/store"),
-        ("tests/storage", "tests/model/test_store.py", "tests/model/test_checkpoint_store.py"),
+        (
+            "tests/storage",
+            "tests/model/test_store.py",
+            "tests/model/test_checkpoint_store.py",
+            "tests/model/test_hostile_models.py",
+        ),
     ),
     "checkpoint": Area(
         ("train/checkpoint", "model/checkpoint_store"),

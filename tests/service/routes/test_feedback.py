@@ -31,7 +31,8 @@ def test_an_accepted_label_counts_at_once(serve: Callable[..., Client], model: P
     label = suggested(before)[0]
     answer = judge(client, "img_0000007", label, "accept", confidence=0.5, source="page")
     state = answer["state"]
-    assert {"label": label, "source": "feedback", "event": answer["event"]} in state["labels"]
+    accepted = {"label": label, "source": "feedback", "event": answer["event"], "implied_by": None}
+    assert accepted in state["labels"]
     known = [one["label"] for one in before["labels"]]
     expected = Annotator.load(model).annotate(labels=[*known, label], top=12)
     assert suggested(state) == [one.label for one in expected]
