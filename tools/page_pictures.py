@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,9 +29,10 @@ from vse_ens.data.datasets.scenes import scenes
 
 _DOCS = Path(__file__).parents[1] / "docs"
 _IMAGES = 3000
+_IMAGE = "img_0002501"
 _LABEL = "beach"
 _WIDE = (1400, 900)
-_FILM = (900, 600)
+_FILM = (900, 680)
 _MOVE_STEPS = 7
 _MOVE, _PRESS, _READ = 60, 140, 1100  # milliseconds that a frame is shown
 
@@ -61,12 +62,15 @@ def served(folder: Path) -> Iterator[str]:
     """Train a model, serve it from `folder`, and yield the address."""
     model = folder / "scenes"
     Annotator(seed=0).fit(scenes(images=_IMAGES)).save(model)
-    command = [sys.executable, "-m", "vse_ens", "serve", str(model), "--port", "0", "--images", "drawn", "--json"]
+    command = [sys.executable, "-m", "vse_ens", "serve", str(model), "--port", "0", "--images", "drawn"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as service:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as service:
         try:
             assert service.stdout is not None
-            yield json.loads(service.stdout.readline())["address"]
+            found = filter(None, (re.search(r"http://\S+", line) for line in service.stdout))
+            yield next(found).group()
         finally:
             service.terminate()
 
@@ -158,8 +162,9 @@ def record(page: Page, path: Path) -> None:
 
 def write_all(browser: Browser, address: str, out: Path) -> None:
     """Write every picture into a folder."""
-    page = opened(browser, address, _WIDE)
+    page = opened(browser, f"{address}#/image/{_IMAGE}", _WIDE)
     page.locator(".suggestion .accept").first.hover()
+    page.locator(".why-label").wait_for()
     settle(page)
     save(page, out / "page.png")
 
@@ -171,7 +176,12 @@ def write_all(browser: Browser, address: str, out: Path) -> None:
     save(page, out / "page-browse.png")
 
     save(opened(browser, f"{address}#/audit/missing", _WIDE, "dark"), out / "page-dark.png")
-    record(opened(browser, address, _FILM), out / "page.gif")
+
+    page = opened(browser, f"{address}#/search/{_LABEL}", _FILM)
+    page.locator(".choice").first.dblclick()  # "next" then goes on in this grid
+    page.locator(".suggestion .accept").first.wait_for()
+    settle(page)
+    record(page, out / "page.gif")
 
 
 def main() -> None:
@@ -182,11 +192,14 @@ def main() -> None:
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         sys.exit("no browser: install chromium")
-    with TemporaryDirectory(prefix="vse-pictures-") as folder, served(Path(folder)) as address:
-        with sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-            write_all(browser, address, out)
-            browser.close()
+    with (
+        TemporaryDirectory(prefix="vse-pictures-") as folder,
+        served(Path(folder)) as address,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        write_all(browser, address, out)
+        browser.close()
     for path in sorted(out.glob("page*")):
         print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
 
