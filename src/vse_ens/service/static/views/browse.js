@@ -7,6 +7,7 @@ import { setImageList } from "../core/images.js";
 import { modelCard } from "../core/model.js";
 import { searchAddress, toQuery, withLabel, wrongAddress } from "../core/route.js";
 import { countOf } from "../core/format.js";
+import { icon } from "../parts/icon.js";
 import { imageCard } from "../parts/image_card.js";
 import { termsBox } from "../parts/terms_box.js";
 import { orToast } from "../parts/toast.js";
@@ -46,7 +47,12 @@ export function mount(host) {
       "div",
       { class: "find" },
       box.element,
-      h("a", { class: "button", href: "#/questions" }, "Twenty questions"),
+      h(
+        "a",
+        { class: "button questions-link", href: "#/questions", title: "Twenty questions" },
+        icon("help"),
+        h("span", {}, "Twenty questions"),
+      ),
     ),
     head,
     controls,

@@ -53,6 +53,7 @@ export async function showChoices(host, { name, labels, verbs, load, loaded, non
   const moreRow = h("p", { class: "more-row" }, more);
   const nothing = h("p", { class: "none", hidden: true }, none);
   const [first] = labels;
+  const select = matchMedia("(hover: none)").matches ? "Tap to select" : "Click or press Space to select";
   const named = labels.join(", ");
 
   const button = (/** @type {string} */ text, /** @type {string} */ key, /** @type {() => void} */ act, style = "") =>
@@ -65,7 +66,7 @@ export async function showChoices(host, { name, labels, verbs, load, loaded, non
       bar,
       selected
         ? h("span", { class: "choice-count" }, `${count(selected)} selected`)
-        : h("span", { class: "choice-count choice-hint" }, "Click or press Space to select"),
+        : h("span", { class: "choice-count choice-hint" }, select),
       button(`${verbs.accept} ${labels.length === 1 ? first : "all"}`, "A", () => decide("accept"), "primary"),
       labels.length === 1 && button(verbs.reject, "R", () => decide("reject")),
       selected > 1 &&

@@ -41,8 +41,7 @@ export function makeWorkspace() {
       h(
         "section",
         { class: "proposals" },
-        h("div", { class: "proposals-head" }, h("h2", {}, "Suggestions"), hint),
-        list.why,
+        h("div", { class: "proposals-head" }, h("h2", {}, "Suggestions"), hint, list.why),
         list.element,
         none,
         rejected,
