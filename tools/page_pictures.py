@@ -186,7 +186,7 @@ def write_all(browser: Browser, address: str, out: Path) -> None:
 
 def main() -> None:
     """Parse the arguments and write the pictures."""
-    parser = argparse.ArgumentParser(prog="python -m tools.page_pictures", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(prog="python -m tools.page_pictures", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=_DOCS, help="folder of the pictures")
     out = parser.parse_args().out
     program = shutil.which("chromium") or shutil.which("google-chrome")
