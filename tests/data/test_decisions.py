@@ -38,6 +38,11 @@ def test_findings_without_a_decision_may_be_accepted_from_a_confidence_on(audit:
     assert read_decisions(audit, accept_from=0.0).remove == [("a", "sea"), ("c", "sea")]
 
 
+def test_a_row_that_ends_early_has_no_decision(tmp_path: Path) -> None:
+    (tmp_path / "audit.csv").write_text(f"{HEAD}wrong,a,sea\nwrong,b,sea,,0.9,r,accept\n")
+    assert read_decisions(tmp_path / "audit.csv").remove == [("b", "sea")]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -86,6 +86,7 @@ AREAS = {
         ("data/collections/journal", "data/collections/write"),
         (
             "tests/data/collections/test_journal.py",
+            "tests/data/collections/test_write.py",
             "tests/cli/commands/test_write_back.py",
             "tests/cli/commands/test_apply.py",
         ),

@@ -24,6 +24,11 @@ def test_the_same_word_in_another_form() -> None:
     assert alias.evidence == f"same word; on 5 and {count} images, 0 in common"
 
 
+def test_aliases_of_one_evidence_are_listed_by_frequency() -> None:
+    data = renamed(renamed(scenes(1_000, 60), "sea", "Seas", 5), "sky", "Skies", 20)
+    assert [one.label for one in find_aliases(data) if one.label in ("Seas", "Skies")] == ["Skies", "Seas"]
+
+
 def test_a_typing_error_is_found_by_its_company() -> None:
     data = renamed(scenes(2_000, seed=1), "mountain", "mountin", 4)
     assert [(one.label, one.other) for one in find_aliases(data) if one.label == "mountin"] == [("mountin", "mountain")]

@@ -4,8 +4,9 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 from hypothesis import given
@@ -147,6 +148,47 @@ def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(folder: Path,
     assert (folder / "3").read_text() == "mine"
     assert len(undo(log)) == 6  # and the file that was not written does not stand in the way
     assert (folder / "3").read_text() == "mine"
+
+
+def test_a_file_that_changes_after_its_entry_was_noted_is_left_by_the_write_and_by_the_undo(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = state(folder)
+    wanted = changes(folder, {"1": b"new 1", "3": b"new 3", "4": b"new 4"})
+    append = journal._append
+
+    def note(file: BinaryIO, entries: Iterable[dict[str, Any]]) -> None:
+        noted = list(entries)
+        append(file, noted)
+        if any("after_sha256" in entry for entry in noted):
+            (folder / "3").write_text("mine")  # another program, which takes no lock
+
+    monkeypatch.setattr(journal, "_append", note)
+    written = write_changes(wanted, log)
+    assert (written.files, written.skipped) == ([folder / "1", folder / "4"], [folder / "3"])
+    assert [entry.path.name for entry in read_journal(log)] == ["1", "4"]
+    assert undo(log) == [folder / "1", folder / "4"]
+    assert state(folder) == before | {"3": b"mine"}
+
+
+def test_a_created_file_that_somebody_removed_is_no_obstacle_to_an_undo(folder: Path, log: Path) -> None:
+    before = state(folder)
+    write_changes(changes(folder, {"0": b"new 0", "9": b"created"}), log)
+    (folder / "9").unlink()
+    assert undo(log) == [folder / "0"]
+    assert state(folder) == before
+    (folder / "0").write_text("new 0")
+    (folder / "9").write_text("something else")
+    undo(log, force=True)
+    assert state(folder) == before
+
+
+def test_a_file_that_cannot_be_compared_is_named(folder: Path, log: Path) -> None:
+    wanted = changes(folder, {"0": b"new 0"})
+    (folder / "0").unlink()
+    (folder / "0").mkdir()
+    with pytest.raises(DataError, match=r"files/0 cannot be read: is a directory"):
+        write_changes(wanted, log)
 
 
 def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path: Path) -> None:

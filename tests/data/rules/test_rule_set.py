@@ -96,6 +96,11 @@ def test_a_contradiction_is_refused(
     assert 9 not in found
 
 
+def test_a_rule_in_words() -> None:
+    words = [Rule(1, kind, "a", "b", "anna", "now").sentence() for kind in ("implication", "alias", "rename")]
+    assert words == ["'a' implies 'b'", "'a' is replaced by 'b'", "'a' is replaced by 'b'"]
+
+
 def test_the_same_rule_is_found() -> None:
     found = rules(("alias", "a", "b"), ("implication", "c", "d"))
     same = found.find("rename", "a", "b")

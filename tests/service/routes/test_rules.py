@@ -40,6 +40,26 @@ def images_with(model: Path, label: str) -> list[str]:
     return [image for image in known.images if label in known.labels_of(image)]
 
 
+def test_the_vocabulary_counts_merged_labels_once_per_image(service: Client, model: Path) -> None:
+    sea, sky = images_with(model, "sea"), images_with(model, "sky")
+    add(service, "alias", "sea", "ocean")
+    add(service, "alias", "sky", "heaven")
+    counted = {one["label"]: one["images"] for one in service.get("/api/vocabulary").json()["labels"]}
+    assert (counted["ocean"], counted["heaven"]) == (len(sea), len(sky))
+    assert not {"sea", "sky"} & set(counted)
+    add(service, "alias", "heaven", "ocean")
+    counted = {one["label"]: one["images"] for one in service.get("/api/vocabulary").json()["labels"]}
+    assert counted["ocean"] == len({*sea, *sky})
+
+
+def test_a_suggestion_has_the_name_in_force(service: Client) -> None:
+    image = "img_0000007"
+    before = [one["label"] for one in service.get("/api/image", params={"id": image}).json()["suggestions"]]
+    add(service, "rename", before[0], "another name")
+    after = [one["label"] for one in service.get("/api/image", params={"id": image}).json()["suggestions"]]
+    assert after[:2] == ["another name", before[1]]
+
+
 def test_an_alias_shows_the_other_label_at_once(service: Client, model: Path) -> None:
     images = images_with(model, "sea")
     assert add(service, "alias", "sea", "ocean") == {"rule": 1, "changed": len(images)}

@@ -39,7 +39,7 @@ from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
 if TYPE_CHECKING:
     from PIL import Image
 
-ILLUSTRATION_VERSION = 1
+ILLUSTRATION_VERSION = 2
 """Part of the keys of cached drawings: raise it when drawings change."""
 
 GLYPHS: dict[str, Glyph] = {**NATURE, **BUILDINGS, **VEHICLES, **ROOMS, **TABLE, **ANIMALS}

@@ -292,6 +292,14 @@ def shell(p: Pen, colour: Colour) -> None:
         p.line(dark(colour, 0.16), 0.035, (x * 0.2, 0.1), (x, 0.86))
 
 
+def feather(p: Pen, colour: Colour) -> None:
+    """Draw a feather that lies on the ground."""
+    p.blob(colour, (-0.9, 0.12), (-0.4, 0.5), (0.3, 0.62), (0.95, 0.5), (0.4, 0.22), (-0.3, 0.06))
+    p.line(dark(colour, 0.25), 0.05, (-1.15, 0.0), (-0.3, 0.28), (0.9, 0.5))
+    for x in (-0.35, 0.0, 0.35):
+        p.line(dark(colour, 0.12), 0.03, (x, 0.3 + 0.12 * x), (x + 0.28, 0.5 + 0.02 * x))
+
+
 def coral(p: Pen, colour: Colour) -> None:
     """Draw a coral."""
     for path in (
@@ -420,6 +428,7 @@ NATURE: dict[str, Glyph] = {
     "blossom": Glyph(petals, "sky", 44, 2.6, "#f7bccb"),
     "spring": Glyph(petals, "sky", 40, 2.6, "#fbd3dc"),
     "shell": Glyph(shell, "front", 18, 1.0, "#f3c9a8"),
+    "feather": Glyph(feather, "front", 20, 1.2, "#e9edf2"),
     "coral": Glyph(coral, "front", 46, 1.2, "#e8806f"),
     "puddle": Glyph(puddle, "front", 14, 4.0, "#9dbccf"),
     "mud": Glyph(puddle, "front", 14, 4.0, "#94745a"),

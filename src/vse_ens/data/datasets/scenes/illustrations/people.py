@@ -390,7 +390,6 @@ WORN: dict[str, dict[str, object]] = {
     "swimming cap": {"hat": "cap", "hat_colour": "#3f9ac9", "bare": True},
     "headphones": {"hat": "phones"},
     "veil": {"hat": "veil"},
-    "feather": {"hat": "feathers"},
     "mask": {"mask": "#e3b23c"},
     "face mask": {"mask": "#dff0f2"},
     "sunglasses": {"glasses": "#2b2b35"},

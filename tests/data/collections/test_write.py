@@ -1,0 +1,63 @@
+"""Labels written to a collection: what is needed, what is refused and what is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import dataset_files
+from tests.support.collections_made import tags_folder
+from vse_ens.data.collections import FileChange, LabelEdit, open_collection
+from vse_ens.data.collections.write import writable, write_labels
+from vse_ens.errors import DataError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tags_folder(tmp_path / "tags")
+
+
+def labels(folder: Path) -> dict[str, tuple[str, ...]]:
+    return {item.image: tuple(item.labels) for item in open_collection(folder).items()}
+
+
+def test_a_prefix_is_put_before_labels_that_the_image_has_in_neither_form(folder: Path, tmp_path: Path) -> None:
+    image, before = next((image, held) for image, held in labels(folder).items() if held)
+    edit = {image: LabelEdit((before[0], "new label"))}
+    report = write_labels(writable(open_collection(folder)), edit, tmp_path / "one", prefix="maybe:")
+    assert (report.images, report.added, report.removed) == (1, 1, 0)
+    assert labels(folder)[image] == (*before, "maybe:new label")
+    again = write_labels(writable(open_collection(folder)), edit, tmp_path / "two", prefix="maybe:")
+    assert (again.images, again.added, again.written.files, again.written.journal) == (0, 0, [], None)
+
+
+def test_a_catalogue_is_refused_with_another_way(tmp_path: Path) -> None:
+    catalogue = open_collection(dataset_files.lightroom(tmp_path, {"a.jpg": ["sea"]}))
+    with pytest.raises(DataError, match="is lightroom, which vse only reads; write to a file with --out instead"):
+        writable(catalogue)
+
+
+def test_a_file_that_another_program_changes_meanwhile_is_told(folder: Path, tmp_path: Path) -> None:
+    image = next(iter(labels(folder)))
+    collection = writable(open_collection(folder))
+    changes = collection.changes
+
+    def late(edits: dict[str, LabelEdit]) -> list[FileChange]:
+        found = list(changes(edits))
+        found[0].path.write_text("mine")
+        return found
+
+    collection.changes = late  # type: ignore[method-assign, assignment]
+    report = write_labels(collection, {image: LabelEdit(("new label",))}, tmp_path / "journal")
+    assert [note for note in report.notes if "was changed by another program in the meantime" in note]
+
+
+def test_images_that_the_collection_lacks_are_counted_or_refused(folder: Path, tmp_path: Path) -> None:
+    image = next(iter(labels(folder)))
+    edits = {image: LabelEdit(("new label",)), "gone": LabelEdit(("new label",))}
+    report = write_labels(writable(open_collection(folder)), edits, tmp_path / "journal")
+    assert report.missing == ["gone"]
+    assert [note for note in report.notes if "1 image not in" in note]
+    with pytest.raises(DataError, match="has none of the 1 images, such as 'gone'"):
+        write_labels(writable(open_collection(folder)), {"gone": edits["gone"]}, tmp_path / "other")
