@@ -50,16 +50,16 @@ def measure(sizes: Sizes) -> Raw:
         with _serving(Path(folder)) as address:
             paths = [f"/api/picture?image={name}&size=320" for name in names]
             log("thumbnails")
-            raw["made"] = call(fetch, address, paths, sizes.connections)
+            raw["made"] = call(fetch, address, paths, 1, sizes.connections)
             log("from the cache")
-            raw["cached"] = call(fetch, address, paths * sizes.rounds, sizes.connections)
+            raw["cached"] = call(fetch, address, paths, sizes.rounds, sizes.connections)
     return raw
 
 
-def fetch(address: str, paths: list[str], connections: int) -> dict[str, Any]:
-    """Fetch all paths over some connections; return the seconds, bytes, statuses and latencies in milliseconds."""
+def fetch(address: str, paths: list[str], rounds: int, connections: int) -> dict[str, Any]:
+    """Fetch all paths so many times over some connections; return the seconds, bytes, statuses and latencies in milliseconds."""
     host = urlsplit(address).netloc
-    waiting, lock = list(reversed(paths)), threading.Lock()
+    waiting, lock = paths[::-1] * rounds, threading.Lock()
     found: list[tuple[int, int, float]] = []
 
     def work() -> None:
