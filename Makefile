@@ -75,7 +75,7 @@ fuzz: $(READY_DEV) ## fuzz every reader and the loader of models: make fuzz SECO
 
 rehearse: $(BIN)/python ## build a release, install it in an empty environment, run README's lines; log in build/rehearsal.log
 	@mkdir -p build
-	@PYTHON=$(BIN)/python .ci/steps build install 2>&1 | tee build/rehearsal.log
+	@PYTHON=$(BIN)/python bash -o pipefail -c '.ci/steps build install 2>&1 | tee build/rehearsal.log'
 
 bench: $(READY_DEV) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"
