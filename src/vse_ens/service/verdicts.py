@@ -24,6 +24,7 @@ from vse_ens.data.feedback.store import (
     transaction,
     translate_errors,
 )
+from vse_ens.data.rules.rule_set import check_text
 from vse_ens.errors import ConfigError, DataError, UnknownIdError
 
 _ADD = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"  # noqa: S608  # constants
@@ -307,8 +308,8 @@ class Feedback:
 
 
 def _check(image: str, label: str, verdict: str, by: str, confidence: float | None) -> None:
-    _check_text("image", image)
-    _check_text("label", label)
+    check_text("image", image)
+    check_text("label", label)
     _check_person(by)
     if verdict not in get_args(Verdict):
         raise ConfigError(f"verdict must be one of {', '.join(get_args(Verdict))}, got {verdict!r}")
@@ -318,15 +319,6 @@ def _check(image: str, label: str, verdict: str, by: str, confidence: float | No
 
 def _check_person(by: str) -> None:
     """Check a name, which lists show in a line of its own."""
-    _check_text("by", by)
+    check_text("by", by)
     if any(unicodedata.category(character) in _NOT_IN_LINE for character in by):
         raise ConfigError(f"by {by!r} must be one line without control characters")
-
-
-def _check_text(name: str, text: str) -> None:
-    if not text.strip():
-        raise ConfigError(f"{name} must not be blank")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ConfigError(f"{name} {text!r} is not valid Unicode") from None

@@ -113,7 +113,7 @@ class RuleSet:
         if kind not in get_args(RuleKind):
             raise ConfigError(f"kind must be one of {', '.join(get_args(RuleKind))}, got {kind!r}")
         for name, text in (("label", label), ("other", other)):
-            _check_text(name, text)
+            check_text(name, text)
         if label == other:
             raise ConfigError(f"a rule needs two labels, got {label!r} twice")
         if kind == "rejected":
@@ -233,7 +233,8 @@ def _path(implied: Mapping[str, Iterable[str]], start: str, end: str) -> list[st
     return []
 
 
-def _check_text(name: str, text: str) -> None:
+def check_text(name: str, text: str) -> None:
+    """Raise a `ConfigError` if a text is blank or cannot be written to a file."""
     if not text.strip():
         raise ConfigError(f"{name} must not be blank")
     try:
