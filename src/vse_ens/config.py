@@ -69,7 +69,7 @@ class Config:
     """Lambda in p(r) ~ exp(-r / (lambda |A|)): small values draw negatives from the top; 0: chosen from the data
     (vse-ens, naive). The paper prints exp(-r / lambda); lambda as a share of |A| follows the authors' code."""
     negatives: int = 32
-    """Negatives per positive (softmax)."""
+    """Negatives per positive (softmax). In a context tower, up to three positives of an image share theirs."""
     candidates: int = 8
     """Uniform draws, of which the best-scored is taken (dns)."""
     popularity_power: float = 1.0
@@ -106,7 +106,8 @@ class Config:
     patience: int = 10
     """Epochs without improvement before training stops (with ``validate``)."""
     refit: bool = False
-    """Whether to train from scratch on all pairs for the best number of epochs, unless few pairs were held out."""
+    """Whether to train on all pairs after the best epoch, unless few pairs were held out: three more epochs, or, if
+    the tower has a vector per image, from scratch for the best number of epochs."""
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS
 from vse_ens.kernels.context import context_vectors
+from vse_ens.kernels.context_softmax import MAX_SHARING
 
 IMAGES, LABELS = (40, 20) if JIT else (10, 20)
 # Every sampler and every loss once; each is compiled on its own.
@@ -33,9 +34,10 @@ def softmax(**settings: object) -> Config:
 
 
 def train_both(
-    config: Config, data: Annotations | None = None, rate: float = 0.05, share: int = 8
+    config: Config, data: Annotations | None = None, rate: float = 0.05, share: int = 8, sharing: int = MAX_SHARING
 ) -> tuple[Batch, SlowContext]:
     problem = make_context_problem(config, data or random_annotations(IMAGES, LABELS, 6), share=share)
+    problem.sharing = sharing
     images = np.random.default_rng(1).permutation(len(problem.pairs.indptr) - 1)
     chunks, states = np.array_split(images, 3), [7, 8, 9]
     twin = SlowContext(problem, problem.step(rate))
@@ -54,6 +56,11 @@ def test_equals_the_slow_twin(sampler: str, loss: str) -> None:
     batch, _ = train_both(softmax(sampler=sampler, loss=loss, candidates=3))
     assert batch.counts[DRAWS] == len(batch.problem.pairs.indices)
     assert 0 < batch.counts[VIOLATIONS] <= batch.counts[DRAWS]
+
+
+@pytest.mark.parametrize("sharing", [1, 2])
+def test_equals_the_slow_twin_where_fewer_positives_share_negatives(sharing: int) -> None:
+    train_both(softmax(sampler="vse-ens"), sharing=sharing)
 
 
 @pytest.mark.parametrize(("tower", "label_pairs"), [("context", 0), ("context+id", 60), ("context+features", 60)])
@@ -154,7 +161,9 @@ def test_without_a_negative_there_is_decay_and_no_step() -> None:
         problem = make_context_problem(config.override(loss=loss), annotations([[0, 1, 2, 3]], 4))
         start = {name: table.copy() for name, table in problem.trained.items()}
         batch = compute(problem, [np.array([0])], [1], rate=0.01)
-        assert (batch.changes.rows[:, 1:] == -1).all()
+        # Positives that share negatives have them in the row of the first.
+        firsts = slice(None, None, problem.sharing if loss == "softmax" else 1)
+        assert (batch.changes.rows[firsts, 1:] == -1).all()
         assert (batch.loss, batch.counts[VIOLATIONS]) == (0.0, 0)
         assert batch.counts[DRAWS] == batch.counts[GIVEN_UP] == 4
         assert batch.counts[TRIES] == batch.counts[REJECTED]

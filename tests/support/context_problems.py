@@ -8,20 +8,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.kernel_problems import DIMENSIONS, Problem, make_problem, no_counts, random_state
+from tests.support.kernel_problems import DIMENSIONS, Problem, make_problem, random_state
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import Floats, Step
-from vse_ens.kernels.context import (
-    ContextGradients,
-    ContextScratch,
-    ContextTables,
-    apply_input_gradients,
-    apply_label_gradients,
-    context_kernel,
-)
-from vse_ens.kernels.two_phase import apply_feature_gradients
+from vse_ens.kernels.arrays import COUNTS, Floats, Step
+from vse_ens.kernels.context import ContextGradients, ContextScratch, ContextTables, apply_input_gradients
+from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
+from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
+from vse_ens.kernels.two_phase import BatchLayout, apply_feature_gradients
 from vse_ens.model.embeddings import label_pair_table
 
 NEGATIVES = 5  # of the softmax loss; the others have one
@@ -35,6 +30,8 @@ class ContextProblem(Problem):
     context: ContextTables
     label_pairs: NDArray[np.int32]
     """The label pairs of the combinations, by number."""
+    sharing: int = MAX_SHARING
+    """How many positives share negatives (softmax)."""
 
     @property
     def negatives(self) -> int:
@@ -78,13 +75,22 @@ class Batch:
 
     problem: ContextProblem
     step: Step
-    images: Images
-    draws: int
-    first_entries: NDArray[np.int64]
+    layout: BatchLayout
     changes: ContextGradients
     moves: Floats
-    counts: NDArray[np.int64]
     loss: float
+
+    @property
+    def images(self) -> Images:
+        return self.layout.images
+
+    @property
+    def draws(self) -> int:
+        return int(self.layout.first_draws[-1])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        return self.layout.counts.sum(axis=0)
 
     @property
     def owners(self) -> Images:
@@ -93,57 +99,69 @@ class Batch:
 
     def apply(self) -> None:
         """The second phase, in uneven parts."""
-        problem, labels = self.problem, self.problem.labels
+        problem, labels, entries = self.problem, self.problem.labels, self.layout.first_entries[:-1]
         for first, last in ((labels - 2, labels), (0, 1), (1, labels - 2)):
-            apply_label_gradients(problem.tables, problem.context, self.changes, self.draws, self.step, first, last)
+            self._apply_to_labels(first, last)
         for first, last in ((3, len(problem.context.inputs)), (0, 3)):
-            apply_input_gradients(problem.context, self.changes, self.first_entries, self.step, first, last)
+            apply_input_gradients(problem.context, self.changes, entries, self.step, first, last)
         if problem.config.has_features:
             for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
                 apply_feature_gradients(problem.tables, problem.features, self.images, self.moves, first, last)
 
+    def _apply_to_labels(self, first: int, last: int) -> None:
+        tables, context, changes, step = self.problem.tables, self.problem.context, self.changes, self.step
+        if self.problem.config.loss == "softmax":
+            pairs, sharing = self.problem.pairs, self.problem.sharing
+            apply_softmax_gradients(tables, context, pairs, self.layout, changes, step, sharing, first, last)
+        else:
+            apply_pairwise_gradients(tables, context, changes, self.draws, step, first, last)
+
 
 def compute(problem: ContextProblem, chunks: list[Images], states: list[int], rate: float = 0.05) -> Batch:
-    """The first phase of a batch, chunk by chunk."""
-    config, step, counts = problem.config, problem.step(rate), no_counts()
+    """The first phase of a batch: the first chunk, then the others in one call."""
+    config, step = problem.config, problem.step(rate)
     degrees = np.diff(problem.pairs.indptr)
     has_pairs = len(problem.label_pairs) > 0
     draws = [int(degrees[chunk].sum()) for chunk in chunks]
     # Room for all combinations: chunks leave some of it empty.
     entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
+    images = np.concatenate(chunks)
+    layout = BatchLayout(
+        images,
+        np.cumsum([0, *map(len, chunks)]),
+        np.cumsum([0, *draws]),
+        np.cumsum([0, *entries]),
+        np.stack([random_state(state) for state in states]),
+        np.zeros((len(chunks), COUNTS), np.int64),
+    )
     changes = ContextGradients.allocate(
-        sum(draws), sum(map(len, chunks)), sum(entries), len(chunks), problem.negatives, DIMENSIONS
+        sum(draws), len(images), sum(entries), len(chunks), problem.negatives, DIMENSIONS
     )
-    moves = np.empty((sum(map(len, chunks)) if config.has_features else 0, DIMENSIONS), np.float32)
-    kernel = context_kernel(
-        DIMENSIONS,
-        samplers.CODES[config.sampler],
-        losses.CODES[config.loss],
-        config.has_ids,
-        config.has_features,
-        has_pairs,
+    moves = np.empty((len(images) if config.has_features else 0, DIMENSIONS), np.float32)
+    sampler, towers = samplers.CODES[config.sampler], (config.has_ids, config.has_features, has_pairs)
+    softmax = config.loss == "softmax"
+    kernel = (
+        softmax_kernel(DIMENSIONS, sampler, *towers)
+        if softmax
+        else pairwise_kernel(DIMENSIONS, sampler, losses.CODES[config.loss], *towers)
     )
+    negatives = problem.negatives if softmax else 0
     loss = 0.0
-    for number, (chunk, state) in enumerate(zip(chunks, states, strict=True)):
-        first_visit = sum(map(len, chunks[:number]))
+    for first, last in ((0, 1), (1, len(chunks))):
         loss += kernel(
             problem.image_vectors,
             problem.tables,
             problem.context,
             problem.features,
             problem.pairs,
-            chunk,
-            number,
-            sum(draws[:number]),
-            first_visit,
-            sum(entries[:number]),
+            layout,
+            first,
+            last,
             changes,
-            moves[first_visit:],
+            moves,
             problem.sampling,
             step,
-            ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_pairs, problem.labels),
-            random_state(state),
-            counts,
+            *([problem.sharing] if softmax else []),
+            ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_pairs, problem.labels, negatives),
         )
-    first_entries = np.cumsum([0, *entries[:-1]])
-    return Batch(problem, step, np.concatenate(chunks), sum(draws), first_entries, changes, moves, counts, loss)
+    return Batch(problem, step, layout, changes, moves, loss)

@@ -26,6 +26,15 @@ class Visit(NamedTuple):
     """The image's own part before the batch."""
 
 
+class LabelChange(NamedTuple):
+    """One step of a label: its gradient, that of its bias, and how many positives it serves."""
+
+    row: int
+    gradient: Doubles
+    slope: float
+    times: int
+
+
 class SlowContext(SlowModel):
     """A context model in double precision, trained one batch at a time."""
 
@@ -85,7 +94,7 @@ class SlowContext(SlowModel):
 
     def train(self, chunks: list[Images], states: list[int]) -> None:
         """One batch: all from the tables as they are, then the changes in order."""
-        changes: list[tuple[int, float, Doubles]] = []
+        changes: list[LabelChange] = []
         visits: list[Visit] = []
         for chunk, state in zip(chunks, states, strict=True):
             self.random = SplitMix(state)
@@ -95,34 +104,48 @@ class SlowContext(SlowModel):
             self.move_inputs(visit)
             self.move_own(visit)
 
-    def visit(self, image: int, changes: list[tuple[int, float, Doubles]]) -> Visit:
+    def visit(self, image: int, changes: list[LabelChange]) -> Visit:
+        visit = Visit(image, {}, {}, np.zeros(DIMENSIONS), self.vector(image))
+        positives = self.problem.positives(image).tolist()
+        together = self.problem.sharing if self.problem.config.loss == "softmax" else 1
+        for first in range(0, len(positives), together):
+            self.visit_some(visit, positives[first : first + together], changes)
+        return visit
+
+    def visit_some(self, visit: Visit, positives: list[int], changes: list[LabelChange]) -> None:
+        """Positives with the same negatives."""
+        softmax, image = self.problem.config.loss == "softmax", visit.image
         whole = self.built(image)
+        # One draw of factors an image: the adaptive sampler looks at the vector of all labels, and so do all samplers
+        # where several positives share what is drawn.
+        seen = whole if softmax or self.problem.config.sampler == "vse-ens" else self.built(image, without=positives[0])
         factors = self.factor_weights(whole)
-        visit = Visit(image, {}, {}, np.zeros_like(whole), self.vector(image))
-        for p in self.problem.positives(image).tolist():
-            vector = self.built(image, without=p)
-            # One draw of factors an image: the adaptive sampler looks at the vector of all labels.
-            seen = whole if self.problem.config.sampler == "vse-ens" else vector
-            drawn = [self.draw(image, p, seen, factors) for _ in range(self.problem.negatives)]
-            rows = [p, *(label for label, _ in drawn if label >= 0)]
+        drawn = [self.draw(image, positives[0], seen, factors) for _ in range(self.problem.negatives)]
+        negatives = [label for label, _ in drawn if label >= 0]
+        vectors = [self.built(image, without=p) for p in positives]
+        slopes = []
+        for p, vector in zip(positives, vectors, strict=True):
             self.counts[DRAWS] += 1
-            self.counts[GIVEN_UP] += len(rows) == 1
-            value, slopes = self.judge(vector, rows, drawn[0][1])
+            self.counts[GIVEN_UP] += not negatives
+            value, slope = self.judge(vector, [p, *negatives], drawn[0][1])
             self.loss += value
-            pull = slopes @ self.labels[rows]
-            changes += [(row, slope, vector) for row, slope in zip(rows, slopes, strict=True)]
+            slopes.append(slope)
+            pull = slope @ self.labels[[p, *negatives]]
             for row, weight in self.weights(image, without=p).items():
                 visit.inputs[row] = visit.inputs.get(row, 0.0) + weight * pull
                 visit.times[row] = visit.times.get(row, 0) + 1
             visit.pull[:] += pull
-        return visit
+            changes.append(LabelChange(p, slope[0] * vector, slope[0], 1))
+        for j, label in enumerate(negatives, 1):
+            gradient = sum(slope[j] * vector for slope, vector in zip(slopes, vectors, strict=True))
+            changes.append(LabelChange(label, gradient, sum(slope[j] for slope in slopes), len(positives)))
 
-    def move_labels(self, changes: list[tuple[int, float, Doubles]]) -> None:
-        for row, slope, vector in changes:
-            self.label_squares[row] += np.mean((slope * vector) ** 2)
+    def move_labels(self, changes: list[LabelChange]) -> None:
+        for row, gradient, slope, times in changes:
+            self.label_squares[row] += np.mean(gradient**2)
             rate = self.rate / math.sqrt(self.label_squares[row])
-            self.labels[row] += rate * (slope * vector - self.regularization * self.labels[row])
-            self.bias[row] += self.bias_rate * (slope - self.bias_regularization * self.bias[row])
+            self.labels[row] += rate * (gradient - times * self.regularization * self.labels[row])
+            self.bias[row] += self.bias_rate * (slope - times * self.bias_regularization * self.bias[row])
 
     def move_inputs(self, visit: Visit) -> None:
         for row, pull in visit.inputs.items():

@@ -7,6 +7,8 @@ copied, no two workers write to the same row, and every sum has the same order f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,17 @@ from vse_ens.kernels.jit import inline, kernel
 
 # Rows are prefetched this many gradients before they are needed.
 PREFETCH_DISTANCE = 4
+
+
+class BatchLayout(NamedTuple):
+    """The images of a batch in chunks, and where the output of each chunk begins."""
+
+    images: NDArray[np.int64]
+    first_visits: NDArray[np.int64]  # chunks + 1: images before each chunk; the last entry counts all
+    first_draws: NDArray[np.int64]  # chunks + 1: the same for positives
+    first_entries: NDArray[np.int64]  # chunks + 1: the same for inputs
+    random_states: NDArray[np.uint64]  # chunks x 1: where the draws of each chunk start from
+    counts: NDArray[np.int64]  # chunks x COUNTS
 
 
 @inline

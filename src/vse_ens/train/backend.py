@@ -56,6 +56,9 @@ class Backend(Protocol):
     def initialize(self, all_pairs: bool = False) -> None:
         """Draw new start vectors; train on the pairs that are not held out, or on all."""
 
+    def continue_best(self) -> None:
+        """Go on from the best epoch, on all pairs; for towers without vectors of their own images."""
+
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch, counted from 0; return its number of rounds."""
 
@@ -150,6 +153,12 @@ class LocalBackend:
         if not all_pairs:
             check_ram(config, self.known, self._workers.count, label_pairs)
         self._current = padded(initial_embeddings(config, self._pairs, label_pairs))
+
+    def continue_best(self) -> None:
+        """Go on from the best epoch, on all pairs."""
+        self._all_pairs = True
+        self._engine, self._engine_state, self._plan = None, {}, None
+        self._current = self._chosen(best=True).copy()
 
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch: the order of its pairs and where its rounds begin."""

@@ -24,7 +24,7 @@ from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.kernels.rank_table import RankScratch
 from vse_ens.kernels.serial import SortScratch
 from vse_ens.kernels.softmax import BatchGradients
-from vse_ens.label_weights.learn import DENSE_LABELS, peak_bytes, stored_bytes
+from vse_ens.label_weights.learn import peak_bytes, stored_bytes
 from vse_ens.model.embeddings import label_pair_table
 from vse_ens.run.ram import available_memory
 from vse_ens.system import available_cores
@@ -32,7 +32,13 @@ from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.schedule import Schedule
 from vse_ens.train.tables import BLOCK_ROWS, padded_width
-from vse_ens.train.validation import KEPT_LABEL_WEIGHTS, held_out_images, worth_refitting
+from vse_ens.train.validation import (
+    KEPT_LABEL_WEIGHTS,
+    MAX_SEARCH_LABELS,
+    held_out_images,
+    kept_scores,
+    worth_refitting,
+)
 
 # How to make a part smaller, where lowering dimensions is not the answer.
 _ADVICE = {
@@ -158,7 +164,7 @@ class RamModel:
         # While a better epoch is copied, the copy of the previous best still exists.
         yield "to train", self._alive(copies=2 * best, engine=True, planning=self._planning)
         if config.validate:
-            others = KEPT_LABEL_WEIGHTS * self._weights_held if self._labels <= DENSE_LABELS else 0
+            others = KEPT_LABEL_WEIGHTS * self._weights_held if self._labels <= MAX_SEARCH_LABELS else 0
             yield "to validate", self._alive(copies=1, engine=True, weights=others + self._weights_learnt)
             yield (
                 "to validate",
@@ -258,9 +264,11 @@ class RamModel:
 
     @property
     def _validation(self) -> int:
-        """A block of scores, and the label counts."""
+        """A block of scores, the scores that are kept, and the label counts."""
         most = max(DEFAULT_MEMORY, 128 * self._labels)
-        return min(most, 4 * self._labels * self._held_out) + _PAIR_COUNTED * self._data.pairs
+        # Scores of the vectors and of the label weights are kept, and their sum is a block too.
+        kept = (1 + self._config.label_weights) * 4 * kept_scores(self._held_out, self._labels)
+        return 2 * min(most, 4 * self._labels * self._held_out) + kept + _PAIR_COUNTED * self._data.pairs
 
     @cached_property
     def _weights_held(self) -> int:

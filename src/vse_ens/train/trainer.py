@@ -25,6 +25,9 @@ from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.tables import check_finite
 from vse_ens.train.validation import EarlyStopping, Validator, worth_refitting
 
+# Epochs with all pairs after the best epoch; docs/context.md has what fewer and more give.
+_REFIT_EPOCHS = 3
+
 
 class Trainer:
     """Trains one model.
@@ -33,8 +36,9 @@ class Trainer:
             print(report.epoch, report.loss)
 
     The model depends on the configuration, the data and the seed. It is usable after every round, and the loop may stop
-    between any two. With ``validate``, labels are held out to find the best epoch; with ``refit``, the model is then
-    trained from scratch on all pairs for as many epochs.
+    between any two. With ``validate``, labels are held out to find the best epoch. With ``refit``, training then goes
+    on from there for three epochs with all pairs; a tower with a vector per image is trained from scratch on all pairs
+    instead, for the best number of epochs.
     """
 
     def __init__(
@@ -93,9 +97,17 @@ class Trainer:
                 yield progress(None)
         last = progress(self._end_epoch(rate))
         if self._phase_done() and not self.finished:
-            self._refitting, self._epoch = True, 0
-            backend.initialize(all_pairs=True)
+            self._begin_refit()
         yield last
+
+    def _begin_refit(self) -> None:
+        self._refitting = True
+        if self.config.has_ids:
+            self._epoch = 0
+            self._backend.initialize(all_pairs=True)
+        else:
+            self._epoch = self._stopping.best_epoch
+            self._backend.continue_best()
 
     def _end_epoch(self, learning_rate: float) -> EpochReport:
         self._epoch += 1
@@ -127,7 +139,9 @@ class Trainer:
 
     @property
     def _planned_epochs(self) -> int:
-        return self._stopping.best_epoch if self._refitting else self.config.epochs
+        if not self._refitting:
+            return self.config.epochs
+        return self._stopping.best_epoch + (0 if self.config.has_ids else _REFIT_EPOCHS)
 
     @property
     def _will_refit(self) -> bool:

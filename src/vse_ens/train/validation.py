@@ -22,10 +22,10 @@ from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.evaluate.ties import Numbers
-from vse_ens.label_weights.learn import DENSE_LABELS
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import Calibration
-from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
@@ -46,8 +46,15 @@ _REGULARIZATIONS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
 _FIRST_REGULARIZATION = 10.0
 _SCALES = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 _FIRST_SCALE = 20.0
+MAX_SEARCH_LABELS = 3_000
+"""With more labels, lambda is not searched, because that takes long. On the Open Images sample (5,390 labels) the
+search took half of the training and kept the start value for every seed."""
 # The search for lambda ends at one of the last label weights that were tried: only these are kept.
 KEPT_LABEL_WEIGHTS = 3
+
+
+ScoreFn = Callable[[NDArray[np.int64]], Floats]
+"""From numbers of validation images to the scores of all labels, one row per image."""
 
 
 class ValidationSet(NamedTuple):
@@ -63,6 +70,11 @@ def held_out_images(images: int, labels: int, pairs: int) -> int:
     """Return the largest number of images with a held-out label."""
     share = math.ceil(max(_MAX_IMAGE_SHARE * images, _MAX_PAIR_SHARE * pairs))
     return min(share, _MAX_IMAGES, max(_MAX_SCORES // max(labels, 1), _MIN_IMAGES))
+
+
+def kept_scores(images: int, labels: int) -> int:
+    """Return how many scores of one kind are kept during validation at most."""
+    return min(images * labels, _MAX_SCORES)
 
 
 def worth_refitting(held_out: int, pairs: int) -> bool:
@@ -139,12 +151,14 @@ class Validator:
 
     def validate(self, embeddings: Embeddings) -> ValidationResult:
         """Measure a model with the scale of the label weights that suits it best."""
+        own_scores = _Blocks(lambda images: Model(embeddings).scores(images, self.data.split.train, self.data.features))
         if not self._config.label_weights:
-            return ValidationResult(_means(self._measure(Model(embeddings))), 0.0)
+            return ValidationResult(_means(self._measure(own_scores)), 0.0)
         measured: dict[float, dict[str, Numbers]] = {}
 
         def values(scale: float) -> Numbers:
-            measured[scale] = self._measure(Model(embeddings, self._label_weights, scale))
+            weight = np.float32(scale)
+            measured[scale] = self._measure(lambda images: own_scores(images) + weight * self._weight_scores(images))
             return measured[scale][self._config.metric]
 
         # It changes little from one epoch to the next, so the search starts where the last one ended.
@@ -160,7 +174,7 @@ class Validator:
     @cached_property
     def regularization(self) -> float:
         """Lambda of the label weights, by how they do alone; the default where each try takes long."""
-        if len(self.data.split.train.labels) > DENSE_LABELS:
+        if len(self.data.split.train.labels) > MAX_SEARCH_LABELS:
             return _FIRST_REGULARIZATION
         return hill_climb(_REGULARIZATIONS, _FIRST_REGULARIZATION, self._measure_label_weights)
 
@@ -177,27 +191,54 @@ class Validator:
             self._tried[regularization] = self._learn_label_weights(regularization)
         return self._tried[regularization]
 
+    @cached_property
+    def _weight_scores(self) -> ScoreFn:
+        """The scores of the label weights alone, the same after every epoch."""
+        return _Blocks(self._scores_of(self._label_weights))
+
+    def _scores_of(self, label_weights: LabelWeights) -> ScoreFn:
+        train, one = self.data.split.train, np.ones(1, np.float32)
+
+        def scores(images: NDArray[np.int64]) -> Floats:
+            found = np.zeros((len(images), len(train.labels)), np.float32)
+            label_weights.add_scores(Csr(*train.rows(images)), np.repeat(one, len(images)), found)
+            return found
+
+        return scores
+
     def _measure_label_weights(self, regularization: float) -> Numbers:
-        labels = len(self.data.split.train.labels)
-        no_factors = np.zeros((labels, 0), np.float32)
-        no_vectors = np.zeros((len(self.images), 0), np.float32)
-        no_embeddings = Embeddings(no_factors, np.zeros(labels, np.float32), no_vectors, no_factors[:0])
-        found = self._measure(Model(no_embeddings, self._learn(regularization), 1.0))
+        found = self._measure(self._scores_of(self._learn(regularization)))
         # AUC is left out: in the sum it comes from the vectors.
         return (found["recall@10"] + found["map"]) / 2
 
-    def _measure(self, model: Model) -> dict[str, Numbers]:
+    def _measure(self, scores: ScoreFn) -> dict[str, Numbers]:
         """Return every metric, one value per validation image."""
         train, held_out = self.data.split
-
-        def scores(images: NDArray[np.int64]) -> NDArray[np.float32]:
-            return model.scores(images, train, self.data.features)
-
         scorer = FunctionScorer(train.images, train.labels, scores)
         with one_thread():
             found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
         found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3
         return {name: found[name] for name in METRICS}
+
+
+class _Blocks:
+    """Computes the scores of each block of images once, while all together take little RAM."""
+
+    def __init__(self, scores: ScoreFn) -> None:
+        self._scores = scores
+        self._kept: dict[tuple[int, int], Floats] = {}
+        self._left = _MAX_SCORES
+
+    def __call__(self, images: NDArray[np.int64]) -> Floats:
+        """Return the scores of a block of consecutive images."""
+        block = (int(images[0]), len(images))
+        if block in self._kept:
+            return self._kept[block]
+        scores = self._scores(images)
+        if scores.size <= self._left:
+            self._kept[block] = scores
+            self._left -= scores.size
+        return scores
 
 
 def _means(values: dict[str, Numbers]) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,30 +10,11 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import COUNTS, Step, cache_aligned
-from vse_ens.kernels.two_phase import apply_feature_gradients
+from vse_ens.kernels.two_phase import BatchLayout, apply_feature_gradients
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Task, Workers
 from vse_ens.train.engines.base import FastEngine, RoundStats, ranges
 from vse_ens.train.schedule import EpochPlan
-
-
-class Batch(NamedTuple):
-    """One batch of positives: its images in chunks, and where the output of each chunk begins."""
-
-    chunks: list[NDArray[np.int64]]
-    images: NDArray[np.int64]
-    """The images of all chunks."""
-    first_images: NDArray[np.int64]
-    """Images before each chunk; the last entry counts all. The same for positives and inputs."""
-    first_positives: NDArray[np.int64]
-    first_inputs: NDArray[np.int64]
-    random_states: NDArray[np.uint64]
-    counts: NDArray[np.int64]
-
-    @property
-    def positives(self) -> int:
-        """The number of positives in the batch."""
-        return int(self.first_positives[-1])
 
 
 class TwoPhaseEngine(FastEngine):
@@ -61,43 +41,38 @@ class TwoPhaseEngine(FastEngine):
         first_state = 0
         for chunks in batches:
             batch = self._layout(chunks, states[first_state : first_state + len(chunks)])
-            loss = sum(self._workers.run([partial(self._compute, batch, step, chunk) for chunk in range(len(chunks))]))
+            # Two tasks per worker, so that one that is slowed down can be helped; calls cost more than small kernels.
+            tasks = 1 if self._workers.count == 1 else 2 * self._workers.count
+            pieces = ranges(len(chunks), min(tasks, len(chunks)))
+            loss = sum(self._workers.run([partial(self._compute, batch, step, *edges) for edges in pieces]))
             self._workers.run(self._apply_tasks(batch, step))
             stats.add(RoundStats(batch.counts.sum(axis=0), float(loss)))
             first_state += len(chunks)
         return stats
 
-    def _layout(self, chunks: list[NDArray[np.int64]], states: NDArray[np.uint64]) -> Batch:
+    def _layout(self, chunks: list[NDArray[np.int64]], states: NDArray[np.uint64]) -> BatchLayout:
         images = np.concatenate(chunks)
-        first_images = np.concatenate([[0], np.cumsum([len(chunk) for chunk in chunks])])
+        first_visits = np.concatenate([[0], np.cumsum([len(chunk) for chunk in chunks])])
 
         def starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-            before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])[first_images]
+            before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])[first_visits]
             return before
 
-        first_positives = starts(self._positives_per_image)
+        first_draws = starts(self._positives_per_image)
         same = self._inputs_per_image is self._positives_per_image
-        first_inputs = first_positives if same else starts(self._inputs_per_image)
+        first_entries = first_draws if same else starts(self._inputs_per_image)
         counts = cache_aligned(len(chunks), COUNTS, np.int64)
-        return Batch(
-            chunks,
-            images,
-            first_images,
-            first_positives,
-            first_inputs,
-            states,
-            counts,
-        )
+        return BatchLayout(images, first_visits, first_draws, first_entries, states, counts)
 
-    def _compute(self, batch: Batch, step: Step, chunk: int, worker: int) -> float:
-        """First phase: write the gradients of one chunk; return its loss."""
+    def _compute(self, batch: BatchLayout, step: Step, first_chunk: int, last_chunk: int, worker: int) -> float:
+        """First phase: write the gradients of some chunks; return their loss."""
         raise NotImplementedError
 
-    def _apply_tasks(self, batch: Batch, step: Step) -> list[Task]:
+    def _apply_tasks(self, batch: BatchLayout, step: Step) -> list[Task]:
         """Second phase: tasks that add the gradients of the batch to ranges of table rows."""
         raise NotImplementedError
 
-    def _feature_tasks(self, batch: Batch) -> list[Task]:
+    def _feature_tasks(self, batch: BatchLayout) -> list[Task]:
         """Tasks that apply the image gradients of a batch to the feature map; none without features."""
         if not self._config.has_features:
             return []

@@ -96,6 +96,11 @@ class ShardedBackend:
             check_ram(config, self.known, self._workers.count, label_pairs)
         self._use(padded(self._pairs.initial(config, label_pairs)))
 
+    def continue_best(self) -> None:
+        """Go on from the best epoch, on all pairs."""
+        self._all_pairs = True
+        self._use(self._chosen(best=True).copy())
+
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch: one round per exchange."""
         if not self._is_open:

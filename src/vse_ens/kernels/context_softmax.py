@@ -1,0 +1,261 @@
+"""The context tower with the softmax loss: a few positives of an image share their negatives.
+
+    loss = -log( e^s_i(p) / (e^s_i(p) + sum_n e^s_i(n)) )
+
+Negatives are drawn for the image, by its vector with all labels. Up to ``sharing`` of its positives are compared with
+the same ones, so that a row of the label table is read and changed once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from vse_ens.kernels import samplers
+from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS, Csr, Features, Floats, Sampling, SharedTables, Step
+from vse_ens.kernels.context import (
+    ContextGradients,
+    ContextScratch,
+    ContextTables,
+    end_visit,
+    sum_inputs,
+    vector_without,
+)
+from vse_ens.kernels.exponential import exp_below_zero
+from vse_ens.kernels.jit import inline, kernel, prefetch_row
+from vse_ens.kernels.two_phase import BatchLayout
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+
+_AT_ONCE = 4
+MAX_SHARING = 3
+"""The most positives of an image that share negatives; `apply_softmax_gradients` has this number written out."""
+
+
+@cache
+def softmax_kernel(
+    dimensions: int, sampler: int, has_ids: bool, has_features: bool, has_pairs: bool
+) -> Callable[..., float]:
+    """Return the kernel of the first phase for these parts, all of them compile-time constants."""
+    uniform, popularity, vse_ens = (
+        sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
+    )
+
+    @kernel
+    def compute_gradients(
+        image_vectors: Floats,
+        tables: SharedTables,
+        context: ContextTables,
+        features: Features,
+        pairs: Csr,
+        batch: BatchLayout,
+        first_chunk: int,
+        last_chunk: int,
+        gradients: ContextGradients,
+        vector_changes: Floats,
+        sampling: Sampling,
+        step: Step,
+        sharing: int,
+        scratch: ContextScratch,
+    ) -> float:
+        whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
+        scores, bias = scratch.scores, scratch.negative_bias
+        wanted = gradients.rows.shape[1] - 1
+        total_loss = 0.0
+        for chunk in range(first_chunk, last_chunk):
+            draw, entry = batch.first_draws[chunk], batch.first_entries[chunk]
+            state, counts = batch.random_states[chunk], batch.counts[chunk]
+            for visit in range(batch.first_visits[chunk], batch.first_visits[chunk + 1]):
+                image = batch.images[visit]
+                positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+                pairs_found = sum_inputs(
+                    has_ids,
+                    has_features,
+                    has_pairs,
+                    image_vectors,
+                    tables,
+                    context,
+                    features,
+                    image,
+                    positives,
+                    scratch,
+                )
+                if vse_ens:
+                    samplers.accumulate_factors(whole, sampling, scratch.cumulative)
+                for start in range(0, positives.shape[0], sharing):
+                    stop = min(start + sharing, positives.shape[0])
+                    rows = gradients.rows[draw]
+                    found = 0
+                    for _ in range(wanted):
+                        if vse_ens:
+                            label = samplers.draw_vse_ens(whole, scratch.cumulative, sampling, positives, state, counts)
+                        elif uniform:
+                            label = samplers.draw_uniform(tables, sampling, positives, state, counts)
+                        elif popularity:
+                            label = samplers.draw_popularity(sampling, positives, state, counts)
+                        else:
+                            label = samplers.draw_dns(whole, tables, sampling, positives, state, counts)
+                        if label >= 0:
+                            found += 1
+                            rows[found] = label
+                            prefetch_row(labels, np.int64(label))
+                    rows[found + 1 :] = -1
+                    # Rows are taken four at a time below; the rest of the last four are zeros.
+                    padded = -(-found // _AT_ONCE) * _AT_ONCE
+                    for j in range(found):
+                        label = np.int64(rows[j + 1])
+                        for f in range(dimensions):
+                            negatives[j, f] = labels[label, f]
+                        bias[j] = tables.bias[label]
+                    negatives[found:padded] = _ZERO
+
+                    for n in range(start, stop):
+                        positive, vector = np.int64(positives[n]), gradients.vectors[draw]
+                        vector_without(
+                            has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
+                        )
+                        gradients.rows[draw, 0] = positive
+                        for j in range(0, padded, _AT_ONCE):
+                            score_0, score_1, score_2, score_3 = _ZERO, _ZERO, _ZERO, _ZERO
+                            for f in range(dimensions):
+                                score_0 += vector[f] * negatives[j, f]
+                                score_1 += vector[f] * negatives[j + 1, f]
+                                score_2 += vector[f] * negatives[j + 2, f]
+                                score_3 += vector[f] * negatives[j + 3, f]
+                            scores[j] = score_0
+                            scores[j + 1] = score_1
+                            scores[j + 2] = score_2
+                            scores[j + 3] = score_3
+                        for j in range(found):
+                            scores[j] += bias[j]
+                        own = samplers.score(vector, tables, positive)
+                        loss, own_slope, violated = _softmax_slopes(own, scores, found)
+                        total_loss += loss
+                        counts[DRAWS] += 1
+                        counts[GIVEN_UP] += found == 0
+                        counts[VIOLATIONS] += violated
+                        scores[found:padded] = _ZERO
+                        gradients.slopes[draw, 0] = own_slope
+                        for j in range(found):
+                            gradients.slopes[draw, j + 1] = scores[j]
+                        gradient = gradients.vector_gradients[draw]
+                        for f in range(dimensions):
+                            gradient[f] = own_slope * labels[positive, f]
+                        for j in range(0, padded, _AT_ONCE):
+                            for f in range(dimensions):
+                                gradient[f] += (
+                                    scores[j] * negatives[j, f]
+                                    + scores[j + 1] * negatives[j + 1, f]
+                                    + scores[j + 2] * negatives[j + 2, f]
+                                    + scores[j + 3] * negatives[j + 3, f]
+                                )
+                        draw += 1
+                entry = end_visit(
+                    has_ids,
+                    has_features,
+                    image_vectors,
+                    labels.shape[0],
+                    image,
+                    positives,
+                    pairs_found,
+                    visit,
+                    draw - positives.shape[0],
+                    entry,
+                    gradients,
+                    vector_changes,
+                    step,
+                    scratch,
+                )
+            gradients.filled[chunk] = entry - batch.first_entries[chunk]
+        return total_loss
+
+    return compute_gradients
+
+
+@inline
+def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[float, np.float32, bool]:
+    """Replace the scores of the negatives by minus the slopes of the loss.
+
+    Returns the loss, minus its slope in the positive's score, and whether a negative scores higher than the positive.
+    """
+    highest = own
+    for j in range(negatives):
+        highest = max(highest, scores[j])
+    own_share = exp_below_zero(own - highest)
+    total = own_share
+    for j in range(negatives):
+        scores[j] = exp_below_zero(scores[j] - highest)
+        total += scores[j]
+    for j in range(negatives):
+        scores[j] /= -total
+    return np.log(total) - (own - highest), _ONE - own_share / total, highest > own
+
+
+@kernel
+def apply_softmax_gradients(
+    tables: SharedTables,
+    context: ContextTables,
+    pairs: Csr,
+    batch: BatchLayout,
+    gradients: ContextGradients,
+    step: Step,
+    sharing: int,
+    first: int,
+    last: int,
+) -> None:
+    """Run the second phase for label rows ``first`` to ``last - 1``.
+
+    A negative makes one step for all positives that share it, with the sum of their gradients, and decays for each.
+    """
+    width, negatives = tables.labels.shape[1], gradients.rows.shape[1] - 1
+    gradient, vectors = np.empty(width, np.float32), gradients.vectors
+    end = 0
+    for visit in range(batch.images.shape[0]):
+        image = batch.images[visit]
+        start, end = end, end + pairs.indptr[image + 1] - pairs.indptr[image]
+        for one in range(start, end, sharing):
+            two, three = min(one + 1, end - 1), min(one + 2, end - 1)
+            draws = min(sharing, end - one)
+            for draw in range(one, one + draws):
+                label, slope = np.int64(gradients.rows[draw, 0]), gradients.slopes[draw, 0]
+                if first <= label < last:
+                    for f in range(width):
+                        gradient[f] = slope * vectors[draw, f]
+                    _move_label(tables, context, label, gradient, slope, 1, step)
+            for j in range(1, negatives + 1):
+                label = np.int64(gradients.rows[one, j])
+                if first <= label < last:
+                    slope_1 = gradients.slopes[one, j]
+                    slope_2 = gradients.slopes[two, j] if draws > 1 else _ZERO
+                    slope_3 = gradients.slopes[three, j] if draws > 2 else _ZERO
+                    for f in range(width):
+                        gradient[f] = (
+                            slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
+                        )
+                    _move_label(tables, context, label, gradient, slope_1 + slope_2 + slope_3, draws, step)
+
+
+@inline
+def _move_label(
+    tables: SharedTables,
+    context: ContextTables,
+    label: int,
+    gradient: Floats,
+    slope: np.float32,
+    times: int,
+    step: Step,
+) -> None:
+    """Make one AdaGrad step of a label vector and a plain step of its bias."""
+    labels, squares = tables.labels, context.label_squares
+    square = _ZERO
+    for f in range(gradient.shape[0]):
+        square += gradient[f] * gradient[f]
+    squares[label] += square / np.float32(gradient.shape[0])
+    rate = step.learning_rate / np.sqrt(squares[label])
+    shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
+    for f in range(gradient.shape[0]):
+        labels[label, f] = shrink * labels[label, f] + rate * gradient[f]
+    shrink = max(_ONE - step.bias_rate * step.bias_regularization * np.float32(times), _ZERO)
+    tables.bias[label] = shrink * tables.bias[label] + step.bias_rate * slope
