@@ -430,8 +430,11 @@ class Annotator:
     def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[list[Suggestion]]:
         found = []
         for best in suggester.images(numbers):
-            own = own_vectors(self.embeddings_, best.images)
-            found += suggester.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
+            if suggester.explains:
+                own = own_vectors(self.embeddings_, best.images)
+                found += suggester.to_suggestions(best, self.known_.rows(best.images), own)
+            else:
+                found += suggester.to_suggestions(best)
         return found
 
     def _annotate_rows(
