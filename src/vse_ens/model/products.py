@@ -31,6 +31,7 @@ FEW_ROWS = 6
 
 # Larger tables are not copied: RAM matters more than a few milliseconds.
 _MAX_TILE_BYTES = 64 << 20
+_NO_TILES = np.empty((0, 0, 0), np.float32)
 
 
 class LabelProducts:
@@ -41,7 +42,7 @@ class LabelProducts:
 
     def are_few(self, rows: int) -> bool:
         """Whether this number of rows is computed by `few`, else by `many`."""
-        return rows <= FEW_ROWS and self._tiles is not None
+        return rows <= FEW_ROWS and len(self._tiles) > 0
 
     def few(self, vectors: Floats) -> Floats:
         """Return v_i . v_a, one row per vector, by the kernel."""
@@ -54,10 +55,10 @@ class LabelProducts:
         return stable_products(vectors, self._label_vectors)
 
     @cached_property
-    def _tiles(self) -> Floats | None:
-        """The copy for the kernel; None if it would be too large, or if the kernel rounds in another way."""
+    def _tiles(self) -> Floats:
+        """The copy for the kernel; empty if it would be too large, or if the kernel rounds in another way."""
         if self._label_vectors.nbytes > _MAX_TILE_BYTES:
-            return None
+            return _NO_TILES
         tiles = make_tiles(self._label_vectors)
         numbers = Streams(0).child("products").uniforms(PRODUCT_ROWS * self._label_vectors.shape[1])
         vectors = (numbers.astype(np.float32) - np.float32(0.5)).reshape(PRODUCT_ROWS, -1)
@@ -65,7 +66,7 @@ class LabelProducts:
         tile_products(vectors, tiles, tried)
         with one_thread():
             agrees = np.array_equal(tried, self.many(vectors))
-        return tiles if agrees else None
+        return tiles if agrees else _NO_TILES
 
 
 def stable_products(vectors: Floats, label_vectors: Floats) -> Floats:
