@@ -330,6 +330,11 @@ class Annotator:
             return self._annotate_images(np.array([self.known_.images.number(images)]), suggester)[0]
         return self._annotate_images(self.known_.images.numbers(images or []), suggester)
 
+    def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]:
+        """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``."""
+        self._check_fitted()
+        return self._annotate_images(images, self._suggester(**how))
+
     def annotate_all(
         self,
         path: str | Path,

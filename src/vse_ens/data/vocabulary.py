@@ -18,7 +18,7 @@ from vse_ens.errors import DataError, UnknownIdError
 _HASH_SHARE = 64
 # Larger vocabularies are not searched for similar spellings; the neighbours in sorted order are suggested instead.
 _SPELLING_LIMIT = 50_000
-# Up to so many ids are read one by one, which takes less than a microsecond each.
+# Up to so many ids are looked up or read one by one: a call of Arrow takes longer, and may import pandas first.
 _FEW = 32
 
 
@@ -107,7 +107,7 @@ class Vocabulary:
 
     def numbers(self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error") -> NDArray[np.int64]:
         """Return the numbers of many ids; unknown ones raise, or become -1 if ``missing`` is "minus-one"."""
-        if len(ids) * _HASH_SHARE < len(self):
+        if len(ids) <= _FEW or len(ids) * _HASH_SHARE < len(self):
             numbers = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))
         else:
             indices = pc.index_in(pa.array(ids, pa.large_string()), value_set=self._ids)

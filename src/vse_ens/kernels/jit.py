@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -58,6 +59,21 @@ def _kernel(function: Function, fastmath: set[str]) -> Function:
 def inline(function: Function) -> Function:
     """Compile a function that is inlined into every kernel that calls it."""
     return cast("Function", numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
+
+
+def load_without_blas() -> None:
+    """Load Numba's functions without SciPy's linear algebra, which takes a tenth of a second and no kernel uses.
+
+    Kernels that call ``np.dot`` can then not be compiled in this process: only for one that runs no other kernels.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name in sys.modules:
+        return
+    sys.modules[name] = None  # Numba takes the ImportError as "not installed"
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules[name]
 
 
 @cache

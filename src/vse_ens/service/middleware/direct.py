@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vse_ens.errors import VseError
-from vse_ens.service.annotating import Encoded, annotate, is_fast, is_known
+from vse_ens.service.annotating import Encoded, annotate_known, is_fast
 from vse_ens.service.models import ModelManager
 from vse_ens.service.schemas import AnnotateRequest
 from vse_ens.service.telemetry import ServiceMetrics
@@ -59,7 +59,7 @@ class DirectMiddleware:
         try:
             request = AnnotateRequest.model_validate(from_json(body, allow_inf_nan=False))
             # An unknown ID is for the route, which searches for similar ones on a worker thread.
-            return annotate(served, request) if is_fast(served, request) and is_known(served, request) else None
+            return annotate_known(served, request) if is_fast(served, request) else None
         except (ValueError, VseError):
             return None  # the route finds the same error and describes it
 
