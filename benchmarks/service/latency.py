@@ -1,4 +1,4 @@
-"""Latency of short answers: one image with `Annotator.annotate`, and the commands ``vse --help`` and ``vse annotate``."""
+"""Latency of short answers: one image with `Annotator.annotate`, and ``vse --help`` and ``vse annotate``."""
 
 from __future__ import annotations
 
