@@ -39,6 +39,9 @@ def test_one_image_is_answered_without_a_route_in_the_form_of_the_schema(client:
     answer = client.post("/api/annotate", json=body)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert "content-security-policy" in answer.headers
+    suggestions = answer.json()["results"][0]["suggestions"]
+    assert suggestions or "allow" in body
+    assert all(("because" in one) == ("explain" in body) for one in suggestions)
     read = AnnotateResponse.model_validate_json(answer.content)
     assert read.model_dump_json(exclude_unset=True).encode() == answer.content
 
