@@ -26,6 +26,7 @@ from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
 from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
+from benchmarks.service.latency import LATENCY
 from benchmarks.service.page import PAGE
 from benchmarks.service.serving import SERVING
 from benchmarks.service.thumbnails import THUMBNAILS
@@ -51,6 +52,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         FUZZ,
         EVALUATION,
         INFERENCE,
+        LATENCY,
         SERVING,
         PAGE,
         THUMBNAILS,

@@ -19,7 +19,7 @@ LAYERS = (
     {"run", "label_weights"},
     {"model", "data"},
     {"storage", "kernels"},
-    {"config", "presets", "streams", "errors", "system"},
+    {"config", "presets", "streams", "errors", "exports", "system"},
 )
 # ... and of its own layer only these: (importer, imported).
 WITHIN_LAYER = {

@@ -64,6 +64,12 @@ class PeakPrivateRam:
             self.bytes = max(self.bytes, _status("RssAnon"))
 
 
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a running process has used."""
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def _status(field: str) -> int:
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status[field].split()[0]) * 1024

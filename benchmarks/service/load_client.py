@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -145,12 +145,13 @@ def digest(values: list[float]) -> dict[str, Any]:
 async def _load(url: str, bodies: list[str], how: dict[str, Any]) -> dict[str, Any]:
     load = Load(url, bodies)
     work = load.at_rate if "rate" in how else load.saturate
-    start = perf_counter()
+    start, processor = perf_counter(), process_time()
     await work(**how)
-    elapsed = perf_counter() - start
+    elapsed, client_cpu = perf_counter() - start, process_time() - processor
     load.close()
     return {
         "elapsed": elapsed,
+        "client_cpu": client_cpu,
         "statuses": load.statuses,
         "milliseconds": digest([round(1e3 * one, 2) for one in load.seconds]),
     }

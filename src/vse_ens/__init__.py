@@ -10,8 +10,9 @@
 Names are resolved on first use, so that ``import vse_ens`` stays fast and loads neither numba nor pyarrow.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from vse_ens.exports import lazy_exports
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator as Annotator
@@ -46,13 +47,7 @@ _MODULES = {
 
 __all__ = ["__version__", *sorted(_MODULES)]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'vse_ens' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__, _ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -330,6 +330,11 @@ class Annotator:
             return self._annotate_images(np.array([self.known_.images.number(images)]), suggester)[0]
         return self._annotate_images(self.known_.images.numbers(images or []), suggester)
 
+    def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]:
+        """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``."""
+        self._check_fitted()
+        return self._annotate_images(images, self._suggester(**how))
+
     def annotate_all(
         self,
         path: str | Path,
@@ -430,8 +435,11 @@ class Annotator:
     def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[list[Suggestion]]:
         found = []
         for best in suggester.images(numbers):
-            own = own_vectors(self.embeddings_, best.images)
-            found += suggester.to_suggestions(best, Csr(*self.known_.rows(best.images)), own)
+            if suggester.explains:
+                own = own_vectors(self.embeddings_, best.images)
+                found += suggester.to_suggestions(best, self.known_.rows(best.images), own)
+            else:
+                found += suggester.to_suggestions(best)
         return found
 
     def _annotate_rows(

@@ -53,15 +53,23 @@ def test_saturate_keeps_all_connections_busy() -> None:
 
 
 def test_lost_and_slow_requests_are_reported() -> None:
-    quick: dict[str, Any] = {"elapsed": 1.0, "statuses": {"200": 100}, "milliseconds": digest([2.0] * 100)}
-    slow = {**quick, "milliseconds": digest([2.0] * 98 + [40.0] * 2)}
-    losing = {**quick, "statuses": {"200": 98, "503": 1, "ConnectionError": 1}}
-    raw = {"images": 9, "labels": 9, "connections": 2, "swaps": 2.0, "saturated": quick, "steady": slow}
-    score = serving.score({**raw, "swapped": losing})
-    assert [check.verdict for check in score.checks] == ["**over limit**", "**over limit**", "met"]
-    score = serving.score({**raw, "steady": quick, "swapped": quick})
-    assert [check.verdict for check in score.checks] == ["met"] * 3
-    assert score.tables[0].rows[0][1] == "100 per second"
+    quick: dict[str, Any] = {
+        "elapsed": 0.05,
+        "statuses": {"200": 100},
+        "milliseconds": digest([2.0] * 100),
+        "server_cpu": 0.04,
+        "client_cpu": 0.01,
+    }
+    slow = {**quick, "elapsed": 1.0, "milliseconds": digest([2.0] * 98 + [70.0] * 2)}
+    losing = {**slow, "statuses": {"200": 98, "503": 1, "ConnectionError": 1}}
+    raw = {"images": 9, "labels": 9, "connections": 2, "swaps": 2.0, "saturated": quick, "steady": quick}
+    score = serving.score({**raw, "saturated": slow, "steady": slow, "swapped": losing})
+    verdicts = [check.verdict for check in score.checks]
+    assert verdicts == ["**below floor**", *["**over limit**"] * 4, "met"]
+    score = serving.score({**raw, "swapped": quick})
+    assert [check.verdict for check in score.checks] == ["met"] * 6
+    assert score.tables[0].rows[0][1] == "2000 per second"
+    assert score.tables[0].rows[0][5:7] == ("0.40 ms", "0.10 ms")
 
 
 @pytest.mark.slow

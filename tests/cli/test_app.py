@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from vse_ens import __version__
-from vse_ens.cli.app import app
+from vse_ens.cli.app import make_app
 from vse_ens.errors import DataError
 
 Vse = Callable[..., Any]
@@ -25,7 +25,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield from commands(child, (*path, name))
 
 
-ALL = dict(commands(typer.main.get_command(app)))
+ALL = dict(commands(typer.main.get_command(make_app())))
 EVERY = pytest.mark.parametrize("path", ALL, ids=lambda path: " ".join(("vse", *path)))
 
 
@@ -46,6 +46,12 @@ def test_every_command_has_help_that_ends_with_an_example(path: tuple[str, ...],
     assert heading.strip() == "Example:"
     assert example.strip().startswith(f"$ {' '.join(('vse', *path))}")
     assert max(map(len, answer.out.splitlines())) <= 80
+
+
+def test_the_help_of_vse_is_the_same_with_all_commands_loaded(vse: Vse, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = vse("--help").out
+    monkeypatch.setattr("vse_ens.cli.app.make_app", lambda _only: make_app())
+    assert vse("--help").out == quick
 
 
 @EVERY

@@ -9,11 +9,8 @@ from tests.support.random_models import KINDS, Case, random_case, scores_of_unkn
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model import topk
-from vse_ens.model.blas import one_thread
-from vse_ens.model.topk import LARGE_PRODUCT_ROWS, TopKScorer, TopLabels, stable_products
+from vse_ens.model.topk import TopKScorer, TopLabels
 from vse_ens.run.threads import Workers
-
-_numbers = np.random.default_rng(4)
 
 
 def joined(blocks: list[TopLabels]) -> TopLabels:
@@ -49,11 +46,11 @@ def test_it_is_what_sorting_all_scores_gives(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("labels", [7, 201])
+@pytest.mark.parametrize(("labels", "dimensions"), [(7, 19), (201, 19), (201, 600)])
 def test_all_one_by_one_streamed_and_shared_out_are_the_same_bytes(
-    kind: str, labels: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, labels: int, dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = random_case(kind, images=600, labels=labels, dimensions=19)
+    case = random_case(kind, images=600, labels=labels, dimensions=dimensions)
     images = np.arange(600)[::-1].copy()
     whole = joined(list(TopKScorer(case.model, 5).of_images(case.known, images)))
     singles = [next(TopKScorer(case.model, 5).of_images(case.known, images[n : n + 1])) for n in range(600)]
@@ -105,37 +102,3 @@ def test_no_images_give_no_blocks_and_no_more_labels_than_there_are() -> None:
     assert found.labels.shape == (1, 40)
     with pytest.raises(ConfigError, match="top must be at least 1, got 0"):
         TopKScorer(model, 0)
-
-
-# --- products ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("labels", [1, 2, 17, 40, 81, 600])
-@pytest.mark.parametrize("dimensions", [1, 3, 100, 513])
-def test_a_row_has_the_same_bits_in_any_company(labels: int, dimensions: int) -> None:
-    vectors = _numbers.normal(size=(LARGE_PRODUCT_ROWS + 37, dimensions)).astype(np.float32)
-    table = _numbers.normal(size=(labels, dimensions)).astype(np.float32)
-    with one_thread():
-        whole = stable_products(vectors, table)
-        for first, last in (
-            (0, 1),
-            (5, 6),
-            (3, 20),
-            (LARGE_PRODUCT_ROWS - 1, LARGE_PRODUCT_ROWS + 2),
-            (1, LARGE_PRODUCT_ROWS + 1),
-            (20, LARGE_PRODUCT_ROWS + 37),
-        ):
-            assert stable_products(vectors[first:last], table).tobytes() == whole[first:last].tobytes()
-    np.testing.assert_allclose(whole, vectors.astype(np.float64) @ table.T, atol=1e-3)
-
-
-def test_where_many_rows_round_in_another_way_few_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = _numbers.normal(size=(LARGE_PRODUCT_ROWS, 8)).astype(np.float32)
-    table = _numbers.normal(size=(90, 8)).astype(np.float32)
-    expected = stable_products(vectors, table)
-    monkeypatch.setattr(topk, "_large_products_agree", lambda _labels, _dimensions: False)
-    np.testing.assert_allclose(stable_products(vectors, table), expected, atol=1e-5)
-
-
-def test_no_vectors_have_no_products() -> None:
-    assert stable_products(np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)).shape == (0, 3)

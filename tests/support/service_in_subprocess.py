@@ -37,7 +37,7 @@ def endless(*_, **__):
 
 def load(path, load=ServedModel.load, **how):
     served = load(path, **how)
-    served.annotator.search = served.annotator.annotate = endless
+    served.annotator.search = served.annotator.annotate_numbers = endless
     return served
 
 ServedModel.load = load

@@ -1,54 +1,198 @@
 """The command ``vse`` and its tree of commands.
 
-Neither this module nor a command may import pyarrow or numba at module level: ``vse --help`` must be quick.
+Only the command that runs is imported, so that ``vse --help`` and every command start quickly. For the same reason no
+command may import pyarrow or numba at module level.
 """
 
 from __future__ import annotations
 
+import gc
 import io
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from vse_ens import __version__
 from vse_ens.cli import errors
-from vse_ens.cli.commands.annotate import annotate
-from vse_ens.cli.commands.apply import apply
-from vse_ens.cli.commands.audit import audit
-from vse_ens.cli.commands.compare import compare
-from vse_ens.cli.commands.data.iaprtc12 import iaprtc12
-from vse_ens.cli.commands.data.nuswide import nuswide
-from vse_ens.cli.commands.data.openimages import openimages
-from vse_ens.cli.commands.data.scenes import scenes
-from vse_ens.cli.commands.demo import demo
-from vse_ens.cli.commands.doctor import doctor
-from vse_ens.cli.commands.evaluate import evaluate
-from vse_ens.cli.commands.explain import explain
-from vse_ens.cli.commands.export import export
-from vse_ens.cli.commands.feedback import FeedbackGroup, show
-from vse_ens.cli.commands.feedback import apply as apply_feedback
-from vse_ens.cli.commands.info import info
-from vse_ens.cli.commands.reproduce import reproduce
-from vse_ens.cli.commands.rules import apply_proposals, list_rules, propose, undo_rules
-from vse_ens.cli.commands.search import SearchCommand, search
-from vse_ens.cli.commands.serve import serve
-from vse_ens.cli.commands.similar import similar
-from vse_ens.cli.commands.split import split
-from vse_ens.cli.commands.train import train
-from vse_ens.cli.commands.undo import undo
-from vse_ens.cli.commands.update import update
 from vse_ens.cli.errors import CliState, Debug
-from vse_ens.cli.options import add_command
 
-app = typer.Typer(
-    name="vse",
-    epilog="\b\nExample:\n  $ vse demo",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["--help", "-h"]},
+# Python looks for garbage after every 700 new objects, and importing the libraries makes a million that stay.
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+
+
+class _Command(NamedTuple):
+    """A command: a function of a module in `vse_ens.cli.commands`."""
+
+    name: str
+    source: str
+    """Module and function."""
+    example: str
+    summary: str = ""
+    """The first sentence of its help, for the help of ``vse``; a test compares them."""
+    cls: str = ""
+    """A class of the module in place of typer's."""
+
+
+class _Group(NamedTuple):
+    """Commands of two words."""
+
+    name: str
+    example: str
+    summary: str
+    commands: tuple[_Command, ...]
+    cls: str = ""
+
+
+_COMMANDS = (
+    _Command("demo", "demo:demo", "vse demo", "Train on the built-in data set and show suggestions."),
+    _Command("info", "info:info", "vse info pairs.csv", "Show a summary of a file of pairs or of a collection."),
+    _Command(
+        "split",
+        "split:split",
+        "vse split pairs.csv --out split --seed 0",
+        "Split pairs into train.parquet and test.parquet.",
+    ),
+    _Command("train", "train:train", "vse train split/train.parquet --out model", "Train a model on pairs."),
+    _Command(
+        "evaluate",
+        "evaluate:evaluate",
+        "vse evaluate model split/test.parquet",
+        "Measure how well a model ranks held-out labels.",
+    ),
+    _Command(
+        "annotate",
+        "annotate:annotate",
+        "vse annotate model img_0000001 img_0000002",
+        "Suggest missing labels for images.",
+    ),
+    _Command(
+        "search",
+        "search:search",
+        "vse search model beach -person",
+        "Find images for labels, including images not tagged with them.",
+        "search:SearchCommand",
+    ),
+    _Command(
+        "similar",
+        "similar:similar",
+        "vse similar model beach",
+        "Find labels similar to a label, or images similar to an image.",
+    ),
+    _Command(
+        "explain",
+        "explain:explain",
+        "vse explain model img_0000001 sand",
+        "Explain the score of a label for an image.",
+    ),
+    _Command(
+        "audit",
+        "audit:audit",
+        "vse audit model --out audit.csv --page audit.html",
+        "Find labels that are likely wrong, missing or duplicate.",
+    ),
+    _Command(
+        "export",
+        "export:export",
+        "vse export model --out labels.parquet",
+        "Export label or image vectors for other programs.",
+    ),
+    _Command("serve", "serve:serve", "vse serve model", "Serve a model over HTTP, with a web page."),
+    _Command(
+        "apply",
+        "apply:apply",
+        "vse apply pairs.csv --feedback model.feedback.sqlite --out clean.csv",
+        "Clean a data set by feedback, audit decisions and rules.",
+    ),
+    _Command("undo", "undo:undo", "vse undo undo.jsonl", "Restore the files that a write changed, byte for byte."),
+    _Command(
+        "update",
+        "update:update",
+        "vse update model model.feedback.sqlite --out model-2",
+        "Add new pairs, images and labels to a trained model.",
+    ),
+    _Command(
+        "compare",
+        "compare:compare",
+        "vse compare pairs.csv --models context,ease --out report.html",
+        "Compare models and baselines on one split.",
+    ),
+    _Command(
+        "reproduce",
+        "reproduce:reproduce",
+        "vse reproduce --quick --out reproduction",
+        "Rerun the experiments of the paper.",
+    ),
+    _Command("doctor", "doctor:doctor", "vse doctor", "Check the installation and this machine."),
 )
+_GROUPS = (
+    _Group(
+        "feedback",
+        "vse feedback model.feedback.sqlite --out accepted.csv",
+        "Show feedback counts, export accepted pairs, or write verdicts to a collection.",
+        (
+            _Command("show", "feedback:show", "vse feedback show model.feedback.sqlite --out accepted.csv"),
+            _Command("apply", "feedback:apply", "vse feedback apply model.feedback.sqlite --to Pictures"),
+        ),
+        "feedback:FeedbackGroup",
+    ),
+    _Group(
+        "rules",
+        "vse rules propose pairs.csv --out proposals.csv",
+        "Propose aliases and implications between labels, accept them as rules, list and undo rules.",
+        (
+            _Command("propose", "rules:propose", "vse rules propose pairs.csv --out proposals.csv"),
+            _Command("apply", "rules:apply_proposals", "vse rules apply rules.jsonl proposals.csv"),
+            _Command("list", "rules:list_rules", "vse rules list rules.jsonl"),
+            _Command("undo", "rules:undo_rules", "vse rules undo rules.jsonl 3"),
+        ),
+    ),
+    _Group(
+        "data",
+        "vse data scenes --images 2000 --out pairs.csv",
+        "Generate a data set or convert a published one.",
+        (
+            _Command("scenes", "data.scenes:scenes", "vse data scenes --images 2000 --out pairs.csv"),
+            _Command(
+                "openimages", "data.openimages:openimages", "vse data openimages openimages --out openimages.parquet"
+            ),
+            _Command(
+                "nuswide",
+                "data.nuswide:nuswide",
+                "vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet",
+            ),
+            _Command("iaprtc12", "data.iaprtc12:iaprtc12", "vse data iaprtc12 iaprtc12 --out iaprtc12.parquet"),
+        ),
+    ),
+)
+
+
+def make_app(only: str | None = None) -> typer.Typer:
+    """Return the tree of commands; with ``only``, a name or none, the others have a summary and no options."""
+    app = typer.Typer(
+        name="vse",
+        epilog=_epilog("vse demo"),
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback()(vse)
+    for command in _COMMANDS:
+        if only in (None, command.name):
+            _add_command(app, command)
+        else:
+            app.command(command.name, help=command.summary)(_not_loaded)
+    for group in _GROUPS:
+        loads = only in (None, group.name)
+        options: dict[str, Any] = {"cls": _find(group.cls)} if loads and group.cls else {}
+        commands = typer.Typer(help=group.summary, epilog=_epilog(group.example), no_args_is_help=True, **options)
+        for command in group.commands if loads else ():
+            _add_command(commands, command)
+        app.add_typer(commands, name=group.name)
+    return app
 
 
 def _print_version(requested: bool) -> None:
@@ -57,7 +201,6 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def vse(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -67,64 +210,38 @@ def vse(
     """Learn which labels belong to which image from (image, label) pairs alone."""
 
 
-add_command(app, demo, example="vse demo")
-add_command(app, info, example="vse info pairs.csv")
-add_command(app, split, example="vse split pairs.csv --out split --seed 0")
-add_command(app, train, example="vse train split/train.parquet --out model")
-add_command(app, evaluate, example="vse evaluate model split/test.parquet")
-add_command(app, annotate, example="vse annotate model img_0000001 img_0000002")
-add_command(app, search, example="vse search model beach -person", cls=SearchCommand)
-add_command(app, similar, example="vse similar model beach")
-add_command(app, explain, example="vse explain model img_0000001 sand")
-add_command(app, audit, example="vse audit model --out audit.csv --page audit.html")
-add_command(app, export, example="vse export model --out labels.parquet")
-add_command(app, serve, example="vse serve model")
-feedback = typer.Typer(
-    cls=FeedbackGroup,
-    help="Show feedback counts, export accepted pairs, or write verdicts to a collection.",
-    epilog="\b\nExample:\n  $ vse feedback model.feedback.sqlite --out accepted.csv",
-    no_args_is_help=True,
-)
-add_command(feedback, show, example="vse feedback show model.feedback.sqlite --out accepted.csv")
-add_command(feedback, apply_feedback, example="vse feedback apply model.feedback.sqlite --to Pictures")
-app.add_typer(feedback, name="feedback")
-add_command(app, apply, example="vse apply pairs.csv --feedback model.feedback.sqlite --out clean.csv")
-rules = typer.Typer(
-    help="Propose aliases and implications between labels, accept them as rules, list and undo rules.",
-    epilog="\b\nExample:\n  $ vse rules propose pairs.csv --out proposals.csv",
-    no_args_is_help=True,
-)
-add_command(rules, propose, example="vse rules propose pairs.csv --out proposals.csv")
-add_command(rules, apply_proposals, name="apply", example="vse rules apply rules.jsonl proposals.csv")
-add_command(rules, list_rules, name="list", example="vse rules list rules.jsonl")
-add_command(rules, undo_rules, name="undo", example="vse rules undo rules.jsonl 3")
-app.add_typer(rules, name="rules")
-add_command(app, undo, example="vse undo undo.jsonl")
-add_command(app, update, example="vse update model model.feedback.sqlite --out model-2")
-add_command(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
-add_command(app, reproduce, example="vse reproduce --quick --out reproduction")
-add_command(app, doctor, example="vse doctor")
+def _not_loaded() -> None:
+    """Stand in for a command that does not run."""
 
-data = typer.Typer(
-    help="Generate a data set or convert a published one.",
-    epilog="\b\nExample:\n  $ vse data scenes --images 2000 --out pairs.csv",
-    no_args_is_help=True,
-)
-add_command(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
-add_command(data, openimages, example="vse data openimages openimages --out openimages.parquet")
-add_command(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet")
-add_command(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out iaprtc12.parquet")
-app.add_typer(data, name="data")
+
+def _add_command(app: typer.Typer, command: _Command) -> None:
+    from vse_ens.cli.options import add_command
+
+    options: dict[str, Any] = {"cls": _find(command.cls)} if command.cls else {}
+    add_command(app, _find(command.source), example=command.example, name=command.name, **options)
+
+
+def _find(source: str) -> Any:
+    module, _, name = source.partition(":")
+    return getattr(import_module(f"vse_ens.cli.commands.{module}"), name)
+
+
+def _epilog(example: str) -> str:
+    return f"\b\nExample:\n  $ {example}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``vse`` and exit the process with its exit code; ``arguments`` default to those of the process."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # IDs may be any Unicode text, whatever the locale.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     state = CliState()
-    command = typer.main.get_command(app)
+    words = sys.argv[1:] if arguments is None else arguments
+    # Before the command there are flags only. Shell completion may ask for any command.
+    only = None if "_VSE_COMPLETE" in os.environ else next((word for word in words if not word.startswith("-")), "")
+    command = typer.main.get_command(make_app(only))
     sys.exit(
         errors.run(
             lambda: command.main(args=arguments, prog_name="vse", standalone_mode=False, obj=state),

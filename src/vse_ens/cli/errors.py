@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from vse_ens.cli.terminal import PlainConsole
 from vse_ens.errors import VseError
 
 FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
@@ -159,6 +157,10 @@ def _lower_first(text: str) -> str:
 
 def _print(text: str, prefix: str = "") -> None:
     """Print to standard error without wrapping or markup."""
+    from rich.text import Text
+
+    from vse_ens.cli.terminal import PlainConsole
+
     line = Text(f"{prefix}: ", style="bold red") if prefix else Text()
     line.append(text, style="not bold default" if prefix else "")
     PlainConsole(stderr=True, highlight=False).print(line, soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TypedDict
 
 import numpy as np
@@ -69,7 +70,7 @@ class Suggester:
             )
         self._loaded = loaded
         self._min_confidence = min_confidence
-        self._explain = explain
+        self.explains = explain
         allowed = _allowed(loaded.known, allow, deny, only)
         self._top = top
         self._scorers = [
@@ -102,20 +103,28 @@ class Suggester:
         labels = np.where(confidences >= self._min_confidence, block.labels, np.int32(-1))
         return block._replace(labels=labels, confidences=confidences)
 
-    def to_suggestions(self, block: TopLabels, known: Csr, own: Floats | None) -> list[list[Suggestion]]:
-        """Convert a block to ids; ``known`` and ``own`` are the known labels and own vectors of its images."""
-        row, column = np.nonzero(block.labels >= 0)
-        labels, scores = block.labels[row, column], block.scores[row, column].tolist()
-        confidences = [None] * len(row) if block.confidences is None else block.confidences[row, column].tolist()
-        reasons: Sequence[tuple[Reason, ...]] = [()] * len(row)
-        vocabulary = self._loaded.known.labels
-        if self._explain:
+    def to_suggestions(
+        self, block: TopLabels, known: Csr | None = None, own: Floats | None = None
+    ) -> list[list[Suggestion]]:
+        """Convert a block to ids; reasons need the ``known`` labels and ``own`` vectors of its images."""
+        filled = block.labels >= 0
+        labels, vocabulary = block.labels[filled], self._loaded.known.labels
+        ids = iter(vocabulary.ids(labels))
+        reasons: Iterator[tuple[Reason, ...]] = repeat(())
+        if self.explains and known is not None:
+            row = np.nonzero(filled)[0]
             parts = contributions(self._loaded.model, take_rows(*known, row), labels, None if own is None else own[row])
-            reasons = [one.reasons(vocabulary) for one in parts]
-        suggestions: list[list[Suggestion]] = [[] for _ in block.images]
-        for image, *fields in zip(row.tolist(), vocabulary.ids(labels), scores, confidences, reasons, strict=True):
-            suggestions[image].append(Suggestion(*fields))
-        return suggestions
+            reasons = (one.reasons(vocabulary) for one in parts)
+        scores = block.scores.tolist()
+        confidences = repeat(repeat(None)) if block.confidences is None else block.confidences.tolist()
+        return [
+            [
+                Suggestion(next(ids), score, confidence, next(reasons))
+                for is_filled, score, confidence in zip(*image, strict=False)
+                if is_filled
+            ]
+            for image in zip(filled.tolist(), scores, confidences, strict=False)
+        ]
 
 
 def _allowed(

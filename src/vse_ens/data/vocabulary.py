@@ -18,6 +18,8 @@ from vse_ens.errors import DataError, UnknownIdError
 _HASH_SHARE = 64
 # Larger vocabularies are not searched for similar spellings; the neighbours in sorted order are suggested instead.
 _SPELLING_LIMIT = 50_000
+# Up to so many ids are looked up or read one by one: a call of Arrow takes longer, and may import pandas first.
+_FEW = 32
 
 
 class Vocabulary:
@@ -105,7 +107,7 @@ class Vocabulary:
 
     def numbers(self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error") -> NDArray[np.int64]:
         """Return the numbers of many ids; unknown ones raise, or become -1 if ``missing`` is "minus-one"."""
-        if len(ids) * _HASH_SHARE < len(self):
+        if len(ids) <= _FEW or len(ids) * _HASH_SHARE < len(self):
             numbers = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))
         else:
             indices = pc.index_in(pa.array(ids, pa.large_string()), value_set=self._ids)
@@ -131,10 +133,13 @@ class Vocabulary:
         """Return the id of a number."""
         if not 0 <= number < len(self):
             raise IndexError(f"{self.kind} numbers run from 0 to {len(self) - 1}, got {number}")
-        return str(self._ids[int(number)].as_py())
+        one: str = self._ids[int(number)].as_py()
+        return one
 
     def ids(self, numbers: NDArray[np.integer] | Sequence[int]) -> list[str]:
         """Return the ids of many numbers."""
+        if len(numbers) <= _FEW:
+            return [self.id(number) for number in np.asarray(numbers, np.int64).tolist()]
         ids: list[str] = self._ids.take(as_arrow(np.ascontiguousarray(numbers, dtype=np.int64))).to_pylist()
         return ids
 

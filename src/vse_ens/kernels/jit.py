@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -24,6 +25,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Sums may be reordered and multiplications fused, so that loops vectorise. NaN and infinity keep their meaning: the
 # trainer checks for them.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
+# Multiplications are fused, but sums keep their order.
+_ORDERED = {"contract"}
 
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
 
@@ -33,8 +36,17 @@ _decorating = threading.Lock()
 
 def kernel(function: Function) -> Function:
     """Compile a kernel that releases the GIL and is cached on disk."""
+    return _kernel(function, _FAST)
+
+
+def ordered_kernel(function: Function) -> Function:
+    """Compile a kernel as `kernel` does, but without reordering its sums."""
+    return _kernel(function, _ORDERED)
+
+
+def _kernel(function: Function, fastmath: set[str]) -> Function:
     folder = cache_folder()
-    compiled = numba.njit(nogil=True, cache=folder is not None, fastmath=_FAST, error_model="numpy")
+    compiled = numba.njit(nogil=True, cache=folder is not None, fastmath=fastmath, error_model="numpy")
     with _decorating:
         # Numba reads the setting when it decorates. Other kernels of the process keep their own folder.
         before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder or "")
@@ -47,6 +59,21 @@ def kernel(function: Function) -> Function:
 def inline(function: Function) -> Function:
     """Compile a function that is inlined into every kernel that calls it."""
     return cast("Function", numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
+
+
+def load_without_blas() -> None:
+    """Load Numba's functions without SciPy's linear algebra, which takes a tenth of a second and no kernel uses.
+
+    Kernels that call ``np.dot`` can then not be compiled in this process: only for one that runs no other kernels.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name in sys.modules:
+        return
+    sys.modules[name] = None  # Numba takes the ImportError as "not installed"
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules[name]
 
 
 @cache

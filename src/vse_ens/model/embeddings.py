@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ModelError
+from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.label_pairs import LabelPairs
+from vse_ens.model.products import LabelProducts
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
 Floats = NDArray[np.float32]
@@ -59,6 +61,11 @@ class Embeddings:
     def label_pair_table(self) -> LabelPairs:
         """The label pairs in the form that kernels look up."""
         return label_pair_table(self.label_pairs, len(self.label_vectors))
+
+    @cached_property
+    def label_products(self) -> LabelProducts:
+        """The products with the label vectors."""
+        return LabelProducts(self.label_vectors)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
@@ -113,6 +120,13 @@ class Embeddings:
             parts.append(self.context(*known.rows(numbers)))
         return np.asarray(sum(parts[1:], start=parts[0]))
 
+    def vectors_given(self, images: NDArray[np.integer], known: Csr) -> Floats:
+        """Return the same for images whose ``known`` labels have been selected, one row each."""
+        if not self.has_context:
+            return self.own_vectors(images)
+        context = self.context(*known)
+        return self.own_vectors(images) + context if len(self.image_vectors) else context
+
     def own_vectors(self, images: NDArray[np.integer] | slice) -> Floats:
         """Return rows of `image_vectors`, which loading a model does not read; raise if a number is not finite."""
         rows = np.asarray(self.image_vectors[images])
@@ -125,7 +139,6 @@ class Embeddings:
 
     def context(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Floats:
         """Return the part of v_i that comes from labels, for rows of labels in CSR form."""
-        from vse_ens.kernels.arrays import Csr
         from vse_ens.kernels.context import context_vectors
 
         vectors = np.zeros((len(indptr) - 1, self.dimensions), np.float32)

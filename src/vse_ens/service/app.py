@@ -14,6 +14,7 @@ from vse_ens.service.label_studio import label_studio_router
 from vse_ens.service.middleware import (
     AccessLogMiddleware,
     AccessMiddleware,
+    DirectMiddleware,
     LimitsMiddleware,
     SecurityHeadersMiddleware,
 )
@@ -77,6 +78,7 @@ def create_app(settings: Settings) -> FastAPI:
             Middleware(AccessLogMiddleware, service.metrics),
             Middleware(AccessMiddleware, settings),
             Middleware(LimitsMiddleware, settings.limits),
+            Middleware(DirectMiddleware, service.models, service.metrics),
         ],
     )
     app.state.service = service

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vse_ens.service.pictures import PictureService
@@ -30,7 +32,7 @@ class SecurityHeadersMiddleware:
         # Data changes with the model. The page's files change with the version only and are revalidated by ETag.
         is_page = scope["path"] == "/" or scope["path"].startswith("/static/")
         cache_control = (b"cache-control", b"no-cache" if is_page else b"no-store")
-        policy = (b"content-security-policy", self._policy())
+        policy = (b"content-security-policy", _policy(self._pictures.origins))
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -41,9 +43,11 @@ class SecurityHeadersMiddleware:
 
         await self._app(scope, receive, send_with_headers)
 
-    def _policy(self) -> bytes:
-        images = " ".join(("'self'", "data:", *sorted(self._pictures.origins)))
-        return (
-            f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
-            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        ).encode()
+
+@lru_cache(1)
+def _policy(origins: frozenset[str]) -> bytes:
+    images = " ".join(("'self'", "data:", *sorted(origins)))
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ).encode()

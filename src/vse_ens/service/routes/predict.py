@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
 
-from vse_ens.service.convert import rounded, to_reasons, to_suggestions
+from vse_ens.service import annotating
+from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
 from vse_ens.service.routes.images import current_labels
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
-    AnnotatedImage,
     AnnotateRequest,
     AnnotateResponse,
     ExplainRequest,
@@ -38,8 +38,6 @@ _ANNOTATE_EXAMPLES: Any = {
 }
 _SEARCH_EXAMPLES: Any = {"with and without": {"value": {"labels": ["beach", "-person"], "top": 5}}}
 _EXPLAIN_EXAMPLES: Any = {"by labels": {"value": {"labels": ["sea", "sand"], "label": "beach"}}}
-# Looking up this many labels takes about a millisecond.
-_MAX_LABELS_ON_LOOP = 100
 
 
 def predict_router(service: Service) -> APIRouter:
@@ -50,14 +48,15 @@ def predict_router(service: Service) -> APIRouter:
     @router.post("/api/annotate", response_model=AnnotateResponse, responses=WRITING)
     async def annotate(request: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
         """Suggest labels that images lack, best first; labels an image has are not suggested."""
+        # `DirectMiddleware` answers most requests for one image.
         served = await models.current()
-        if _is_fast(served, request):
+        if annotating.is_fast(served, request):
             known = served.annotator.known_
             await service.check_known(known.images, request.images or ())
             await service.check_known(known.labels, request.all_labels)
-            encoded = _annotate(served, request)
+            encoded = annotating.annotate(served, request)
         else:
-            encoded = await compute.run(_annotate, served, request)
+            encoded = await compute.run(annotating.annotate, served, request)
         service.metrics.suggestions.inc(encoded.suggestions)
         return Response(encoded.body, media_type="application/json")
 
@@ -98,43 +97,6 @@ def predict_router(service: Service) -> APIRouter:
         return await compute.run(_explain, await models.current(), request)
 
     return router
-
-
-class _Encoded(NamedTuple):
-    """A response encoded on the worker thread, and its number of suggestions."""
-
-    body: str
-    suggestions: int
-
-
-def _is_fast(served: ServedModel, request: AnnotateRequest) -> bool:
-    is_fast = served.is_fast if request.labels is None else served.is_fast_by_labels
-    return is_fast and request.count == 1 and len(request.all_labels) <= _MAX_LABELS_ON_LOOP
-
-
-def _annotate(served: ServedModel, request: AnnotateRequest) -> _Encoded:
-    annotator = served.annotator
-    options: Any = {
-        "top": request.top,
-        "allow": request.allow,
-        "deny": request.deny,
-        "min_confidence": request.min_confidence,
-        "explain": request.explain,
-    }
-    if request.images is not None:
-        images: list[str | None] = [*request.images]
-        known_labels = [annotator.known_labels(image) for image in request.images]
-        suggestions = annotator.annotate(request.images, **options)
-    else:
-        known_labels = request.labels or []
-        images = [None] * len(known_labels)
-        suggestions = annotator.annotate(labels=known_labels, **options)
-    results = [
-        AnnotatedImage(image=image, labels=labels, suggestions=to_suggestions(best, request.explain))
-        for image, labels, best in zip(images, known_labels, suggestions, strict=True)
-    ]
-    response = AnnotateResponse(model=served.fingerprint, results=results)
-    return _Encoded(response.model_dump_json(exclude_unset=True), sum(len(one.suggestions) for one in results))
 
 
 def _search(service: Service, served: ServedModel, request: SearchRequest) -> SearchResponse:
