@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.arrays import Csr
 from vse_ens.service.verdicts import Feedback
 
 
 class DecidedImages:
-    """The images that have a verdict in force, and those that have one on a label.
+    """The images that have a verdict in force, those that have one on a label, and the labels they have now.
 
-    `refresh` reads the events since the last call, so that the cost does not grow with the file. Images and labels that
-    the model does not know are left out.
+    `refresh` reads the events since the last call, so that the cost does not grow with the file. Images that the model
+    does not know are left out.
     """
 
     def __init__(self, known: Annotations, feedback: Feedback | None) -> None:
@@ -23,7 +26,8 @@ class DecidedImages:
         self._feedback = feedback
         self._last = 0
         self._by_label: dict[str, dict[int, str]] = {}
-        self._labels: dict[int, set[str]] = {}
+        self._by_image: dict[int, dict[str, str]] = {}
+        self._changed: dict[int, None] = {}
         self.mask: NDArray[np.bool_] = np.zeros(len(known.images), np.bool_)
         """Per image of the model, whether it has a verdict."""
         self._lock = Lock()
@@ -38,20 +42,50 @@ class DecidedImages:
             for image, (_, label, verdict) in zip(images, changes, strict=True):
                 if image < 0:
                     continue
-                decided, labels = self._by_label.setdefault(label, {}), self._labels.setdefault(image, set())
+                decided, verdicts = self._by_label.setdefault(label, {}), self._by_image.setdefault(image, {})
                 if verdict is None:
                     decided.pop(image, None)
-                    labels.discard(label)
+                    verdicts.pop(label, None)
                 else:
-                    decided[image] = verdict
-                    labels.add(label)
-                self.mask[image] = bool(labels)
+                    decided[image] = verdicts[label] = verdict
+                self.mask[image] = bool(verdicts)
+                self._changed[image] = None
             self._last = last
 
     def of_label(self, label: str) -> dict[int, str]:
         """Return the images with a verdict on a label, and the verdict."""
         with self._lock:
             return dict(self._by_label.get(label, {}))
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether there are images with new verdicts."""
+        return bool(self._changed)
+
+    def take_changed(self, most: int, later: Collection[int]) -> list[int]:
+        """Return at most so many images with new verdicts, once each; those of ``later`` stay for another call."""
+        with self._lock:
+            taken = list(islice((image for image in self._changed if image not in later), most))
+            for image in taken:
+                del self._changed[image]
+            return taken
+
+    def labels_now(self, images: list[int]) -> Csr:
+        """Return the labels of images by number, one row each: those of the data, less rejected, plus accepted ones.
+
+        Labels that the model does not know are left out.
+        """
+        labels, rows = self._known.labels, []
+        with self._lock:
+            for image in images:
+                row = set(self._known.label_numbers(image).tolist())
+                for label, verdict in self._by_image.get(image, {}).items():
+                    number = labels.number(label, None)
+                    if number is not None:
+                        (row.add if verdict == "accept" else row.discard)(number)
+                rows.append(sorted(row))
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        return Csr(indptr, np.array([number for row in rows for number in row], np.int32))
 
     @property
     def count(self) -> int:
