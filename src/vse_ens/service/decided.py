@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import islice
 from threading import Lock
 
@@ -18,7 +18,7 @@ class DecidedImages:
     """The images that have a verdict in force, those that have one on a label, and the labels they have now.
 
     `refresh` reads the events since the last call, so that the cost does not grow with the file. Images that the model
-    does not know are left out.
+    does not know are left out, except that `new_labels` counts them.
     """
 
     def __init__(self, known: Annotations, feedback: Feedback | None) -> None:
@@ -28,6 +28,7 @@ class DecidedImages:
         self._by_label: dict[str, dict[int, str]] = {}
         self._by_image: dict[int, dict[str, str]] = {}
         self._changed: dict[int, None] = {}
+        self._new: dict[str, set[str]] = {}
         self.mask: NDArray[np.bool_] = np.zeros(len(known.images), np.bool_)
         """Per image of the model, whether it has a verdict."""
         self._lock = Lock()
@@ -39,7 +40,11 @@ class DecidedImages:
         with self._lock:
             last, changes = self._feedback.changes(self._last)
             images = self._known.images.numbers([change.image for change in changes], missing="minus-one").tolist()
-            for image, (_, label, verdict) in zip(images, changes, strict=True):
+            labels = self._known.labels.numbers([change.label for change in changes], missing="minus-one").tolist()
+            for image, number, (name, label, verdict) in zip(images, labels, changes, strict=True):
+                if number < 0:
+                    having = self._new.setdefault(label, set())
+                    (having.add if verdict == "accept" else having.discard)(name)
                 if image < 0:
                     continue
                 decided, verdicts = self._by_label.setdefault(label, {}), self._by_image.setdefault(image, {})
@@ -52,10 +57,15 @@ class DecidedImages:
                 self._changed[image] = None
             self._last = last
 
-    def of_label(self, label: str) -> dict[int, str]:
-        """Return the images with a verdict on a label, and the verdict."""
+    def of_label(self, *labels: str) -> dict[int, str]:
+        """Return the images with a verdict on a label, and the verdict; several labels are names of one."""
         with self._lock:
-            return dict(self._by_label.get(label, {}))
+            return {image: one for label in labels for image, one in self._by_label.get(label, {}).items()}
+
+    def new_labels(self) -> dict[str, int]:
+        """Return the labels that were accepted and that the model does not know, with their number of images."""
+        with self._lock:
+            return {label: len(images) for label, images in self._new.items() if images}
 
     @property
     def has_changed(self) -> bool:
@@ -70,17 +80,17 @@ class DecidedImages:
                 del self._changed[image]
             return taken
 
-    def labels_now(self, images: list[int]) -> Csr:
+    def labels_now(self, images: list[int], in_model: Callable[[str], str]) -> Csr:
         """Return the labels of images by number, one row each: those of the data, less rejected, plus accepted ones.
 
-        Labels that the model does not know are left out.
+        ``in_model`` returns the label of the model for a name. Labels that the model does not know are left out.
         """
         labels, rows = self._known.labels, []
         with self._lock:
             for image in images:
                 row = set(self._known.label_numbers(image).tolist())
                 for label, verdict in self._by_image.get(image, {}).items():
-                    number = labels.number(label, None)
+                    number = labels.number(in_model(label), None)
                     if number is not None:
                         (row.add if verdict == "accept" else row.discard)(number)
                 rows.append(sorted(row))

@@ -19,7 +19,7 @@ from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
-from vse_ens.service.completion import LabelCompletion
+from vse_ens.service.completion import LabelCompletion, NewLabels
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import Rankings
@@ -68,7 +68,7 @@ class ServedModel:
             path.resolve().name,
             fingerprint,
             _saved_at(path),
-            LabelCompletion(annotator.known_),
+            LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
             BackgroundJob(
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
@@ -80,6 +80,11 @@ class ServedModel:
     def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:
         """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
         return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
+
+    @cached_property
+    def new_labels(self) -> NewLabels:
+        """Completion of labels that feedback and rules have and the model does not know."""
+        return NewLabels()
 
     @cached_property
     def label_images(self) -> ImagesOfLabels:

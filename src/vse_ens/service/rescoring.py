@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -36,11 +36,13 @@ class Rescoring:
         self._work_lock = threading.Lock()
         self._running = threading.Lock()
         self._stopped = False
+        self._in_model: Callable[[str], str] = str
         embeddings = ranker.scan.loaded.model.embeddings
         self._by_labels_alone = embeddings.has_context and not len(embeddings.image_vectors)
 
-    def update(self, later: Collection[int]) -> Relabelled | None:
+    def update(self, later: Collection[int], in_model: Callable[[str], str]) -> Relabelled | None:
         """Return the images with other labels than in the data; those of ``later`` are not needed and may follow."""
+        self._in_model = in_model
         deadline = time.monotonic() + _SECONDS
         while self._step(later) and time.monotonic() < deadline:
             pass
@@ -71,7 +73,7 @@ class Rescoring:
 
     def _score(self, images: list[int]) -> None:
         numbers = np.array(images, np.int64)
-        rows = self._decided.labels_now(images)
+        rows = self._decided.labels_now(images, self._in_model)
         changed = self._decided.mask[numbers]
         if self._by_labels_alone:
             # With the labels of the data, such as after a suggestion was rejected, the scores are those of the data.

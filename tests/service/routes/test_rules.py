@@ -73,6 +73,90 @@ def test_an_alias_shows_the_other_label_at_once(service: Client, model: Path) ->
     assert "sea" in labels_of(service, images[0])
 
 
+def test_all_answers_have_the_names_in_force_and_take_them(service: Client, model: Path) -> None:
+    client = service
+
+    def post(path: str, **body: Any) -> Any:
+        answer = client.post(f"/api/{path}", json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def get(path: str, **query: Any) -> Any:
+        answer = client.get(f"/api/{path}", params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    image = images_with(model, "sea")[0]
+    before = {
+        "grid": get("grid", label="sea", limit=500)["images"],
+        "wrong": get("grid", label="sea", kind="wrong")["images"],
+        "search": post("search", labels=["sea", "-person"], top=30)["images"],
+        "similar": get("similar/labels", label="sand")["similar"],
+        "annotate": post("annotate", labels=[["sand", "beach"]], top=10)["results"][0]["suggestions"],
+        "explain": post("explain", labels=["sand", "sea"], label="wave"),
+        "of label": get("label/images", label="sea")["images"],
+    }
+    assert "sea" in [one["label"] for one in before["annotate"]]
+    add(client, "rename", "sea", "ocean")
+    after = {
+        "grid": get("grid", label="ocean", limit=500)["images"],
+        "wrong": get("grid", label="ocean", kind="wrong")["images"],
+        "search": post("search", labels=["ocean", "-person"], top=30)["images"],
+        "similar": get("similar/labels", label="sand")["similar"],
+        "annotate": post("annotate", labels=[["sand", "beach"]], top=10)["results"][0]["suggestions"],
+        "explain": post("explain", labels=["sand", "ocean"], label="wave"),
+        "of label": get("label/images", label="ocean")["images"],
+    }
+    assert json.loads(json.dumps(before).replace('"sea"', '"ocean"')) == after
+    [annotated] = post("annotate", images=[image], allow=["ocean", "wave"])["results"]
+    assert "ocean" in annotated["labels"]
+    assert "sea" not in annotated["labels"]
+    assert client.post("/api/annotate", json={"labels": [["oceans"]]}).status_code == 404
+    together = post("together", images=[image, images_with(model, "sky")[0]])
+    assert "ocean" in [one["label"] for one in together["labels"]]
+    question = post("questions", yes=["ocean"], no=["person"])
+    assert "ocean" in question["images"][0]["labels"]
+    similar = get("similar/images", image=image)["similar"]
+    assert not any("sea" in one["labels"] for one in similar)
+    completed = [one["label"] for one in get("complete", text="ocea", new=False)["labels"]]
+    assert completed[0] == "ocean"
+    assert get("complete", text="sea", limit=1)["labels"][0]["label"] == "ocean"
+
+
+def test_images_that_have_a_label_by_a_rule_do_not_lack_it(service: Client, model: Path) -> None:
+    def lacking(label: str, **more: Any) -> set[str]:
+        answer = service.get("/api/grid", params={"label": label, "limit": 500, **more}).json()
+        assert len(answer["images"]) == answer["total"]
+        assert answer["above"] == {
+            text: sum(one["confidence"] >= float(text) for one in answer["images"]) for text in answer["above"]
+        }
+        return {one["image"] for one in answer["images"]}
+
+    before = lacking("sea")
+    beach = set(images_with(model, "beach"))
+    new = next(iter(before - beach))
+    add(service, "implication", "beach", "sea")
+    assert lacking("sea") == before - beach
+    service.post("/api/feedback", json={"image": new, "label": "beach", "verdict": "accept"})
+    assert lacking("sea") == before - beach - {new}
+    one = next(iter(beach & before))
+    service.post("/api/feedback", json={"image": one, "label": "beach", "verdict": "reject"})
+    assert lacking("sea") == before - beach - {new} | {one}
+    add(service, "alias", "wave", "sea")
+    assert not lacking("sea") & set(images_with(model, "wave"))
+
+
+def test_a_verdict_under_a_new_name_counts_for_the_label(service: Client, model: Path) -> None:
+    image = images_with(model, "kitchen")[0]
+    add(service, "rename", "sea", "ocean")
+    state = service.post("/api/feedback", json={"image": image, "label": "ocean", "verdict": "accept"}).json()["state"]
+    labels = Annotator.load(model).known_labels(image)
+    expected = Annotator.load(model).annotate(labels=[*labels, "sea"], top=12)
+    assert [one["label"] for one in state["suggestions"]] == [one.label for one in expected]
+    lacking = service.get("/api/grid", params={"label": "ocean", "limit": 500}).json()["images"]
+    assert image not in [one["image"] for one in lacking]
+
+
 def test_an_implied_label_is_told_from_one_that_a_person_gave(service: Client, model: Path) -> None:
     images = images_with(model, "beach")
     lacking = [image for image in images if image not in images_with(model, "sea")]

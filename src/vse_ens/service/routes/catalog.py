@@ -90,7 +90,7 @@ def catalog_router(service: Service) -> APIRouter:
         """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
         served = await models.current()
         result = served.label_map.poll()
-        return _job_status(result) if isinstance(result, InProgress) else _label_positions(served, result)
+        return _job_status(result) if isinstance(result, InProgress) else _label_positions(service, served, result)
 
     return router
 
@@ -153,8 +153,16 @@ def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> li
     ]
 
 
-def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:
+def _label_positions(service: Service, served: ServedModel, label_map: LabelMap) -> MapResponse:
     known = served.annotator.known_
+    names = service.rules.names(known)
     counts = known.images_per_label[label_map.labels].tolist()
     rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
-    return MapResponse(labels=[LabelPosition(label=label, x=x, y=y, images=images) for label, (x, y), images in rows])
+    return MapResponse(
+        labels=[
+            LabelPosition(label=names.of(label), x=x, y=y, images=images)
+            for label, (x, y), images in rows
+            # Of several labels with one name, the one that stands for it.
+            if names.in_model(names.of(label)) == label
+        ]
+    )

@@ -202,7 +202,7 @@ function askMerge(label, merge) {
         dialog.close();
         merge(other);
       },
-      { exclude: () => [label], labels: () => [label] },
+      { exclude: () => [label], labels: () => [label], isNew: true },
     ),
   });
   const dialog = openDialog(
