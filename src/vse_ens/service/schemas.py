@@ -247,6 +247,12 @@ class ModelResponse(BaseModel):
     )
     version: str = Field(description="Version of vse-ens.")
     saved_at: str | None = Field(description="When the model was saved, in UTC.")
+    source_format: str | None = Field(
+        default=None, description="Format of the collection that the cleaned data set can be downloaded in."
+    )
+    source_problem: str | None = Field(
+        default=None, description="Why the model's collection cannot be downloaded in its format."
+    )
     limits: dict[str, int] = Field(description="Limits of one request.")
 
 

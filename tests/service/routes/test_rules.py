@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
+from tests.support.collection_samples import CASES
 from tests.support.collections_made import tags_folder
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
@@ -371,7 +373,7 @@ def test_a_model_of_pairs_has_no_source(service: Client) -> None:
     answer = service.get("/api/export", params={"format": "source"})
     assert (answer.status_code, answer.json()["error"]) == (
         422,
-        "the model was not trained from a collection on this machine; use format=csv",
+        "the model was not trained from a collection; use format=csv",
     )
 
 
@@ -389,3 +391,62 @@ def test_a_collection_is_exported_in_its_own_format(serve: Callable[..., Client]
     assert set(files) == changed
     assert all("ocean" in text and "sea" not in text.replace("seaside", "") for text in files.values())
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def trained_from(source: Path, path: Path, kind: str) -> Path:
+    data = Annotations.read(source, format=kind)
+    Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(path)
+    return path
+
+
+WRITTEN = ("coco", "voc", "cvat", "label-studio", "label-studio-min", "imagefolder", "imagefolder-csv")
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_every_format_that_is_written_is_exported(serve: Callable[..., Client], tmp_path: Path, case: str) -> None:
+    kind, make, _ = CASES[case]
+    (tmp_path / "source").mkdir()
+    source = make(tmp_path / "source")
+    service = serve(model=trained_from(source, tmp_path / "model", kind))
+    before = Annotations.read(source, format=kind)
+    label = before.labels.id(int(before.indices[0]))
+    card = service.get("/api/model").json()
+    assert (card["source_format"], card["source_problem"]) == (kind, None)
+    refused = service.get("/api/export", params={"format": "source"})
+    assert (refused.status_code, refused.json()["error"]) == (422, "no file of the collection changes")
+    add(service, "rename", label, "entirely new")
+    answer = service.get("/api/export", params={"format": "source"})
+    assert answer.status_code == 200, answer.text
+    folder = source if source.is_dir() else source.parent
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.namelist()
+        assert all((folder / name).is_file() for name in archive.namelist())
+        archive.extractall(folder)
+    renamed = {(image, "entirely new" if one == label else one) for image, one in pairs_of(before)}
+    assert pairs_of(Annotations.read(source, format=kind)) == renamed
+
+
+@pytest.mark.parametrize("case", ["yolo-names", "lightroom", "digikam"])
+def test_a_format_that_is_only_read_is_named(serve: Callable[..., Client], tmp_path: Path, case: str) -> None:
+    kind, make, _ = CASES[case]
+    (tmp_path / "source").mkdir()
+    source = make(tmp_path / "source")
+    service = serve(model=trained_from(source, tmp_path / "model", kind))
+    problem = f"{source} is {kind}, which is only read"
+    card = service.get("/api/model").json()
+    assert (card["source_format"], card["source_problem"]) == (None, problem)
+    answer = service.get("/api/export", params={"format": "source"})
+    assert (answer.status_code, answer.json()["error"]) == (422, f"{problem}; use format=csv")
+
+
+def test_a_collection_that_is_gone_is_named(serve: Callable[..., Client], tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    source = CASES["coco"][1](tmp_path / "source")
+    model = trained_from(source, tmp_path / "model", "coco")
+    shutil.rmtree(tmp_path / "source")
+    service = serve(model=model)
+    assert service.get("/api/model").json()["source_problem"] == f"the collection {source} is not on this machine"
+
+
+def pairs_of(data: Annotations) -> set[tuple[str, str]]:
+    return {(image, label) for image in data.images for label in data.labels_of(image)}

@@ -48,7 +48,10 @@ def catalog_router(service: Service) -> APIRouter:
     @router.get("/api/model", responses=READING)
     async def model(request: Request) -> ModelResponse:
         """Return the model card, the limits of one request, and what the key of the request allows."""
-        return _model_card(await models.current(), service, request.scope.get("vse_key"))
+        served = await models.current()
+        if "source" not in vars(served):
+            await service.compute.run(lambda: served.source)
+        return _model_card(served, service, request.scope.get("vse_key"))
 
     @router.get("/api/labels", responses=READING)
     async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
@@ -122,6 +125,8 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
         learning=service.learner.state if service.learner is not None else None,
         version=__version__,
         saved_at=served.saved_at,
+        source_format=served.source[0],
+        source_problem=served.source[1],
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,

@@ -17,6 +17,17 @@ const TABS = {
   rules: { tab: "Rules", title: "Rules in force" },
 };
 
+/** Formats of collections, in words. */
+const FORMATS = {
+  coco: "COCO",
+  cvat: "CVAT",
+  voc: "Pascal VOC",
+  imagefolder: "an imagefolder",
+  photos: "photos and sidecars",
+  "label-studio": "Label Studio",
+  "txt-tags": ".txt tags",
+};
+
 /**
  * @param {HTMLElement} host
  * @param {AbortSignal} signal
@@ -28,6 +39,7 @@ export function mount(host, signal) {
   const body = h("div", { class: "vocabulary-body" });
   const save = (/** @type {"csv" | "source"} */ format, /** @type {string} */ name) => (/** @type {Event} */ event) =>
     saveData(/** @type {HTMLElement} */ (event.currentTarget), format, name);
+  const source = h("span", { class: "vocabulary-source" });
   fill(
     host,
     h("div", { class: "audit-head" }, title, tabs),
@@ -41,13 +53,22 @@ export function mount(host, signal) {
         icon("download"),
         "Download the cleaned data set",
       ),
-      h(
-        "button",
-        { type: "button", class: "quiet", onclick: save("source", "clean.zip") },
-        "In the format of its source",
-      ),
+      source,
     ),
   );
+  orToast(async () => {
+    const { source_format: format, source_problem: problem } = await modelCard();
+    fill(
+      source,
+      format
+        ? h(
+            "button",
+            { type: "button", class: "quiet", onclick: save("source", "clean.zip") },
+            `The changed files, as ${FORMATS[/** @type {keyof typeof FORMATS} */ (format)] ?? format}`,
+          )
+        : `As CSV.${problem ? ` Not in the format of its source: ${problem}.` : ""}`,
+    );
+  });
   /** The current tab, mounted again only if another one was shown. */
   let mounted = {
     name: "",
