@@ -136,9 +136,12 @@ class LabelRanker:
 
     def prepare(self) -> None:
         """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
-        if len(self.scan.loaded.known.labels):
+        known = self.scan.loaded.known
+        if len(known.labels) and len(known.images):
             self.missing(0)
             self.wrong(0)
+            first = np.zeros(1, np.int64)
+            self.missing_again(0, self.relabel(first, known.rows(first)))
         _ = self._wrong_weights
 
     def missing(self, label: int) -> Candidates:

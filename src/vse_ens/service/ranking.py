@@ -163,8 +163,11 @@ class Rankings:
 
     def _scan(self) -> None:
         try:
-            for _ in self.scan.steps():
-                self._progressed.set()
+            for done in self.scan.steps():
+                if not self._progressed.is_set():
+                    self._progressed.set()
+                    if done < len(self._annotator.known_.images):
+                        self._ranker.prepare()  # while the others are scored, nobody waits for it
                 if self._stopped:
                     return
             self._annotator.use_scan(self.scan)

@@ -400,6 +400,7 @@ class QueueResponse(BaseModel):
     done: int = Field(description="Number of images of the model with a verdict.")
     total: int = Field(description="Number of images of the model.")
     scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
+    state: ImageState | None = Field(default=None, description="State of the first image, if requested.")
 
 
 # --- feedback ---

@@ -393,6 +393,21 @@ def test_a_collection_is_exported_in_its_own_format(serve: Callable[..., Client]
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+def test_findings_of_the_audit_have_the_names_in_force(service: Client) -> None:
+    wrong = wait_for(service, "/api/audit", kind="wrong")["findings"][0]
+    missing = wait_for(service, "/api/audit", kind="missing")
+    first = missing["findings"][0]
+    add(service, "rename", wrong["label"], "a new name")
+    renamed = service.get("/api/audit", params={"kind": "wrong"}).json()
+    assert (renamed["findings"][0]["image"], renamed["findings"][0]["label"]) == (wrong["image"], "a new name")
+    service.post("/api/feedback", json={"image": wrong["image"], "label": "a new name", "verdict": "reject"})
+    assert service.get("/api/audit", params={"kind": "wrong"}).json()["total"] == renamed["total"] - 1
+    has = next(iter(labels_of(service, first["image"])))
+    add(service, "implication", has, first["label"])
+    after = service.get("/api/audit", params={"kind": "missing"}).json()
+    assert (first["image"], first["label"]) not in [(one["image"], one["label"]) for one in after["findings"]]
+
+
 def trained_from(source: Path, path: Path, kind: str) -> Path:
     data = Annotations.read(source, format=kind)
     Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(path)

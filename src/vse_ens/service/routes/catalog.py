@@ -15,8 +15,11 @@ from vse_ens.service.completion import complete_id
 from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
+from vse_ens.service.label_names import LabelNames
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
+from vse_ens.service.routes.images import labels_of_images
+from vse_ens.service.rules import show_reasons
 from vse_ens.service.schemas import (
     AuditResponse,
     Duplicate,
@@ -78,13 +81,16 @@ def catalog_router(service: Service) -> APIRouter:
             return _job_status(result)
         if kind == "duplicates":
             return _duplicates(service.rules.open_duplicates(result.duplicates), offset, limit)
+        names = service.rules.names(served.annotator.known_)
         findings = result.missing if kind == "missing" else result.wrong
+        if kind == "missing" and names.extra:
+            findings = await service.compute.run(_not_by_rule, service, served, findings)
         reviewed: set[tuple[str, str]] = set()
         if service.feedback is not None:
-            pairs = [(one.image, one.label) for one in findings]
+            pairs = [(one.image, label) for one in findings for label in names.same(one.label)]
             reviewed = await service.disk.run(service.feedback.pairs_with_verdicts, pairs)
-        open_ = [one for one in findings if (one.image, one.label) not in reviewed]
-        page = _findings(open_, offset, limit)
+        open_ = [one for one in findings if not any((one.image, label) in reviewed for label in names.same(one.label))]
+        page = _findings(open_, names, offset, limit)
         service.pictures.add_urls(served, page)
         return AuditResponse(kind=kind, total=len(open_), findings=page)
 
@@ -145,14 +151,21 @@ def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) 
     return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
-def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> list[Finding]:
+def _not_by_rule(service: Service, served: ServedModel, findings: Sequence[audits.Finding]) -> Sequence[audits.Finding]:
+    """Return the findings of missing labels that their images do not have by a rule."""
+    names = service.rules.names(served.annotator.known_)
+    labels = labels_of_images(service, served, [one.image for one in findings])
+    return [one for one, has in zip(findings, labels, strict=True) if names.of(one.label) not in has]
+
+
+def _findings(findings: Sequence[audits.Finding], names: LabelNames, offset: int, limit: int) -> list[Finding]:
     return [
         Finding(
             image=one.image,
-            label=one.label,
+            label=names.of(one.label),
             confidence=rounded(one.confidence),
             reason=one.reason,
-            because=to_reasons(one.because),
+            because=show_reasons(names, to_reasons(one.because)),
         )
         for one in findings[offset : offset + limit]
     ]

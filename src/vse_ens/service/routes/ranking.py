@@ -11,7 +11,7 @@ from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.ranking import GridPage, QueuePage
-from vse_ens.service.routes.images import labels_of_images
+from vse_ens.service.routes.images import image_state, labels_of_images
 from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse
 from vse_ens.service.settings import MAX_GRID, MAX_TOP
 from vse_ens.service.state import Service
@@ -44,10 +44,17 @@ def ranking_router(service: Service) -> APIRouter:
         order: Literal["gain", "random"] = "gain",
         limit: Annotated[int, Query(ge=1, le=MAX_TOP)] = 20,
         offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
+        top: Annotated[int, Query(ge=0, le=MAX_TOP, description="Suggestions for the first image, 0 for none.")] = 0,
     ) -> QueueResponse:
-        """List images to annotate next: those without a verdict and with the highest gain first, or random ones."""
+        """List images to annotate next: those without a verdict and with the highest gain first, or random ones.
+
+        With `top`, the state of the first image comes with them, which saves a page its second request.
+        """
         served = await service.models.current()
-        return await service.compute.run(_queue, service, served, order, offset, limit)
+        response = await service.compute.run(_queue, service, served, order, offset, limit)
+        if top and response.images:
+            response.state = await image_state(service, served, response.images[0].image, top)
+        return response
 
     return router
 

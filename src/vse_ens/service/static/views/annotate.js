@@ -111,6 +111,7 @@ export function mount(host, signal) {
   return {
     async show(route, visit) {
       if (route.view === "start") {
+        settings.update(true);
         // Start with an image, so that one click is enough.
         location.replace(imageAddress(await lastOrFirst(visit)));
         return undefined;

@@ -40,21 +40,18 @@ export function mount(host, signal) {
   const save = (/** @type {"csv" | "source"} */ format, /** @type {string} */ name) => (/** @type {Event} */ event) =>
     saveData(/** @type {HTMLElement} */ (event.currentTarget), format, name);
   const source = h("span", { class: "vocabulary-source" });
+  // Shown with what is above it, so that it does not move.
+  const exported = h(
+    "p",
+    { class: "vocabulary-export", hidden: true },
+    h("button", { type: "button", onclick: save("csv", "clean.csv") }, icon("download"), "Download the cleaned data set"),
+    source,
+  );
   fill(
     host,
     h("div", { class: "audit-head" }, title, tabs),
     body,
-    h(
-      "p",
-      { class: "vocabulary-export" },
-      h(
-        "button",
-        { type: "button", onclick: save("csv", "clean.csv") },
-        icon("download"),
-        "Download the cleaned data set",
-      ),
-      source,
-    ),
+    exported,
   );
   orToast(async () => {
     const { source_format: format, source_problem: problem } = await modelCard();
@@ -91,11 +88,13 @@ export function mount(host, signal) {
         mounted.life.abort();
         const life = new AbortController();
         fill(body);
+        exported.hidden = true;
         const card = await modelCard();
         visit.throwIfAborted();
         mounted = { name: kind, show: tabOf(kind, body, card, life.signal), life };
       }
       await mounted.show(route.label ?? "", visit);
+      exported.hidden = false;
       return route.label || TABS[kind].title;
     },
   };
