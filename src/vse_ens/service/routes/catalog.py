@@ -151,7 +151,7 @@ def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) 
     return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
-def _not_by_rule(service: Service, served: ServedModel, findings: Sequence[audits.Finding]) -> Sequence[audits.Finding]:
+def _not_by_rule(service: Service, served: ServedModel, findings: Sequence[audits.Finding]) -> list[audits.Finding]:
     """Return the findings of missing labels that their images do not have by a rule."""
     names = service.rules.names(served.annotator.known_)
     labels = labels_of_images(service, served, [one.image for one in findings])
