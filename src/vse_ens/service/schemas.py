@@ -452,7 +452,7 @@ class SharedSuggestion(BaseModel):
     """A label that several images probably lack."""
 
     label: str
-    score: float = Field(description="Mean over the images that lack it.")
+    score: float = Field(description="Mean over the images that suggest it.")
     confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
     images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
 

@@ -66,31 +66,37 @@ def images_router(service: Service) -> APIRouter:
 def _together(service: Service, served: ServedModel, images: list[str], top: int) -> TogetherResponse:
     names = service.rules.names(served.annotator.known_)
     labels: Counter[str] = Counter()
-    lacking: dict[str, list[tuple[str, Suggestion]]] = {}
+    found: dict[str, list[Suggestion]] = {}
+    settled: list[tuple[str, set[str]]] = []
     for image in images:
         state = _state(served, image, _verdicts(service, image), names, MAX_TOP, explain=False)
         state = service.rules.show(state, names, MAX_TOP)
         labels.update(one.label for one in state.labels)
+        rejected = {names.of(one.label) for one in state.rejected}
+        settled.append((image, {one.label for one in state.labels} | rejected))
         for suggestion in state.suggestions:
-            lacking.setdefault(suggestion.label, []).append((image, suggestion))
-    ranked = sorted(lacking.items(), key=lambda item: -sum(one.confidence or 0.0 for _, one in item[1]))
-    if ranked and ranked[0][1][0][1].confidence is None:
-        ranked.sort(key=lambda item: (-len(item[1]), -sum(one.score for _, one in item[1]) / len(item[1])))
+            found.setdefault(suggestion.label, []).append(suggestion)
+    shared = [
+        _shared(label, ones, [image for image, names_of in settled if label not in names_of])
+        for label, ones in found.items()
+    ]
+    # By the number that is shown, or without confidences by how many images lack it.
+    shared.sort(key=lambda one: (-len(one.images), -one.score) if one.confidence is None else (-one.confidence,))
     return TogetherResponse(
         images=[TogetherImage(image=image) for image in images],
         labels=[SharedLabel(label=label, images=count) for label, count in labels.most_common()],
-        suggestions=[_shared(label, found) for label, found in ranked[:top]],
+        suggestions=shared[:top],
     )
 
 
-def _shared(label: str, found: list[tuple[str, Suggestion]]) -> SharedSuggestion:
-    scores = [one.score for _, one in found]
-    confidences = [one.confidence for _, one in found if one.confidence is not None]
+def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> SharedSuggestion:
+    confidences = [one.confidence for one in found if one.confidence is not None]
     return SharedSuggestion(
         label=label,
-        score=rounded(sum(scores) / len(scores)),
-        confidence=rounded(sum(confidences) / len(confidences)) if confidences else None,
-        images=[image for image, _ in found],
+        score=rounded(sum(one.score for one in found) / len(found)),
+        # Beyond the first suggestions of an image, a confidence is nearly 0.
+        confidence=rounded(sum(confidences) / len(lacking)) if confidences else None,
+        images=lacking,
     )
 
 
