@@ -164,7 +164,7 @@ def _grid_key(service: _Service, label: str) -> float:
 
 def _other_keys(service: _Service, labels: list[str]) -> list[float]:
     """Accept a label of an image that another grid shows, and get that grid: the image is scored by its labels now."""
-    seconds = []
+    seconds, moved = [], 0
     for label, other in pairwise(labels):
         before = {one["image"]: one for one in service.get("grid", label=label, limit=_FIRST)["images"]}
         image, old = next((image, one) for image, one in before.items() if other not in one["labels"])
@@ -172,8 +172,10 @@ def _other_keys(service: _Service, labels: list[str]) -> list[float]:
         service.post("feedback/batch", {"events": [{"image": image, "label": other, "verdict": "accept"}]})
         after = service.get("grid", label=label, limit=_FIRST)["images"]
         seconds.append(time.perf_counter() - start)
-        if any(one["image"] == image and one["confidence"] == old["confidence"] for one in after):
-            raise RuntimeError("the image has not been scored again")
+        moved += (image, old["confidence"]) not in [(one["image"], one["confidence"]) for one in after]
+    # Not all: the most likely images of a random model have a confidence of 1 with any labels.
+    if not moved:
+        raise RuntimeError("no image has been scored again")
     return seconds
 
 

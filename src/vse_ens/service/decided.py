@@ -54,6 +54,7 @@ class DecidedImages:
                 else:
                     decided[image] = verdicts[label] = verdict
                 self.mask[image] = bool(verdicts)
+                self._changed.pop(image, None)
                 self._changed[image] = None
             self._last = last
 
@@ -73,9 +74,9 @@ class DecidedImages:
         return bool(self._changed)
 
     def take_changed(self, most: int, later: Collection[int]) -> list[int]:
-        """Return at most so many images with new verdicts, once each; those of ``later`` stay for another call."""
+        """Return at most so many images with new verdicts, the latest first, without those of ``later``."""
         with self._lock:
-            taken = list(islice((image for image in self._changed if image not in later), most))
+            taken = list(islice((image for image in reversed(self._changed) if image not in later), most))
             for image in taken:
                 del self._changed[image]
             return taken
