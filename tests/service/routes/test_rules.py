@@ -88,28 +88,22 @@ def test_all_answers_have_the_names_in_force_and_take_them(service: Client, mode
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def answers(sea: str) -> Any:
+        return {
+            "grid": get("grid", label=sea, limit=500)["images"],
+            "wrong": get("grid", label=sea, kind="wrong")["images"],
+            "search": post("search", labels=[sea, "-person"], top=30)["images"],
+            "similar": get("similar/labels", label="sand")["similar"],
+            "annotate": post("annotate", labels=[["sand", "beach"]], top=10)["results"][0]["suggestions"],
+            "explain": post("explain", labels=["sand", sea], label="wave"),
+            "of label": get("label/images", label=sea)["images"],
+        }
+
     image = images_with(model, "sea")[0]
-    before = {
-        "grid": get("grid", label="sea", limit=500)["images"],
-        "wrong": get("grid", label="sea", kind="wrong")["images"],
-        "search": post("search", labels=["sea", "-person"], top=30)["images"],
-        "similar": get("similar/labels", label="sand")["similar"],
-        "annotate": post("annotate", labels=[["sand", "beach"]], top=10)["results"][0]["suggestions"],
-        "explain": post("explain", labels=["sand", "sea"], label="wave"),
-        "of label": get("label/images", label="sea")["images"],
-    }
+    before = answers("sea")
     assert "sea" in [one["label"] for one in before["annotate"]]
     add(client, "rename", "sea", "ocean")
-    after = {
-        "grid": get("grid", label="ocean", limit=500)["images"],
-        "wrong": get("grid", label="ocean", kind="wrong")["images"],
-        "search": post("search", labels=["ocean", "-person"], top=30)["images"],
-        "similar": get("similar/labels", label="sand")["similar"],
-        "annotate": post("annotate", labels=[["sand", "beach"]], top=10)["results"][0]["suggestions"],
-        "explain": post("explain", labels=["sand", "ocean"], label="wave"),
-        "of label": get("label/images", label="ocean")["images"],
-    }
-    assert json.loads(json.dumps(before).replace('"sea"', '"ocean"')) == after
+    assert json.loads(json.dumps(before).replace('"sea"', '"ocean"')) == answers("ocean")
     [annotated] = post("annotate", images=[image], allow=["ocean", "wave"])["results"]
     assert "ocean" in annotated["labels"]
     assert "sea" not in annotated["labels"]
