@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,9 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -21,6 +24,7 @@ import numpy as np
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_embeddings, save_random_model
+from benchmarks.service.slow_connection import delayed
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.calibration import Calibration, Temperature
 from vse_ens.model.model import Model
@@ -30,6 +34,11 @@ from vse_ens.service.verdicts import Feedback
 _DIMENSIONS = 128
 _WEIGHTS_PER_LABEL = 50
 _FIRST = 60  # images of the first page
+_WHEN_SUGGESTED = """new MutationObserver((_, observer) => {
+  if (!document.querySelector(".suggestion-name")) return;
+  window.suggestedAt = performance.now();
+  observer.disconnect();
+}).observe(document, { childList: true, subtree: true });"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,8 @@ class Sizes:
     batches: int = 20
     decisions: int = 1_000
     keys: int = 50
+    visits: int = 5
+    latency: float = 0.1
 
 
 def measure(sizes: Sizes) -> Raw:
@@ -66,8 +77,12 @@ def measure(sizes: Sizes) -> Raw:
             raw["wrong"] = [_seconds(partial(service.get, "grid", label=one, kind="wrong", **first)) for one in labels]
             log("key presses")
             raw["grid_keys"] = [_grid_key(service, one) for one in labels]
+            raw["other_keys"] = _other_keys(service, labels)
             raw["image_keys"] = _image_keys(service, sizes.keys)
             raw["queue"] = [_seconds(partial(service.get, "queue")) for _ in range(sizes.keys)]
+            log(f"visits at {sizes.latency * 1000:.0f} ms latency")
+            raw["visits"], skipped = _visits(service.address, sizes)
+            raw["skipped"] += skipped
             log("batches")
             raw["batches"], last = _batches(service, sizes)
             process.kill()  # right after the answer
@@ -123,15 +138,15 @@ class _Service:
     """Calls to a running service, over one connection each, as a browser on this machine makes them."""
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self.address = address
 
     def get(self, path: str, **query: Any) -> Any:
-        with urlopen(f"{self._address}api/{path}?{urlencode(query)}") as answer:
+        with urlopen(f"{self.address}api/{path}?{urlencode(query)}") as answer:
             return json.load(answer)
 
     def post(self, path: str, body: Any) -> Any:
         headers = {"Content-Type": "application/json"}
-        with urlopen(Request(f"{self._address}api/{path}", json.dumps(body).encode(), headers)) as answer:
+        with urlopen(Request(f"{self.address}api/{path}", json.dumps(body).encode(), headers)) as answer:
             return json.load(answer)
 
 
@@ -145,6 +160,44 @@ def _grid_key(service: _Service, label: str) -> float:
     if image in [one["image"] for one in after]:
         raise RuntimeError("the grid has not been ranked again")
     return seconds
+
+
+def _other_keys(service: _Service, labels: list[str]) -> list[float]:
+    """Accept a label of an image that another grid shows, and get that grid: the image is scored by its labels now."""
+    seconds, moved = [], 0
+    for label, other in pairwise(labels):
+        before = {one["image"]: one for one in service.get("grid", label=label, limit=_FIRST)["images"]}
+        image, old = next((image, one) for image, one in before.items() if other not in one["labels"])
+        start = time.perf_counter()
+        service.post("feedback/batch", {"events": [{"image": image, "label": other, "verdict": "accept"}]})
+        after = service.get("grid", label=label, limit=_FIRST)["images"]
+        seconds.append(time.perf_counter() - start)
+        moved += (image, old["confidence"]) not in [(one["image"], one["confidence"]) for one in after]
+    # Not all: the most likely images of a random model have a confidence of 1 with any labels.
+    if not moved:
+        raise RuntimeError("no image has been scored again")
+    return seconds
+
+
+def _visits(address: str, sizes: Sizes) -> tuple[list[float], list[str]]:
+    """Open the page in Chromium over a slow connection, and wait for the first suggestion; nothing is cached."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None or find_spec("playwright") is None:
+        return [], ["visits at a latency: no Chromium or no playwright on this machine"]
+    from playwright.sync_api import sync_playwright
+
+    seconds = []
+    with delayed(urlsplit(address).port or 0, sizes.latency) as port, sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        for _ in range(sizes.visits):
+            page = browser.new_context().new_page()
+            page.add_init_script(_WHEN_SUGGESTED)
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.wait_for_function("() => window.suggestedAt > 0")
+            seconds.append(page.evaluate("() => window.suggestedAt") / 1000)
+            page.context.close()
+        browser.close()
+    return seconds, []
 
 
 def _image_keys(service: _Service, count: int) -> list[float]:
@@ -197,10 +250,14 @@ def score(raw: Raw) -> Score:
         "first 60 images that may lack a label": ("missing", 0.3),
         "first 60 images that may have it by mistake": ("wrong", None),
         "key press to re-ranked grid (two calls)": ("grid_keys", 0.1),
+        "key press on another label to re-ranked grid": ("other_keys", 0.1),
         "key press to re-ranked suggestions": ("image_keys", 0.1),
         "next images of the queue": ("queue", None),
         f"{raw['decisions']:,} decisions in one batch": ("batches", 0.5),
     }
+    latency = f"first suggestion of a visit, {raw.get('latency', 0.1) * 1000:.0f} ms latency"
+    rows[latency] = ("visits", None)
+    rows = {name: row for name, row in rows.items() if raw.get(row[0])}  # the others were skipped
     checks = [
         Check(f"{name}, 95th percentile", _percentile(raw[part], 95), "at most", limit, unit="s", digits=3)
         for name, (part, limit) in rows.items()
@@ -210,6 +267,8 @@ def score(raw: Raw) -> Score:
         Check("decisions lost by kill -9 after the answer", raw["decisions"] - raw["stored"], "at most", 0, digits=0),
         Check("decisions doubled", raw["stored"] - raw["pairs"], "at most", 0, digits=0),
     ]
+    if latency in rows:
+        checks.append(Check(f"{latency}, median", _percentile(raw["visits"], 50), "at most", 0.8, unit="s", digits=3))
     table = Table(
         ("what", "median", "95th percentile", "slowest"),
         [
@@ -232,7 +291,7 @@ PAGE = Benchmark(
     "page",
     "On the page, a label's images, a key press and a batch take fractions of a second at 1 million images.",
     Sizes(),
-    Sizes(images=3_000, labels=300, clicks=8, batches=3, decisions=200, keys=5),
+    Sizes(images=3_000, labels=300, clicks=8, batches=3, decisions=200, keys=5, visits=1, latency=0.02),
     measure,
     score,
 )

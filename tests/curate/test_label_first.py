@@ -7,9 +7,10 @@ import pytest
 
 from tests.support.build_once import build_once
 from vse_ens.annotator import Annotator
-from vse_ens.curate.audit.wrong import Auditor, total_step_size, wrong_confidences
+from vse_ens.curate.audit.wrong import Auditor, total_step_size, wrong_confidences, wrong_given
 from vse_ens.curate.label_first import GAIN_TOP, LabelRanker
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.kernels.arrays import Csr
 
 PRESETS = {
     "context": Annotator(epochs=3, dimensions=16),
@@ -76,6 +77,62 @@ def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ra
     np.testing.assert_allclose(found.confidences, audited[expected], atol=1e-5)
     assert set(found.images.tolist()) == set(known.image_numbers()[expected].tolist())
     assert found.total == len(expected)
+
+
+def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
+    annotator: Annotator, ranker: LabelRanker
+) -> None:
+    known = annotator.known_
+    sea, sand, images = known.labels.number("sea"), known.labels.number("sand"), np.array([7, 3, 120])
+    rows = [sorted({*known.label_numbers(image).tolist()[1:], sand}) for image in images.tolist()]
+    indptr = np.cumsum([0, *map(len, rows)])
+    relabelled = ranker.relabel(images, Csr(indptr, np.concatenate(rows).astype(np.int32)))
+
+    found = ranker.missing_again(sea, relabelled)
+    lacking = [n for n, image in enumerate(images.tolist()) if sea not in known.label_numbers(image)]
+    assert found.images.tolist() == images[lacking].tolist()
+    for share, row in zip(found.keys, [rows[n] for n in lacking], strict=True):
+        scores = annotator.label_scores(known.labels.ids(row)).astype(np.float64)
+        scores /= annotator._loaded.temperature(np.array([len(row)]))
+        scores[[label for label in row if label != sea]] = -np.inf
+        assert share == pytest.approx(np.exp(scores[sea]) / np.exp(scores).sum(), rel=1e-3)
+
+    before = ranker.missing(sea)
+    after = before.rescored(images, found)
+    assert sorted(after.images.tolist()) == sorted(before.images.tolist())
+    assert (np.diff(after.keys) <= 0).all()
+    assert after.total == before.total
+    if after.confidences is not None:
+        assert after.above == {one: int((after.confidences >= one).sum()) for one in after.above}
+
+    fewer = relabelled.updated(images[:2], ranker.relabel(images[:1], Csr(np.array([0, 1]), np.array([5], np.int32))))
+    assert fewer.images.tolist() == [120, 7]
+    assert fewer.rows.indices.tolist() == [*rows[2], 5]
+    assert np.array_equal(fewer.log_totals[:1], relabelled.log_totals[2:])
+
+
+def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ranker: LabelRanker) -> None:
+    known = annotator.known_
+    size = total_step_size(annotator.config_, annotator.training_["best_epoch"])
+    fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
+    likely = 0
+    for label in known.labels.numbers(["person", "outdoors", "indoors", "daytime", "night"]).tolist():
+        firsts = known.indptr[known.images_with(label)]
+        firsts = firsts[known.indices[firsts] != label]
+        now = known.with_pairs(~np.isin(np.arange(known.pairs), firsts))
+        images = np.unique(known.image_numbers()[firsts]).astype(np.int64)
+        found = ranker.wrong_again(label, ranker.relabel(images, now.rows(images)))
+
+        pairs = np.flatnonzero((now.indices == label) & np.isin(now.image_numbers(), images))
+        pairs = pairs[now.labels_per_image[now.image_numbers()[pairs]] > 1]
+        audited = wrong_given(Auditor(annotator.model_, now, size, fold_in), pairs, ranker._wrong_weights, 0.02)
+        expected = dict(zip(now.image_numbers()[pairs].tolist(), audited.tolist(), strict=True))
+        assert dict(zip(found.images.tolist(), found.keys.tolist(), strict=True)) == pytest.approx(
+            {image: value for image, value in expected.items() if value > 0.02}, abs=1e-5
+        )
+        assert (np.diff(found.keys) <= 0).all()
+        likely += found.total
+    assert likely
 
 
 def test_a_scan_that_has_not_finished_ranks_the_images_it_has(

@@ -14,7 +14,7 @@ COUNTS = {"sea": 3, "Sea lion": 5, "red sea": 9, "deep-sea fish": 1, "sealing wa
 
 @pytest.fixture(scope="module")
 def labels() -> LabelCompletion:
-    return LabelCompletion(
+    return LabelCompletion.of(
         Annotations.from_pairs([(f"img {n}", label) for label, count in COUNTS.items() for n in range(count)])
     )
 
@@ -48,7 +48,7 @@ def test_ids_are_completed_like_by_looking_at_all_of_them(ids: list[str], prefix
 @given(st.lists(st.text(min_size=1), min_size=1, unique=True), st.text(max_size=3))
 def test_any_label_is_found_by_how_it_begins(ids: list[str], typed: str) -> None:
     kept = [one for one in ids if one.strip()] or ["x"]
-    completion = LabelCompletion(Annotations.from_pairs([("img", one) for one in kept]))
+    completion = LabelCompletion.of(Annotations.from_pairs([("img", one) for one in kept]))
     found = {name for name, _ in completion.find(typed, 10_000)[0]}
     assert {one for one in kept if fold(one).startswith(fold(typed))} <= found
     assert {one for one in kept if fold(typed) in fold(one)} >= found
@@ -56,7 +56,7 @@ def test_any_label_is_found_by_how_it_begins(ids: list[str], typed: str) -> None
 
 
 def test_accents_do_not_matter(labels: LabelCompletion) -> None:
-    accented = LabelCompletion(Annotations.from_pairs([("a", "Café"), ("a", "été"), ("a", "㎒")]))
+    accented = LabelCompletion.of(Annotations.from_pairs([("a", "Café"), ("a", "été"), ("a", "㎒")]))
     assert [one.label for one in accented.complete("CAFE", 3)] == ["Café"]
     assert [one.label for one in accented.complete("été", 3)] == ["été"]
     assert [one.label for one in accented.complete("ete", 3)] == ["été"]
@@ -69,7 +69,7 @@ def test_accents_do_not_matter(labels: LabelCompletion) -> None:
 )
 def test_one_typing_error_is_forgiven(word: str, rest: str, place: int, letter: str) -> None:
     """A letter that is replaced, added, removed, or swapped with the next."""
-    completion = LabelCompletion(Annotations.from_pairs([("a", f"big {word}{rest}"), ("a", "zzzzzzzz")]))
+    completion = LabelCompletion.of(Annotations.from_pairs([("a", f"big {word}{rest}"), ("a", "zzzzzzzz")]))
     cut = place % len(word)
     before, after = word[:cut], word[cut:]
     for typed in (before + letter + after[1:], before + letter + after, before + after[1:], swapped(before, after)):

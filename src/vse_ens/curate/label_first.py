@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,11 @@ from vse_ens.curate.audit.wrong import (
     sample_pairs,
     sample_weights,
     without_label,
+    wrong_by_evidence,
     wrong_given,
 )
+from vse_ens.curate.candidates import THRESHOLDS, Candidates, Relabelled, count_above
+from vse_ens.data.csr import rows_with, take_rows
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.columns import add_column_scores, image_label_pairs
 from vse_ens.kernels.label_pairs import PairMatches
@@ -34,15 +36,16 @@ from vse_ens.model.topk import Task, TaskRunner, TopKScorer, row_blocks, run_ser
 
 Numbers = NDArray[np.int64]
 
-THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
-"""The confidences for which images are counted."""
 GAIN_TOP = 5
 """The gain of an image counts its best suggestions."""
 
 # Images listed per label; a person decides on the first ones, and others come up.
 _MOST = 10_000
-# Pairs of a label that are measured exactly, in decreasing order of suspicion by a cheaper measure.
-_MOST_WRONG = 500
+# Pairs of a label that are measured exactly, in decreasing order of suspicion by a cheaper measure: so many, and more
+# if no more scores are computed than this, in a fraction of a second. On IAPR-TC12, the first 500 of up to 5,500 pairs
+# have all images with a confidence above 0.04.
+_LEAST_MEASURED = 500
+_MAX_WRONG_SCORES = 10_000_000
 # Pairs that are compared by that measure; of more, a still cheaper one chooses, to which the label itself contributes.
 _MOST_SUPPORTED = 50_000
 # Scores computed to fit the regression of wrong labels: a fraction of a second.
@@ -50,18 +53,6 @@ _MAX_CONTROL_SCORES = 40_000_000
 _WRONG_SHARE = 0.02
 # Images of one task of a column.
 _TASK = 131_072
-
-
-class Candidates(NamedTuple):
-    """Images for a label, surest first."""
-
-    images: Numbers
-    confidences: Floats | None
-    """None if the model has no confidences."""
-    above: dict[float, int]
-    """The number of images with at least this confidence, of all images, listed or not; empty without confidences."""
-    total: int
-    """The number of all candidates, listed or not."""
 
 
 class ImageScan:
@@ -145,9 +136,12 @@ class LabelRanker:
 
     def prepare(self) -> None:
         """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
-        if len(self.scan.loaded.known.labels):
+        known = self.scan.loaded.known
+        if len(known.labels) and len(known.images):
             self.missing(0)
             self.wrong(0)
+            first = np.zeros(1, np.int64)
+            self.missing_again(0, self.relabel(first, known.rows(first)))
         _ = self._wrong_weights
 
     def missing(self, label: int) -> Candidates:
@@ -160,19 +154,24 @@ class LabelRanker:
         shares[has] = -1.0
         total = images - len(has)
         order = _largest(shares, min(_MOST, total))
-        if loaded.calibration is None:
-            return Candidates(order, None, {}, total)
-        knots = loaded.calibration.shares, loaded.calibration.values
-        confidences = np.interp(shares[order], *knots).astype(np.float32)
-        above = _count(confidences)
-        if len(order) < total and confidences[-1] >= THRESHOLDS[0]:
-            above = _count(np.interp(shares[shares >= 0], *knots))
-        return Candidates(order, confidences, above, total)
+        found = self._by_shares(order, shares[order], total)
+        calibration, confidences = loaded.calibration, found.confidences
+        if calibration is None or confidences is None or len(order) == total or confidences[-1] < THRESHOLDS[0]:
+            return found
+        every = np.interp(shares[shares >= 0], calibration.shares, calibration.values)
+        return found._replace(above=count_above(every))
+
+    def _by_shares(self, images: Numbers, shares: Floats, total: int) -> Candidates:
+        calibration = self.scan.loaded.calibration
+        if calibration is None:
+            return Candidates(images, shares, None, {}, total)
+        confidences = np.interp(shares, calibration.shares, calibration.values).astype(np.float32)
+        return Candidates(images, shares, confidences, count_above(confidences), total)
 
     def wrong(self, label: int) -> Candidates:
         """Return the images that have a label, those that likely should not first; images with no other label are out.
 
-        Confidences are those of an audit, computed for the pairs that have the least support.
+        Confidences are those of an audit. Of a label on very many images, those with the least support are measured.
         """
         known = self.scan.loaded.known
         done = self.scan.done
@@ -181,17 +180,61 @@ class LabelRanker:
         if len(pairs) > _MOST_SUPPORTED:
             shares = self._shares(label, *self.scan.label_pairs())
             pairs = pairs[_largest(-shares[images_of(known, pairs)], _MOST_SUPPORTED)]
-        if len(pairs) > _MOST_WRONG:
-            pairs = pairs[_largest(-self._support(label, pairs), _MOST_WRONG)]
-        if not len(pairs):
-            return Candidates(np.empty(0, np.int64), np.empty(0, np.float32), _count(np.empty(0)), 0)
+        most = max(_LEAST_MEASURED, _MAX_WRONG_SCORES // len(known.labels))
+        if len(pairs) > most:
+            pairs = pairs[_largest(-self._support(label, pairs), most)]
         blocks = row_blocks(len(pairs), len(known.labels))
-        confidences = np.concatenate(
-            [wrong_given(self._auditor, pairs[block], self._wrong_weights, _WRONG_SHARE) for block in blocks]
-        )
-        likely = np.flatnonzero(confidences > _WRONG_SHARE)
-        order = likely[np.lexsort((pairs[likely], -confidences[likely]))]
-        return Candidates(images_of(known, pairs[order]), confidences[order], _count(confidences[order]), len(order))
+        confidences = [wrong_given(self._auditor, pairs[block], self._wrong_weights, _WRONG_SHARE) for block in blocks]
+        return _likely_wrong(images_of(known, pairs), np.concatenate([*confidences, np.empty(0, np.float32)]))
+
+    def relabel(self, images: Numbers, rows: Csr) -> Relabelled:
+        """Score all labels of images that have other labels now than in the data, given one row of labels each."""
+        loaded = self.scan.loaded
+        embeddings = loaded.model.embeddings
+        if embeddings.has_context:
+            vectors = embeddings.context(*rows)
+        else:
+            vectors = self._auditor.fold_in(rows) if self._auditor.fold_in else embeddings.own_vectors(images)
+        scorer = TopKScorer(loaded.model, 1, temperature=loaded.temperature)
+        totals = [block.log_totals for block in scorer.of_rows(vectors, rows)]
+        return Relabelled(images, rows, vectors, np.concatenate([*totals, np.empty(0, np.float32)]))
+
+    def missing_again(self, label: int, relabelled: Relabelled) -> Candidates:
+        """Do as `missing` for relabelled images; those that have the label in the data are not candidates."""
+        model = self.scan.loaded.model
+        images, rows, vectors, totals = relabelled
+        scores = vectors @ model.embeddings.label_vectors[label] + model.embeddings.label_bias[label]
+        counts = np.diff(rows.indptr)
+        if model.label_weights is not None and model.label_weights_scale:
+            weights = model.label_weights.weights_for(label) * np.float32(model.label_weights_scale)
+            row = np.repeat(np.arange(len(images)), counts)
+            scores += np.bincount(row, weights[rows.indices], len(images)).astype(np.float32)
+        shares = softmax_shares(scores, totals, self.scan.loaded.temperature(counts))
+        chosen = np.flatnonzero(~self._has(images, label) & (images < self.scan.done))
+        return self._by_shares(images[chosen], shares[chosen], len(chosen))
+
+    def wrong_again(self, label: int, relabelled: Relabelled) -> Candidates:
+        """Do as `wrong` for relabelled images; those that do not have the label in the data are not candidates."""
+        images, rows = relabelled.images, relabelled.rows
+        chosen = np.flatnonzero(self._has(images, label) & (images < self.scan.done))
+        indptr, indices = take_rows(*rows, chosen)
+        kept = indices != label
+        others = Csr(np.concatenate([[0], np.cumsum(kept)])[indptr], indices[kept])
+        testable = np.flatnonzero(np.diff(others.indptr))
+        chosen, others = chosen[testable], take_rows(*others, testable)
+        confidences = [np.empty(0, np.float32)]
+        for block in row_blocks(len(chosen), len(self.scan.loaded.known.labels)):
+            part = images[chosen[block]]
+            labels = np.full(len(part), label, np.int64)
+            rest = take_rows(*others, np.arange(block.start, block.stop))
+            evidence = self._auditor.evidence_of(part, labels, rest, labels)
+            confidences.append(wrong_by_evidence(evidence, self._wrong_weights, _WRONG_SHARE))
+        return _likely_wrong(images[chosen], np.concatenate(confidences))
+
+    def _has(self, images: Numbers, label: int) -> NDArray[np.bool_]:
+        has = np.zeros(len(images), np.bool_)
+        has[rows_with(*self.scan.loaded.known.rows(images), label)] = True
+        return has
 
     @cached_property
     def _wrong_weights(self) -> NDArray[np.float64]:
@@ -247,6 +290,13 @@ class LabelRanker:
         return np.asarray(scores / self._temperatures[images] - self.scan.log_totals[images], np.float32)
 
 
+def _likely_wrong(images: Numbers, confidences: Floats) -> Candidates:
+    likely = np.flatnonzero(confidences > _WRONG_SHARE)
+    order = likely[np.lexsort((images[likely], -confidences[likely]))]
+    found = confidences[order]
+    return Candidates(images[order], found, found, count_above(found), len(order))
+
+
 def _largest(values: Floats, count: int) -> Numbers:
     """Return the positions of the largest values in descending order, ties in the order of positions."""
     if not count:
@@ -256,7 +306,3 @@ def _largest(values: Floats, count: int) -> Numbers:
         lowest = np.partition(values, len(values) - count)[len(values) - count]
         chosen = np.flatnonzero(values >= lowest)
     return chosen[np.argsort(-values[chosen], kind="stable")][:count]
-
-
-def _count(confidences: NDArray[np.floating]) -> dict[float, int]:
-    return {threshold: int(np.count_nonzero(confidences >= threshold)) for threshold in THRESHOLDS}

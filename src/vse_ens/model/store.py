@@ -65,6 +65,8 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
         settings, arrays = dict(stored.settings), dict(stored.arrays)
         if known.pictures is not None:
             settings["pictures"] = {"root": known.pictures.root, "format": known.pictures.format}
+            if known.pictures.source:
+                settings["pictures"]["source"] = known.pictures.source
             arrays |= known.pictures.arrays(known.images)
         writer.document({"settings": settings, "counts": counts}, arrays)
         writer.arrays(arrays, finite=True)

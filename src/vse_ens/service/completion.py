@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -40,9 +40,9 @@ class Completion(NamedTuple):
 class LabelCompletion:
     """Finds labels by the prefix of any of their words."""
 
-    def __init__(self, known: Annotations) -> None:
-        self._labels = list(known.labels)
-        self._images = known.images_per_label
+    def __init__(self, labels: Iterable[str], images: Numbers) -> None:
+        self._labels = list(labels)
+        self._images = images
         self._frequencies = (self._images + 1) / (self._images.sum() + len(self._images))
         # One entry per word, from there to the end of the label, so that a prefix may span several words.
         entries = sorted(
@@ -54,6 +54,11 @@ class LabelCompletion:
         self._suffixes = [text for text, _, _ in entries]
         self._numbers = np.array([number for _, number, _ in entries], np.int64)
         self._at_start = np.array([at_start for _, _, at_start in entries], np.bool_)
+
+    @classmethod
+    def of(cls, known: Annotations) -> LabelCompletion:
+        """Complete the labels of a model."""
+        return cls(known.labels, known.images_per_label)
 
     def find(self, prefix: str, limit: int) -> tuple[list[tuple[str, int]], int]:
         """Return up to ``limit`` labels with their numbers of images, and the number of all matches.
@@ -165,6 +170,30 @@ class LabelCompletion:
                     yield self._range(before + letter + after[1:])
                     yield self._range(before + letter + after)
                 first = self._range(before + letter)[1]
+
+
+class NewLabels:
+    """Completes labels that the model does not know, with the number of their images; it is rebuilt if they change."""
+
+    def __init__(self) -> None:
+        self._made: tuple[dict[str, int], LabelCompletion] = ({}, LabelCompletion((), np.empty(0, np.int64)))
+
+    def complete(self, labels: dict[str, int], text: str, limit: int) -> list[Completion]:
+        """Return up to ``limit`` of the labels, best first."""
+        made, completion = self._made
+        if made != labels:
+            completion = LabelCompletion(labels, np.array(list(labels.values()), np.int64))
+            self._made = (labels, completion)
+        return completion.complete(text, limit)
+
+
+def merge(text: str, *found: list[Completion]) -> list[Completion]:
+    """Return completions of several kinds in one order, each label once: equal to the text, then others, then typos."""
+    folded = fold(text)
+    ranked = sorted(
+        (one for some in found for one in some), key=lambda one: (fold(one.label) != folded, one.why == "typo")
+    )
+    return list({one.label: one for one in reversed(ranked)}.values())[::-1]
 
 
 def fold(text: str) -> str:

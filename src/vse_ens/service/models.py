@@ -19,10 +19,11 @@ from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
-from vse_ens.service.completion import LabelCompletion
+from vse_ens.service.completion import LabelCompletion, NewLabels
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import Rankings
+from vse_ens.service.source_archive import source_state
 from vse_ens.service.telemetry import ServiceMetrics
 from vse_ens.service.verdicts import Feedback
 from vse_ens.storage.artifact import MANIFEST
@@ -68,7 +69,7 @@ class ServedModel:
             path.resolve().name,
             fingerprint,
             _saved_at(path),
-            LabelCompletion(annotator.known_),
+            LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
             BackgroundJob(
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
@@ -80,6 +81,16 @@ class ServedModel:
     def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:
         """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
         return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
+
+    @cached_property
+    def source(self) -> tuple[str | None, str | None]:
+        """The format of the collection that the model was trained from, or why it cannot be written."""
+        return source_state(self.annotator.known_)
+
+    @cached_property
+    def new_labels(self) -> NewLabels:
+        """Completion of labels that feedback and rules have and the model does not know."""
+        return NewLabels()
 
     @cached_property
     def label_images(self) -> ImagesOfLabels:

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
-from vse_ens.curate.label_first import Candidates
+from vse_ens.curate.candidates import Candidates, Relabelled
+from vse_ens.data.csr import rows_with
 from vse_ens.errors import VseError
 from vse_ens.model.topk import Task
 from vse_ens.run.threads import Workers
 from vse_ens.service.decided import DecidedImages
 from vse_ens.service.errors import INTERNAL_ERROR, ApiError
+from vse_ens.service.label_names import LabelNames
+from vse_ens.service.rescoring import Rescoring
 from vse_ens.service.verdicts import Feedback
 from vse_ens.streams import Streams
 from vse_ens.system import available_cores
@@ -61,6 +64,7 @@ class Rankings:
         self._annotator = annotator
         self.decided = DecidedImages(annotator.known_, feedback)
         self._ranker = annotator.label_ranker(scan_run=_run_beside, run=_run)
+        self._rescoring = Rescoring(annotator.known_, self._ranker, self.decided)
         self.scan = self._ranker.scan
         self._started = threading.Lock()
         self._progressed = threading.Event()
@@ -84,33 +88,36 @@ class Rankings:
             raise self._failure
 
     def stop(self) -> None:
-        """Abandon the scan after the current block."""
+        """Abandon the scan after the current block, and what else runs in the background."""
         self._stopped = True
+        self._rescoring.stop()
 
-    def grid(self, label: str, kind: Kind, offset: int, limit: int, min_confidence: float) -> GridPage:
-        """Return images for a label, surest first, without those that have a verdict on it."""
+    def grid(
+        self, name: str, kind: Kind, offset: int, limit: int, min_confidence: float, names: LabelNames
+    ) -> GridPage:
+        """Return images for a label, surest first, without those that have a verdict on it or have it by a rule."""
+        label = names.in_model(name)
         number = self._annotator.known_.labels.number(label)
         self.start()
         self.decided.refresh()
         scanned, found = self._candidates(label, number, kind)
-        decided = self.decided.of_label(label)
-        images, confidences = found.images.tolist(), found.confidences
-        keep = [position for position, image in enumerate(images) if image not in decided]
-        above = dict(found.above)
-        if confidences is None:
-            chosen, total = keep, found.total - (len(images) - len(keep))
-        else:
-            values = confidences.tolist()
-            for position in set(range(len(images))) - set(keep):
-                for threshold in above:
-                    above[threshold] -= values[position] >= threshold
-            chosen = [position for position in keep if values[position] >= min_confidence]
-            total = len(chosen) if min_confidence else found.total - (len(images) - len(keep))
-        page = chosen[offset : offset + limit]
+        decided = self.decided.of_label(*names.same(name))
+        relabelled = self._rescoring.update(later=decided, in_model=names.in_model)
+        if relabelled is not None and len(relabelled.images):
+            again = (self._ranker.missing_again if kind == "missing" else self._ranker.wrong_again)(number, relabelled)
+            found = found.rescored(relabelled.images, again)
+        found = found.without(np.array(list(decided), np.int64))
+        if kind == "missing" and (leading := names.leading_to(name)):
+            found = found.without(self._having(leading, relabelled))
+        listed, total = found.images, found.total
+        if min_confidence and found.confidences is not None:
+            listed = listed[found.confidences >= min_confidence]
+            total = len(listed)
+        page = slice(offset, min(offset + limit, len(listed)))
         return GridPage(
-            [images[position] for position in page],
-            None if confidences is None else [float(confidences[position]) for position in page],
-            above,
+            listed[page].tolist(),
+            None if found.confidences is None else found.confidences[page].tolist(),
+            found.above,
             total,
             scanned,
         )
@@ -130,6 +137,16 @@ class Rankings:
         total = len(self._annotator.known_.images)
         return QueuePage(images.tolist(), self.scan.gains[images].tolist(), self.decided.count, total, scanned)
 
+    def _having(self, labels: list[str], relabelled: Relabelled | None) -> NDArray[np.int64]:
+        """Return the images with at least one of some labels, as far as they may be listed."""
+        known = self._annotator.known_
+        numbers = known.labels.numbers(labels)
+        having = np.unique(np.concatenate([known.images_with(number) for number in numbers.tolist()]))
+        if relabelled is None:
+            return having
+        now = [relabelled.images[rows_with(*relabelled.rows, number)] for number in numbers.tolist()]
+        return np.concatenate([np.setdiff1d(having, relabelled.images), *now])
+
     def _candidates(self, label: str, number: int, kind: Kind) -> tuple[int, Candidates]:
         with self._kept_lock:
             kept = self._kept.get((label, kind))
@@ -146,8 +163,11 @@ class Rankings:
 
     def _scan(self) -> None:
         try:
-            for _ in self.scan.steps():
-                self._progressed.set()
+            for done in self.scan.steps():
+                if not self._progressed.is_set():
+                    self._progressed.set()
+                    if done < len(self._annotator.known_.images):
+                        self._ranker.prepare()  # while the others are scored, nobody waits for it
                 if self._stopped:
                     return
             self._annotator.use_scan(self.scan)

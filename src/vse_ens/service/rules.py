@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from vse_ens.curate.audit.duplicates import Duplicate
@@ -12,7 +12,8 @@ from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.rules.store import RulesFile
 from vse_ens.service.errors import ApiError
-from vse_ens.service.schemas import ImageState, LabelInForce, Suggestion, VocabularyLabel
+from vse_ens.service.label_names import LabelNames
+from vse_ens.service.schemas import ImageState, LabelInForce, Reason, Suggestion, VocabularyLabel
 
 _FEEDBACK, _RULES = ".feedback.sqlite", ".rules.jsonl"
 
@@ -29,6 +30,7 @@ class ServiceRules:
     def __init__(self, feedback: Path | None) -> None:
         self._file = None if feedback is None else RulesFile(rules_path(feedback))
         self._table: tuple[object, LabelTable] | None = None
+        self._names: tuple[object, LabelNames] | None = None
 
     @property
     def current(self) -> RuleSet:
@@ -55,12 +57,21 @@ class ServiceRules:
             self._table = table
         return table[1]
 
+    def names(self, known: Annotations) -> LabelNames:
+        """Return the names of the labels of a model; computed once per model and version of the rules."""
+        key = (id(known), self.version)
+        names = self._names
+        if names is None or names[0] != key:
+            names = (key, LabelNames(known, self.current))
+            self._names = names
+        return names[1]
+
     def open_duplicates(self, found: Iterable[Duplicate]) -> list[Duplicate]:
         """Return the duplicates of an audit that rules neither settle nor contradict, and that nobody rejected."""
         rules = self.current
         return [one for one in found if rules.is_open("alias", one.label, one.other)]
 
-    def show(self, state: ImageState) -> ImageState:
+    def show(self, state: ImageState, names: LabelNames, top: int) -> ImageState:
         """Return the state of an image with the rules applied.
 
         Labels have the names in force, labels that a rule implies have the source ``rule``, and neither a name that is
@@ -81,12 +92,25 @@ class ServiceRules:
             for other in closure.get(label, ()):
                 if other not in shown and other not in rejected:
                     shown[other] = LabelInForce(label=other, source="rule", event=None, implied_by=label)
-        suggestions: dict[str, Suggestion] = {}
-        for suggestion in state.suggestions:
-            name = rules.name_of(suggestion.label)
-            if name not in shown and name not in rejected:
-                suggestions.setdefault(name, suggestion.model_copy(update={"label": name}))
-        return state.model_copy(update={"labels": list(shown.values()), "suggestions": list(suggestions.values())})
+        suggestions = show_suggestions(names, state.suggestions, {*shown, *rejected})
+        return state.model_copy(update={"labels": list(shown.values()), "suggestions": suggestions[:top]})
+
+
+def show_suggestions(names: LabelNames, suggestions: list[Suggestion], has: Collection[str]) -> list[Suggestion]:
+    """Return suggestions and their reasons under the names in force, without those that the image has."""
+
+    def rename(one: Suggestion, name: str) -> Suggestion:
+        explained = "because" in one.model_fields_set
+        return one.model_copy(
+            update={"label": name} | ({"because": show_reasons(names, one.because)} if explained else {})
+        )
+
+    return names.show_suggestions(suggestions, lambda one: one.label, rename, has)
+
+
+def show_reasons(names: LabelNames, reasons: Iterable[Reason]) -> list[Reason]:
+    """Return reasons under the names in force."""
+    return [one.model_copy(update={"labels": [*map(names.of, one.labels)]}) for one in reasons]
 
 
 class LabelTable:

@@ -247,6 +247,12 @@ class ModelResponse(BaseModel):
     )
     version: str = Field(description="Version of vse-ens.")
     saved_at: str | None = Field(description="When the model was saved, in UTC.")
+    source_format: str | None = Field(
+        default=None, description="Format of the collection that the cleaned data set can be downloaded in."
+    )
+    source_problem: str | None = Field(
+        default=None, description="Why the model's collection cannot be downloaded in its format."
+    )
     limits: dict[str, int] = Field(description="Limits of one request.")
 
 
@@ -394,6 +400,7 @@ class QueueResponse(BaseModel):
     done: int = Field(description="Number of images of the model with a verdict.")
     total: int = Field(description="Number of images of the model.")
     scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
+    state: ImageState | None = Field(default=None, description="State of the first image, if requested.")
 
 
 # --- feedback ---
@@ -445,7 +452,7 @@ class SharedSuggestion(BaseModel):
     """A label that several images probably lack."""
 
     label: str
-    score: float = Field(description="Mean over the images that lack it.")
+    score: float = Field(description="Mean over the images that suggest it.")
     confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
     images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
 

@@ -9,30 +9,54 @@ from pathlib import Path
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.cleaning import Cleaned
-from vse_ens.data.collections.base import FileChange
+from vse_ens.data.collections.base import FileChange, WritableCollection
 from vse_ens.data.collections.detect import open_collection
-from vse_ens.data.collections.write import difference_edits, writable, write_labels
+from vse_ens.data.collections.pictures import DRAWN
+from vse_ens.data.collections.write import difference_edits, write_labels
 from vse_ens.errors import DataError
 from vse_ens.service.errors import ApiError
 
 
+def source_state(known: Annotations) -> tuple[str | None, str | None]:
+    """Return the format in which `source_archive` answers, and if there is none, why; both None for a file of pairs."""
+    if known.pictures is None or known.pictures.format == DRAWN:
+        return None, None
+    try:
+        return _collection(known).format, None
+    except DataError as error:
+        return None, str(error)
+
+
 def source_archive(known: Annotations, cleaned: Callable[[], Cleaned]) -> bytes:
     """Return the files that the cleaned labels change, at their paths inside the collection; nothing is written."""
-    source = known.pictures
-    if source is None or not Path(source.root).exists():
-        raise ApiError(422, "the model was not trained from a collection on this machine; use format=csv")
     try:
-        collection = writable(open_collection(Path(source.root), source.format))
+        collection = _collection(known)
     except DataError as error:
         raise ApiError(422, f"{error}; use format=csv") from error
+    root = collection.path.resolve()
+    folder = root if root.is_dir() else root.parent
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
 
         def add(change: FileChange) -> None:
             path = change.path.resolve()
-            root = Path(source.root).resolve()
-            archive.writestr(str(path.relative_to(root) if path.is_relative_to(root) else path.name), change.after)
+            archive.writestr(str(path.relative_to(folder) if path.is_relative_to(folder) else path.name), change.after)
 
         edits = difference_edits(known, cleaned().data)
-        write_labels(collection, edits, Path(source.root) / "unused", dry_run=add)
+        report = write_labels(collection, edits, folder / "unused", dry_run=add)
+    if not report.written.files:
+        raise ApiError(422, "no file of the collection changes")
     return content.getvalue()
+
+
+def _collection(known: Annotations) -> WritableCollection:
+    pictures = known.pictures
+    if pictures is None or pictures.format == DRAWN:
+        raise DataError("the model was not trained from a collection")
+    path = Path(pictures.source or pictures.root)
+    if not path.exists():
+        raise DataError(f"the collection {path} is not on this machine")
+    collection = open_collection(path, pictures.format)
+    if not isinstance(collection, WritableCollection):
+        raise DataError(f"{path} is {pictures.format}, which is only read")
+    return collection

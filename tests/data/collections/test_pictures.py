@@ -18,11 +18,12 @@ PLACES = {"a": "https://example.org/ä.jpg", "c": "/elsewhere/c.jpg"}
 
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_saved_model_knows_where_the_pictures_are(tmp_path: Path, verify: bool) -> None:
-    known = replace(DATA, pictures=Pictures("/pictures", "coco", PLACES))
+    known = replace(DATA, pictures=Pictures("/pictures", "coco", PLACES, "/labels/instances.json"))
     save_model(tmp_path / "model", StoredModel({}, {"x": np.zeros(2, np.float32)}, known, ""))
     found = load_model(tmp_path / "model", verify=verify).known.pictures
     assert found is not None
     assert (found.root, found.format, dict(found.locations), len(found.locations)) == ("/pictures", "coco", PLACES, 2)
+    assert found.source == "/labels/instances.json"
     assert [found.location(image) for image in "abc"] == [PLACES["a"], "b", PLACES["c"]]
 
 

@@ -153,6 +153,12 @@ def test_a_label_is_decided_for_many_images_by_keys_and_undone_at_once(fresh_pag
     expect(tab.locator("#announcer")).to_have_text(f"Undone: reject sea for {before[5]}.")
     tab.keyboard.press("u")
     expect(tab.locator("#announcer")).to_have_text("Undone: accept sea for 4 images.")
+    # The message goes away by itself.
+    free = tab.evaluate("""() => {
+      const box = (name) => document.querySelector(name)?.getBoundingClientRect();
+      return box(".notice") ? box(".notice").bottom <= box(".choice-bar").top : null;
+    }""")
+    assert free is not False
     expect(tab.locator(".card-link").first).to_have_text(before[0])
     assert images(tab)[:20] == before[:20]
     assert len(requests) == 4

@@ -26,6 +26,24 @@ def test_completes_by_the_labels_of_an_image(client: Client) -> None:
     assert completed(client, text="beahc", limit=1) == [("beach", "typo")]
 
 
+def test_labels_that_only_feedback_has_are_offered(serve: Callable[..., Client]) -> None:
+    client = serve()
+    for number in (1, 2):
+        body = {"image": f"img_000000{number}", "label": "seaplane base", "verdict": "accept"}
+        event = client.post("/api/feedback", json=body).json()["event"]
+    client.post("/api/feedback", json={"image": "not in the model", "label": "Zeppelin", "verdict": "accept"})
+    client.post("/api/feedback", json={"image": "img_0000001", "label": "zebu", "verdict": "reject"})
+    assert completed(client, text="zep")[0] == ("Zeppelin", "frequency")
+    assert completed(client, text="zebu") == []
+    assert completed(client, text="zepelin") == [("Zeppelin", "typo")]
+    assert completed(client, text="zeppelin", new=False) == []
+    assert completed(client, text="zep", image="img_0000002")[0] == ("Zeppelin", "frequency")
+    assert completed(client, text="seaplane", image="img_0000002") == []
+    assert client.get("/api/complete", params={"text": "base"}).json()["labels"][0]["images"] == 2
+    client.post("/api/feedback/undo", json={"event": event})
+    assert client.get("/api/complete", params={"text": "base"}).json()["labels"][0]["images"] == 1
+
+
 def test_feedback_is_context_and_labels_unknown_to_the_model_are_not(serve: Callable[..., Client]) -> None:
     client = serve()
     for label, verdict in (("kitchen", "accept"), ("brand new", "accept"), ("sea", "reject")):

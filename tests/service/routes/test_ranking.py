@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
@@ -72,7 +75,74 @@ def test_the_grid_shows_the_labels_of_now(serve: Callable[..., Client]) -> None:
     removed = first["labels"][0]
     decide(client, "zeppelin", [first["image"]])
     decide(client, removed, [first["image"]], "reject")
-    assert grid(client, "sea", limit=1)["images"][0]["labels"] == [*first["labels"][1:], "zeppelin"]
+    shown = {one["image"]: one["labels"] for one in grid(client, "sea", limit=500)["images"]}
+    assert shown[first["image"]] == [*first["labels"][1:], "zeppelin"]
+
+
+@pytest.mark.parametrize("which", ["model", "other_model"])
+def test_a_verdict_on_another_label_moves_an_image_at_once(
+    serve: Callable[..., Client], which: str, request: pytest.FixtureRequest
+) -> None:
+    path = request.getfixturevalue(which)
+    annotator = Annotator.load(path)
+    client = serve(model=path)
+    before = grid(client, "sea", limit=500)
+    image, labels = before["images"][-1]["image"], before["images"][-1]["labels"]
+    decide(client, "sand", [image])
+    decide(client, labels[0], [image], "reject")
+    after = grid(client, "sea", limit=500)
+    assert names(after).index(image) < len(names(after)) - 1
+    [shown] = [one for one in after["images"] if one["image"] == image]
+    state = client.get("/api/image", params={"id": image, "top": 100}).json()
+    [suggested] = [one for one in state["suggestions"] if one["label"] == "sea"]
+    assert shown["confidence"] == (suggested["confidence"] and pytest.approx(suggested["confidence"], abs=1e-5))
+    assert after["total"] == before["total"]
+    assert [name for name in names(after) if name != image] == names(before)[:-1]
+    for text, count in after["above"].items():
+        assert count == sum(one["confidence"] >= float(text) for one in after["images"])
+    suggestion = annotator.annotate(labels=[*labels[1:], "sand"], allow=["sea"])[0]
+    assert shown["confidence"] == (suggestion.confidence and pytest.approx(suggestion.confidence, abs=1e-5))
+
+
+def test_a_verdict_on_another_label_counts_for_likely_mistakes(serve: Callable[..., Client], model: Path) -> None:
+    finding = Annotator.load(model).audit(1).wrong[0]
+    client = serve()
+    before = grid(client, finding.label, kind="wrong", limit=500)
+    assert names(before)[0] == finding.image
+    [similar, *_] = client.get("/api/similar/labels", params={"label": finding.label}).json()["similar"]
+    decide(client, similar["label"], [finding.image])
+    after = grid(client, finding.label, kind="wrong", limit=500)
+    confidences = {one["image"]: one["confidence"] for one in after["images"]}
+    assert confidences.get(finding.image) != before["images"][0]["confidence"]
+    assert {**confidences, finding.image: None} == {
+        **{one["image"]: one["confidence"] for one in before["images"]},
+        finding.image: None,
+    }
+    event = client.get("/api/image", params={"id": finding.image}).json()["labels"][-1]["event"]
+    client.post("/api/feedback/undo", json={"event": event})
+    assert grid(client, finding.label, kind="wrong", limit=500) == before
+
+
+def test_a_large_batch_is_scored_again_in_the_background(
+    serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vse_ens.service.rescoring._SECONDS", 0.0)
+    monkeypatch.setattr("vse_ens.service.rescoring._BLOCK", 3)
+    client = serve()
+    images = names(grid(client, "sea", limit=60))
+    decide(client, "library", images)
+    deadline = time.monotonic() + 60
+    while True:
+        shown = {one["image"]: one["confidence"] for one in grid(client, "sea", limit=500)["images"]}
+        states = [client.get("/api/image", params={"id": one, "top": 100}).json() for one in (images[0], images[-1])]
+        expected = [
+            next((found["confidence"] for found in one["suggestions"] if found["label"] == "sea"), 0.0)
+            for one in states
+        ]
+        if [shown[images[0]], shown[images[-1]]] == pytest.approx(expected, abs=2e-3):
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_the_queue_goes_by_gain_and_counts_what_is_done(serve: Callable[..., Client]) -> None:
@@ -156,8 +226,11 @@ def test_several_images_are_described_together(serve: Callable[..., Client]) -> 
         for one in state["suggestions"]
         if one["label"] == first["label"]
     }
-    assert first["images"] == list(found)
-    assert abs(first["confidence"] - sum(found.values()) / len(found)) < 1e-5
+    lacking = [state["image"] for state in states if first["label"] not in [one["label"] for one in state["labels"]]]
+    assert first["images"] == lacking
+    assert first["confidence"] == pytest.approx(sum(found.values()) / len(lacking), abs=1e-5)
+    shown = [one["confidence"] for one in answer["suggestions"]]
+    assert shown == sorted(shown, reverse=True)
     decide(client, first["label"], first["images"][:1])
     decide(client, first["label"], first["images"][1:2], "reject")
     again = next((one for one in together()["suggestions"] if one["label"] == first["label"]), {"images": []})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
+from tests.support.collection_samples import CASES
 from tests.support.collections_made import tags_folder
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
@@ -71,6 +73,84 @@ def test_an_alias_shows_the_other_label_at_once(service: Client, model: Path) ->
     assert "sea" not in [one["label"] for one in suggested]
     assert service.post("/api/rules/undo", json={"rule": 1}).json() == {"rule": 1, "changed": len(images)}
     assert "sea" in labels_of(service, images[0])
+
+
+def test_all_answers_have_the_names_in_force_and_take_them(service: Client, model: Path) -> None:
+    client = service
+
+    def post(path: str, **body: Any) -> Any:
+        answer = client.post(f"/api/{path}", json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def get(path: str, **query: Any) -> Any:
+        answer = client.get(f"/api/{path}", params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def answers(sea: str) -> Any:
+        return {
+            "grid": get("grid", label=sea, limit=500)["images"],
+            "wrong": get("grid", label=sea, kind="wrong")["images"],
+            "search": post("search", labels=[sea, "-person"], top=30)["images"],
+            "similar": get("similar/labels", label="sand")["similar"],
+            "annotate": post("annotate", labels=[["sand", "beach"]], top=10)["results"][0]["suggestions"],
+            "explain": post("explain", labels=["sand", sea], label="wave"),
+            "of label": get("label/images", label=sea)["images"],
+        }
+
+    image = images_with(model, "sea")[0]
+    before = answers("sea")
+    assert "sea" in [one["label"] for one in before["annotate"]]
+    add(client, "rename", "sea", "ocean")
+    assert json.loads(json.dumps(before).replace('"sea"', '"ocean"')) == answers("ocean")
+    [annotated] = post("annotate", images=[image], allow=["ocean", "wave"])["results"]
+    assert "ocean" in annotated["labels"]
+    assert "sea" not in annotated["labels"]
+    assert client.post("/api/annotate", json={"labels": [["oceans"]]}).status_code == 404
+    together = post("together", images=[image, images_with(model, "sky")[0]])
+    assert "ocean" in [one["label"] for one in together["labels"]]
+    question = post("questions", yes=["ocean"], no=["person"])
+    assert "ocean" in question["images"][0]["labels"]
+    similar = get("similar/images", image=image)["similar"]
+    assert not any("sea" in one["labels"] for one in similar)
+    completed = [one["label"] for one in get("complete", text="ocea", new=False)["labels"]]
+    assert completed[0] == "ocean"
+    assert get("complete", text="sea", limit=1)["labels"][0]["label"] == "ocean"
+
+
+def test_images_that_have_a_label_by_a_rule_do_not_lack_it(service: Client, model: Path) -> None:
+    def lacking(label: str, **more: Any) -> set[str]:
+        answer = service.get("/api/grid", params={"label": label, "limit": 500, **more}).json()
+        assert len(answer["images"]) == answer["total"]
+        assert answer["above"] == {
+            text: sum(one["confidence"] >= float(text) for one in answer["images"]) for text in answer["above"]
+        }
+        return {one["image"] for one in answer["images"]}
+
+    before = lacking("sea")
+    beach = set(images_with(model, "beach"))
+    new = next(iter(before - beach))
+    add(service, "implication", "beach", "sea")
+    assert lacking("sea") == before - beach
+    service.post("/api/feedback", json={"image": new, "label": "beach", "verdict": "accept"})
+    assert lacking("sea") == before - beach - {new}
+    one = next(iter(beach & before))
+    service.post("/api/feedback", json={"image": one, "label": "beach", "verdict": "reject"})
+    assert lacking("sea") == before - beach - {new} | {one}
+    add(service, "alias", "wave", "sea")
+    assert not lacking("sea") & set(images_with(model, "wave"))
+
+
+def test_a_verdict_under_a_new_name_counts_for_the_label(service: Client, model: Path) -> None:
+    image = images_with(model, "kitchen")[0]
+    add(service, "rename", "sea", "ocean")
+    state = service.post("/api/feedback", json={"image": image, "label": "ocean", "verdict": "accept"}).json()["state"]
+    labels = Annotator.load(model).known_labels(image)
+    expected = Annotator.load(model).annotate(labels=[*labels, "sea"], top=12)
+    assert [one["label"] for one in state["suggestions"]] == [one.label for one in expected]
+    lacking = service.get("/api/grid", params={"label": "ocean", "limit": 500}).json()["images"]
+    assert image not in [one["image"] for one in lacking]
 
 
 def test_an_implied_label_is_told_from_one_that_a_person_gave(service: Client, model: Path) -> None:
@@ -287,7 +367,7 @@ def test_a_model_of_pairs_has_no_source(service: Client) -> None:
     answer = service.get("/api/export", params={"format": "source"})
     assert (answer.status_code, answer.json()["error"]) == (
         422,
-        "the model was not trained from a collection on this machine; use format=csv",
+        "the model was not trained from a collection; use format=csv",
     )
 
 
@@ -305,3 +385,77 @@ def test_a_collection_is_exported_in_its_own_format(serve: Callable[..., Client]
     assert set(files) == changed
     assert all("ocean" in text and "sea" not in text.replace("seaside", "") for text in files.values())
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_findings_of_the_audit_have_the_names_in_force(service: Client) -> None:
+    wrong = wait_for(service, "/api/audit", kind="wrong")["findings"][0]
+    missing = wait_for(service, "/api/audit", kind="missing")
+    first = missing["findings"][0]
+    add(service, "rename", wrong["label"], "a new name")
+    renamed = service.get("/api/audit", params={"kind": "wrong"}).json()
+    assert (renamed["findings"][0]["image"], renamed["findings"][0]["label"]) == (wrong["image"], "a new name")
+    service.post("/api/feedback", json={"image": wrong["image"], "label": "a new name", "verdict": "reject"})
+    assert service.get("/api/audit", params={"kind": "wrong"}).json()["total"] == renamed["total"] - 1
+    has = next(iter(labels_of(service, first["image"])))
+    add(service, "implication", has, first["label"])
+    after = service.get("/api/audit", params={"kind": "missing"}).json()
+    assert (first["image"], first["label"]) not in [(one["image"], one["label"]) for one in after["findings"]]
+
+
+def trained_from(source: Path, path: Path, kind: str) -> Path:
+    data = Annotations.read(source, format=kind)
+    Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(path)
+    return path
+
+
+WRITTEN = ("coco", "voc", "cvat", "label-studio", "label-studio-min", "imagefolder", "imagefolder-csv")
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_every_format_that_is_written_is_exported(serve: Callable[..., Client], tmp_path: Path, case: str) -> None:
+    kind, make, _ = CASES[case]
+    (tmp_path / "source").mkdir()
+    source = make(tmp_path / "source")
+    service = serve(model=trained_from(source, tmp_path / "model", kind))
+    before = Annotations.read(source, format=kind)
+    label = before.labels.id(int(before.indices[0]))
+    card = service.get("/api/model").json()
+    assert (card["source_format"], card["source_problem"]) == (kind, None)
+    refused = service.get("/api/export", params={"format": "source"})
+    assert (refused.status_code, refused.json()["error"]) == (422, "no file of the collection changes")
+    add(service, "rename", label, "entirely new")
+    answer = service.get("/api/export", params={"format": "source"})
+    assert answer.status_code == 200, answer.text
+    folder = source if source.is_dir() else source.parent
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.namelist()
+        assert all((folder / name).is_file() for name in archive.namelist())
+        archive.extractall(folder)
+    renamed = {(image, "entirely new" if one == label else one) for image, one in pairs_of(before)}
+    assert pairs_of(Annotations.read(source, format=kind)) == renamed
+
+
+@pytest.mark.parametrize("case", ["yolo-names", "lightroom", "digikam"])
+def test_a_format_that_is_only_read_is_named(serve: Callable[..., Client], tmp_path: Path, case: str) -> None:
+    kind, make, _ = CASES[case]
+    (tmp_path / "source").mkdir()
+    source = make(tmp_path / "source")
+    service = serve(model=trained_from(source, tmp_path / "model", kind))
+    problem = f"{source} is {kind}, which is only read"
+    card = service.get("/api/model").json()
+    assert (card["source_format"], card["source_problem"]) == (None, problem)
+    answer = service.get("/api/export", params={"format": "source"})
+    assert (answer.status_code, answer.json()["error"]) == (422, f"{problem}; use format=csv")
+
+
+def test_a_collection_that_is_gone_is_named(serve: Callable[..., Client], tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    source = CASES["coco"][1](tmp_path / "source")
+    model = trained_from(source, tmp_path / "model", "coco")
+    shutil.rmtree(tmp_path / "source")
+    service = serve(model=model)
+    assert service.get("/api/model").json()["source_problem"] == f"the collection {source} is not on this machine"
+
+
+def pairs_of(data: Annotations) -> set[tuple[str, str]]:
+    return {(image, label) for image in data.images for label in data.labels_of(image)}

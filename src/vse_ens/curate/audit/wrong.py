@@ -60,12 +60,17 @@ class Auditor:
 
     def evidence(self, pairs: NDArray[np.int64], draws: Doubles) -> LabelEvidence:
         """Measure known pairs, given by index, and controls for them, chosen by ``draws`` in [0, 1)."""
-        labels, every = self.known.indices[pairs].astype(np.int64), len(self.known.labels)
-        images = images_of(self.known, pairs)
-        others = without_label(self.known, pairs)
+        labels, images = self.known.indices[pairs].astype(np.int64), images_of(self.known, pairs)
+        controls = random_negatives(self.known.rows(images), len(self.known.labels), draws)
+        return self.evidence_of(images, labels, without_label(self.known, pairs), controls)
+
+    def evidence_of(
+        self, images: NDArray[np.int64], labels: NDArray[np.int64], others: Csr, controls: NDArray[np.int64]
+    ) -> LabelEvidence:
+        """Measure a label and a control of each image, given the other labels that the image has."""
         vectors = vectors_without_label(self.model, images, others, self.fold_in)
         scores = self.model.scores_of(vectors, *others)
-        rows = np.arange(len(pairs))
+        rows = np.arange(len(images))
         positives = np.repeat(rows, np.diff(others.indptr)), others.indices
         scores[positives] = -np.inf
         totals = log_totals(scores, 1.0).astype(np.float64)
@@ -76,8 +81,7 @@ class Auditor:
             scores[rows, labels] -= influence
             totals += np.log1p(np.maximum(share * np.expm1(-influence), -1.0 + 1e-9))
 
-        lacking = every - np.diff(others.indptr)
-        controls = random_negatives(self.known.rows(images), every, draws)
+        lacking = len(self.known.labels) - np.diff(others.indptr)
         measured = np.stack([scores[rows, labels], scores[rows, controls]], axis=1).astype(np.float64)
         scores[positives] = 0.0
         means = scores.sum(axis=1, dtype=np.float64) / lacking
@@ -132,7 +136,11 @@ def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> Doubles:
 
 def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: Doubles, wrong_share: float) -> Floats:
     """Return the probability that the label of each pair is wrong, given the weights of `sample_weights`."""
-    evidence = auditor.evidence(pairs, np.zeros(len(pairs)))
+    return wrong_by_evidence(auditor.evidence(pairs, np.zeros(len(pairs))), weights, wrong_share)
+
+
+def wrong_by_evidence(evidence: LabelEvidence, weights: Doubles, wrong_share: float) -> Floats:
+    """Return the probability that each measured label is wrong, given the weights of `sample_weights`."""
     prior = np.log(wrong_share) - np.log1p(-wrong_share)
     log_odds = prior - (evidence.known @ weights[:2] + weights[2])
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0))), np.float32)

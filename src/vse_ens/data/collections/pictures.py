@@ -30,6 +30,8 @@ class Pictures:
     """The format of the collection, a name for ``--format``."""
     locations: Mapping[str, str] = field(default_factory=dict)
     """Paths, absolute or relative to the root, or URLs, by image id; empty for a plain folder of images."""
+    source: str = ""
+    """The absolute path of the collection itself, such as a COCO file; empty if it is the root, or unknown."""
 
     def location(self, image: str) -> str:
         """Return the path, relative to the root if it is not absolute, or the URL of the picture of an image."""
@@ -50,14 +52,17 @@ class Pictures:
         root, kind = (settings.get(name) if isinstance(settings, Mapping) else None for name in ("root", "format"))
         if not isinstance(root, str) or not isinstance(kind, str):
             raise DataError("the settings of pictures have no root or format")
+        source = settings.get("source", "")
+        if not isinstance(source, str):
+            raise DataError("the source of pictures in the settings is no text")
         if not arrays:
-            return cls(root, kind)
+            return cls(root, kind, source=source)
         text, offsets = (arrays.get(name, np.empty(0)) for name in PICTURE_ARRAYS)
         if (text.dtype.name, text.ndim, offsets.dtype.name, offsets.ndim) != ("uint8", 1, "int64", 1):
             raise DataError(f"the arrays {_TEXT} and {_OFFSETS} must be one-dimensional, of type uint8 and int64")
         if len(offsets) != len(images) + 1 or np.any(np.diff(offsets) < 0) or offsets[0] or offsets[-1] != len(text):
             raise DataError(f"{_OFFSETS} does not describe the locations of {len(images)} images")
-        return cls(root, kind, _StoredLocations(images, text, offsets))
+        return cls(root, kind, _StoredLocations(images, text, offsets), source)
 
 
 class _StoredLocations(Mapping[str, str]):

@@ -45,4 +45,5 @@ class CollectionSource:
 
     def pictures(self) -> Pictures:
         """Return where the pictures are; complete after the last batch."""
-        return Pictures(str(self._collection.root.absolute()), self._collection.format, self._locations)
+        root, source = (str(path.absolute()) for path in (self._collection.root, self._collection.path))
+        return Pictures(root, self._collection.format, self._locations, source if source != root else "")

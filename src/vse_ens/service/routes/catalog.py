@@ -15,8 +15,11 @@ from vse_ens.service.completion import complete_id
 from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
+from vse_ens.service.label_names import LabelNames
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
+from vse_ens.service.routes.images import labels_of_images
+from vse_ens.service.rules import show_reasons
 from vse_ens.service.schemas import (
     AuditResponse,
     Duplicate,
@@ -48,7 +51,10 @@ def catalog_router(service: Service) -> APIRouter:
     @router.get("/api/model", responses=READING)
     async def model(request: Request) -> ModelResponse:
         """Return the model card, the limits of one request, and what the key of the request allows."""
-        return _model_card(await models.current(), service, request.scope.get("vse_key"))
+        served = await models.current()
+        if "source" not in vars(served):
+            await service.compute.run(lambda: served.source)
+        return _model_card(served, service, request.scope.get("vse_key"))
 
     @router.get("/api/labels", responses=READING)
     async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
@@ -75,13 +81,16 @@ def catalog_router(service: Service) -> APIRouter:
             return _job_status(result)
         if kind == "duplicates":
             return _duplicates(service.rules.open_duplicates(result.duplicates), offset, limit)
+        names = service.rules.names(served.annotator.known_)
         findings = result.missing if kind == "missing" else result.wrong
+        if kind == "missing" and names.extra:
+            findings = await service.compute.run(_not_by_rule, service, served, findings)
         reviewed: set[tuple[str, str]] = set()
         if service.feedback is not None:
-            pairs = [(one.image, one.label) for one in findings]
+            pairs = [(one.image, label) for one in findings for label in names.same(one.label)]
             reviewed = await service.disk.run(service.feedback.pairs_with_verdicts, pairs)
-        open_ = [one for one in findings if (one.image, one.label) not in reviewed]
-        page = _findings(open_, offset, limit)
+        open_ = [one for one in findings if not any((one.image, label) in reviewed for label in names.same(one.label))]
+        page = _findings(open_, names, offset, limit)
         service.pictures.add_urls(served, page)
         return AuditResponse(kind=kind, total=len(open_), findings=page)
 
@@ -90,7 +99,7 @@ def catalog_router(service: Service) -> APIRouter:
         """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
         served = await models.current()
         result = served.label_map.poll()
-        return _job_status(result) if isinstance(result, InProgress) else _label_positions(served, result)
+        return _job_status(result) if isinstance(result, InProgress) else _label_positions(service, served, result)
 
     return router
 
@@ -122,6 +131,8 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
         learning=service.learner.state if service.learner is not None else None,
         version=__version__,
         saved_at=served.saved_at,
+        source_format=served.source[0],
+        source_problem=served.source[1],
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,
@@ -140,21 +151,36 @@ def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) 
     return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
-def _findings(findings: Sequence[audits.Finding], offset: int, limit: int) -> list[Finding]:
+def _not_by_rule(service: Service, served: ServedModel, findings: Sequence[audits.Finding]) -> list[audits.Finding]:
+    """Return the findings of missing labels that their images do not have by a rule."""
+    names = service.rules.names(served.annotator.known_)
+    labels = labels_of_images(service, served, [one.image for one in findings])
+    return [one for one, has in zip(findings, labels, strict=True) if names.of(one.label) not in has]
+
+
+def _findings(findings: Sequence[audits.Finding], names: LabelNames, offset: int, limit: int) -> list[Finding]:
     return [
         Finding(
             image=one.image,
-            label=one.label,
+            label=names.of(one.label),
             confidence=rounded(one.confidence),
             reason=one.reason,
-            because=to_reasons(one.because),
+            because=show_reasons(names, to_reasons(one.because)),
         )
         for one in findings[offset : offset + limit]
     ]
 
 
-def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:
+def _label_positions(service: Service, served: ServedModel, label_map: LabelMap) -> MapResponse:
     known = served.annotator.known_
+    names = service.rules.names(known)
     counts = known.images_per_label[label_map.labels].tolist()
     rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
-    return MapResponse(labels=[LabelPosition(label=label, x=x, y=y, images=images) for label, (x, y), images in rows])
+    return MapResponse(
+        labels=[
+            LabelPosition(label=names.of(label), x=x, y=y, images=images)
+            for label, (x, y), images in rows
+            # Of several labels with one name, the one that stands for it.
+            if names.in_model(names.of(label)) == label
+        ]
+    )

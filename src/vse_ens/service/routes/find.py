@@ -10,9 +10,11 @@ from fastapi import APIRouter, Body, Query
 from vse_ens.annotator import Annotator
 from vse_ens.curate.questions import next_question
 from vse_ens.model.loaded import LoadedModel
+from vse_ens.service.completion import merge
 from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.routes.images import labels_of_images
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
     CompletedLabel,
@@ -44,13 +46,17 @@ def find_router(service: Service) -> APIRouter:
         image: Annotated[Id | None, Query(description="Complete by its current labels.")] = None,
         labels: Annotated[list[Id], Query(max_length=MAX_LABELS, description="Complete by these labels.")] = [],  # noqa: B006
         limit: Annotated[int, Query(ge=1, le=100)] = 8,
+        new: Annotated[bool, Query(description="Also labels that the model does not know.")] = True,
     ) -> CompleteResponse:
-        """Complete a label: what suits the other labels of an image, then the most frequent, then with one typo."""
+        """Complete a label: what suits the other labels of an image, then the most frequent, then with one typo.
+
+        Labels have the names in force. With `new`, labels that only feedback and rules have come before typos.
+        """
         served = await models.current()
         others = set(labels)
         if image is not None:
             others |= set(await _current_labels(service, served, image))
-        return await compute.run(_complete, served, text, sorted(others), image, limit)
+        return await compute.run(_complete, service, served, text, sorted(others), image, limit, new)
 
     @router.get("/api/label/images", responses=READING)
     async def label_images(
@@ -62,7 +68,7 @@ def find_router(service: Service) -> APIRouter:
     ) -> LabelImagesResponse:
         """List the images of the data that have a label, by ID: all of them, or those with or without another label."""
         served = await models.current()
-        response = await compute.run(_label_images, served, label, also, without, offset, limit)
+        response = await compute.run(_label_images, service, served, label, also, without, offset, limit)
         service.pictures.add_urls(served, response.images)
         return response
 
@@ -72,7 +78,7 @@ def find_router(service: Service) -> APIRouter:
     ) -> QuestionsResponse:
         """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
         served = await models.current()
-        response = await compute.run(_next_question, served, request)
+        response = await compute.run(_next_question, service, served, request)
         service.pictures.add_urls(served, response.images)
         return response
 
@@ -90,48 +96,76 @@ async def _current_labels(service: Service, served: ServedModel, image: str) -> 
     return [label for label in {*trained, *verdicts.accepted} if label not in verdicts.rejected]
 
 
-def _complete(served: ServedModel, text: str, labels: list[str], image: str | None, limit: int) -> CompleteResponse:
+def _complete(
+    service: Service, served: ServedModel, text: str, labels: list[str], image: str | None, limit: int, new: bool
+) -> CompleteResponse:
     annotator = served.annotator
-    vocabulary = annotator.known_.labels
+    vocabulary, decided = annotator.known_.labels, served.rankings.decided
+    names = service.rules.names(annotator.known_)
     # Labels unknown to the model cannot influence it.
-    known = tuple(label for label in labels if label in vocabulary)
+    known = tuple(dict.fromkeys(label for label in map(names.in_model, labels) if label in vocabulary))
     scores = served.label_scores(known, image if image in annotator.known_.images else None) if known else None
     exclude = np.asarray(vocabulary.numbers(list(known)), np.int64)
-    found = served.completion.complete(text, limit, scores, exclude)
-    return CompleteResponse(labels=[CompletedLabel(label=one.label, images=one.images, why=one.why) for one in found])
+    found = served.completion.complete(text, limit + names.extra, scores, exclude)
+    found = [one._replace(label=names.of(one.label)) for one in found]
+    decided.refresh()
+    more = {name: decided.new_labels().get(name, 0) for name in names.new}
+    if new:
+        more |= decided.new_labels()
+    else:
+        more = {name: count for name, count in more.items() if names.in_model(name) in vocabulary}
+    has = set(map(names.of, labels))
+    merged = merge(text, found, served.new_labels.complete(more, text, limit)) if more else found
+    return CompleteResponse(
+        labels=[
+            CompletedLabel(label=label, images=images, why=why) for label, images, why in merged if label not in has
+        ][:limit]
+    )
 
 
 def _label_images(
-    served: ServedModel, label: str, also: str | None, without: str | None, offset: int, limit: int
+    service: Service,
+    served: ServedModel,
+    label: str,
+    also: str | None,
+    without: str | None,
+    offset: int,
+    limit: int,
 ) -> LabelImagesResponse:
-    annotator = served.annotator
-    known = annotator.known_
-    found = known.images_with(known.labels.number(label))
+    known = served.annotator.known_
+    in_model = service.rules.names(known).in_model
+    found = known.images_with(known.labels.number(in_model(label)))
     if also is not None:
-        found = np.intersect1d(found, known.images_with(known.labels.number(also)), assume_unique=True)
+        found = np.intersect1d(found, known.images_with(known.labels.number(in_model(also))), assume_unique=True)
     if without is not None:
-        found = np.setdiff1d(found, known.images_with(known.labels.number(without)), assume_unique=True)
+        found = np.setdiff1d(found, known.images_with(known.labels.number(in_model(without))), assume_unique=True)
     images = known.images.ids(found[offset : offset + limit])
     return LabelImagesResponse(
-        images=[LabelledImage(image=one, labels=annotator.known_labels(one)) for one in images],
+        images=[
+            LabelledImage(image=image, labels=labels)
+            for image, labels in zip(images, labels_of_images(service, served, images), strict=True)
+        ],
         total=len(found),
     )
 
 
-def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
+def _next_question(service: Service, served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
     annotator = served.annotator
-    found = next_question(_loaded(annotator), request.yes, request.no, request.skipped, top=request.top)
+    names = service.rules.names(annotator.known_)
+    answers = ([names.in_model(label) for label in some] for some in (request.yes, request.no, request.skipped))
+    found = next_question(_loaded(annotator), *answers, top=request.top)
+    labels = labels_of_images(service, served, [one.image for one in found.images])
     return QuestionsResponse(
-        question=found.label,
+        question=None if found.label is None else names.of(found.label),
         share=rounded(found.share),
         remaining=round(found.remaining),
         images=[
             LikelyImage(
                 image=one.image,
                 confidence=rounded(one.probability),
-                labels=annotator.known_labels(one.image),
+                labels=shown,
             )
-            for one in found.images
+            for one, shown in zip(found.images, labels, strict=True)
         ],
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query
 
 from vse_ens.service.convert import rounded, to_suggestions
+from vse_ens.service.label_names import LabelNames
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
 from vse_ens.service.routes.strict_json import StrictRoute
@@ -62,59 +64,79 @@ def images_router(service: Service) -> APIRouter:
 
 
 def _together(service: Service, served: ServedModel, images: list[str], top: int) -> TogetherResponse:
+    names = service.rules.names(served.annotator.known_)
     labels: Counter[str] = Counter()
-    lacking: dict[str, list[tuple[str, Suggestion]]] = {}
+    found: dict[str, list[Suggestion]] = {}
+    settled: list[tuple[str, set[str]]] = []
     for image in images:
-        state = _state(served, image, _verdicts(service, image), MAX_TOP, explain=False)
+        state = _state(served, image, _verdicts(service, image), names, MAX_TOP, explain=False)
+        state = service.rules.show(state, names, MAX_TOP)
         labels.update(one.label for one in state.labels)
+        rejected = {names.of(one.label) for one in state.rejected}
+        settled.append((image, {one.label for one in state.labels} | rejected))
         for suggestion in state.suggestions:
-            lacking.setdefault(suggestion.label, []).append((image, suggestion))
-    ranked = sorted(lacking.items(), key=lambda item: -sum(one.confidence or 0.0 for _, one in item[1]))
-    if ranked and ranked[0][1][0][1].confidence is None:
-        ranked.sort(key=lambda item: (-len(item[1]), -sum(one.score for _, one in item[1]) / len(item[1])))
+            found.setdefault(suggestion.label, []).append(suggestion)
+    shared = [
+        _shared(label, ones, [image for image, names_of in settled if label not in names_of])
+        for label, ones in found.items()
+    ]
+    # By the number that is shown, or without confidences by how many images lack it.
+    shared.sort(key=lambda one: (-len(one.images), -one.score) if one.confidence is None else (-one.confidence,))
     return TogetherResponse(
         images=[TogetherImage(image=image) for image in images],
         labels=[SharedLabel(label=label, images=count) for label, count in labels.most_common()],
-        suggestions=[_shared(label, found) for label, found in ranked[:top]],
+        suggestions=shared[:top],
     )
 
 
-def _shared(label: str, found: list[tuple[str, Suggestion]]) -> SharedSuggestion:
-    scores = [one.score for _, one in found]
-    confidences = [one.confidence for _, one in found if one.confidence is not None]
+def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> SharedSuggestion:
+    confidences = [one.confidence for one in found if one.confidence is not None]
     return SharedSuggestion(
         label=label,
-        score=rounded(sum(scores) / len(scores)),
-        confidence=rounded(sum(confidences) / len(confidences)) if confidences else None,
-        images=[image for image, _ in found],
+        score=rounded(sum(one.score for one in found) / len(found)),
+        # Beyond the first suggestions of an image, a confidence is nearly 0.
+        confidence=rounded(sum(confidences) / len(lacking)) if confidences else None,
+        images=lacking,
     )
 
 
 async def image_state(service: Service, served: ServedModel, image: str, top: int) -> ImageState:
     """Return the state of an image with its ``top`` suggestions."""
-    verdicts = _verdicts(service, image)
+    verdicts, names = _verdicts(service, image), service.rules.names(served.annotator.known_)
     if served.is_fast_by_labels:
-        state = _state(served, image, verdicts, top)
+        state = _state(served, image, verdicts, names, top + names.extra)
     else:
-        state = await service.compute.run(_state, served, image, verdicts, top)
-    service.metrics.suggestions.inc(len(state.suggestions))
+        state = await service.compute.run(_state, served, image, verdicts, names, top + names.extra)
     state.url = service.pictures.url(served, image)
-    return service.rules.show(state)
+    state = service.rules.show(state, names, top)
+    service.metrics.suggestions.inc(len(state.suggestions))
+    return state
 
 
-def current_labels(service: Service, served: ServedModel, image: str) -> list[str]:
-    """Return the labels of a known image: those of the data that were not rejected, then the accepted ones."""
-    verdicts = _verdicts(service, image)
-    trained = served.annotator.known_labels(image)
-    kept = [label for label in trained if label not in verdicts.rejected]
-    return kept + [label for label in verdicts.accepted if label not in trained]
+def labels_of_images(service: Service, served: ServedModel, images: Sequence[str]) -> list[list[str]]:
+    """Return the labels of known images: of the data, less rejected, plus accepted ones, with the rules applied."""
+    known, decided = served.annotator.known_, served.rankings.decided
+    decided.refresh()
+    names = service.rules.names(known)
+    found = []
+    for image, number in zip(images, known.images.numbers(list(images)).tolist(), strict=True):
+        trained = known.labels.ids(known.label_numbers(number))
+        # Most images have no verdict, and looking them up takes time.
+        verdicts = _verdicts(service, image) if decided.mask[number] else ImageVerdicts({}, {})
+        rejected = {names.of(label) for label in verdicts.rejected}
+        labels = [label for label in trained if names.of(label) not in rejected]
+        labels += [label for label in verdicts.accepted if label not in trained]
+        found.append(names.show(labels, verdicts.rejected))
+    return found
 
 
 def _verdicts(service: Service, image: str) -> ImageVerdicts:
     return service.feedback.of(image) if service.feedback is not None else ImageVerdicts({}, {})
 
 
-def _state(served: ServedModel, image: str, verdicts: ImageVerdicts, top: int, explain: bool = True) -> ImageState:
+def _state(
+    served: ServedModel, image: str, verdicts: ImageVerdicts, names: LabelNames, top: int, explain: bool = True
+) -> ImageState:
     annotator = served.annotator
     known = image in annotator.known_.images
     trained = annotator.known_labels(image) if known else []
@@ -129,8 +151,8 @@ def _state(served: ServedModel, image: str, verdicts: ImageVerdicts, top: int, e
     if any(verdicts) or not known:
         # Verdicts take effect immediately. Labels unknown to the model cannot influence it.
         vocabulary = annotator.known_.labels
-        context = [one.label for one in labels if one.label in vocabulary]
-        deny = [label for label in verdicts.rejected if label in vocabulary]
+        context = [label for label in (names.in_model(one.label) for one in labels) if label in vocabulary]
+        deny = [label for label in map(names.in_model, verdicts.rejected) if label in vocabulary]
         suggestions = annotator.annotate(labels=context, deny=deny, top=top, explain=explain)
     else:
         suggestions = annotator.annotate(image, top=top, explain=explain)

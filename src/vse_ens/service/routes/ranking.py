@@ -11,7 +11,7 @@ from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.ranking import GridPage, QueuePage
-from vse_ens.service.routes.images import current_labels
+from vse_ens.service.routes.images import image_state, labels_of_images
 from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse
 from vse_ens.service.settings import MAX_GRID, MAX_TOP
 from vse_ens.service.state import Service
@@ -31,10 +31,12 @@ def ranking_router(service: Service) -> APIRouter:
     ) -> GridResponse:
         """Find images that probably lack a label, or that probably have it by mistake, surest first.
 
-        Images with a verdict on the label are left out. At most 10,000 images are listed, or the 500 most suspicious.
+        Images with a verdict on the label, or that have it by a rule, are left out. At most 10,000 images are listed.
+        Of a label on very many images, the least supported are measured for likely mistakes, 500 or more.
         """
         served = await service.models.current()
-        await service.check_known(served.annotator.known_.labels, [label])
+        names = service.rules.names(served.annotator.known_)
+        await service.check_known(served.annotator.known_.labels, [names.in_model(label)])
         return await service.compute.run(_grid, service, served, label, kind, offset, limit, min_confidence)
 
     @router.get("/api/queue", responses=READING)
@@ -42,10 +44,17 @@ def ranking_router(service: Service) -> APIRouter:
         order: Literal["gain", "random"] = "gain",
         limit: Annotated[int, Query(ge=1, le=MAX_TOP)] = 20,
         offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
+        top: Annotated[int, Query(ge=0, le=MAX_TOP, description="Suggestions for the first image, 0 for none.")] = 0,
     ) -> QueueResponse:
-        """List images to annotate next: those without a verdict and with the highest gain first, or random ones."""
+        """List images to annotate next: those without a verdict and with the highest gain first, or random ones.
+
+        With `top`, the state of the first image comes with them, which saves a page its second request.
+        """
         served = await service.models.current()
-        return await service.compute.run(_queue, service, served, order, offset, limit)
+        response = await service.compute.run(_queue, service, served, order, offset, limit)
+        if top and response.images:
+            response.state = await image_state(service, served, response.images[0].image, top)
+        return response
 
     return router
 
@@ -59,8 +68,10 @@ def _grid(
     limit: int,
     min_confidence: float,
 ) -> GridResponse:
-    page: GridPage = served.rankings.grid(label, kind, offset, limit, min_confidence)
     known = served.annotator.known_
+    names = service.rules.names(known)
+    page: GridPage = served.rankings.grid(label, kind, offset, limit, min_confidence, names)
+    images = known.images.ids(page.images)
     confidences: Sequence[float | None] = page.confidences or [None] * len(page.images)
     return GridResponse(
         model=served.fingerprint,
@@ -70,11 +81,11 @@ def _grid(
             GridImage(
                 image=image,
                 confidence=rounded(confidence),
-                labels=current_labels(service, served, image) if decided else served.annotator.known_labels(image),
+                labels=labels,
                 url=service.pictures.url(served, image),
             )
-            for image, confidence, decided in zip(
-                known.images.ids(page.images), confidences, served.rankings.decided.mask[page.images], strict=True
+            for image, confidence, labels in zip(
+                images, confidences, labels_of_images(service, served, images), strict=True
             )
         ],
         above={f"{threshold:g}": count for threshold, count in page.above.items()},

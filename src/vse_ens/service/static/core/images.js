@@ -4,6 +4,8 @@ import { get } from "./api.js";
 import { storedOrder } from "./storage.js";
 
 const PAGE = 20;
+/** Suggestions of an image. */
+export const TOP = 12;
 
 /** @type {string[]} */
 let list = [];
@@ -17,6 +19,8 @@ let waiting = [];
 const shown = new Set();
 /** @type {{done: number, total: number} | null} */
 let progress = null;
+/** The state of the first image of the queue, which came with it. @type {import("./api.js").ImageState | null} */
+let first = null;
 
 /** @returns {"gain" | "random"} */
 export const imageOrder = () => (storedOrder.get() === "random" ? "random" : "gain");
@@ -96,12 +100,21 @@ export async function randomNext(image, signal) {
  */
 async function fromQueue(signal) {
   for (let offset = 0; !waiting.length; offset += PAGE) {
-    const answer = await get("queue", { order: imageOrder(), limit: PAGE, offset }, signal);
+    const top = shown.size ? 0 : TOP;
+    const answer = await get("queue", { order: imageOrder(), limit: PAGE, offset, top }, signal);
+    first = answer.state;
     progress = { done: answer.done, total: answer.total };
     if (!answer.images.length) return anyImage(signal);
     waiting = names(answer.images).filter((image) => !shown.has(image));
   }
   return /** @type {string} */ (waiting.shift());
+}
+
+/** Return the state of an image if it came with the queue, once. @param {string} image */
+export function takeState(image) {
+  const state = first?.image === image ? first : null;
+  first = null;
+  return state;
 }
 
 /** An image although all have a verdict. @param {AbortSignal} [signal] @returns {Promise<string>} */

@@ -19,6 +19,8 @@ import { get } from "./api.js";
  * @property {string} version
  * @property {boolean} [read_only] whether the key is for reading only
  * @property {string | null} saved_at when the model was saved
+ * @property {string | null} [source_format] of the collection that the model was trained from
+ * @property {string | null} [source_problem] why the collection cannot be downloaded in its format
  */
 
 /** @type {Promise<ModelCard> | null} */

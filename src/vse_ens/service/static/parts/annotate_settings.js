@@ -15,7 +15,7 @@ const ADVANCES = {
   done: "Go on when nothing likely is left",
 };
 
-/** @returns {{element: HTMLElement, update(): void}} */
+/** @returns {{element: HTMLElement, update(isAsked?: boolean): void}} */
 export function annotateSettings() {
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Images with a verdict" });
   const text = h("span", { class: "queue-count" });
@@ -29,10 +29,14 @@ export function annotateSettings() {
   );
   return {
     element,
-    update() {
+    /** @param {boolean} [isAsked] whether the queue is asked now: its place is kept */
+    update(isAsked = false) {
       const known = queueProgress();
-      progress.hidden = !known;
-      if (!known) return;
+      progress.hidden = !known && !isAsked;
+      if (!known) {
+        fill(text, "…");
+        return;
+      }
       bar.setAttribute("value", String(known.done / Math.max(1, known.total)));
       fill(text, `${count(known.done)} of ${count(known.total)} images reviewed`);
     },

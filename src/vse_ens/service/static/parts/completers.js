@@ -17,10 +17,11 @@ const WHY = { context: "suits", typo: "similar spelling" };
  * @param {() => string[]} [more.exclude] labels not to offer
  * @param {() => string | null} [more.image] prefer labels that suit its current labels
  * @param {() => string[]} [more.labels] prefer labels that suit these
+ * @param {boolean} [more.isNew] also offer labels that the model does not know
  * @returns {import("./combobox.js").Completer}
  */
 export const labels =
-  (choose, { limit = 8, group, exclude = () => [], image = () => null, labels = () => [] } = {}) =>
+  (choose, { limit = 8, group, exclude = () => [], image = () => null, labels = () => [], isNew = false } = {}) =>
   async (typed, signal) => {
     const excluded = exclude();
     const context = [...labels()]
@@ -30,6 +31,7 @@ export const labels =
     const query = [
       ["text", typed],
       ["limit", String(Math.min(MOST, limit + excluded.length))],
+      ["new", String(isNew)],
       ...(id === null ? [] : [["image", id]]),
       ...context,
     ];

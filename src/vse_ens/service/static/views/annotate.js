@@ -2,6 +2,7 @@
 
 import { fill, h } from "../core/dom.js";
 import { lastOrFirst, nextImage, positionInList, previousImage, randomNext } from "../core/images.js";
+import { modelCard } from "../core/model.js";
 import { imageAddress, labelsAddress, withLabel } from "../core/route.js";
 import { digits, shortcuts } from "../core/shortcuts.js";
 import { annotateSettings } from "../parts/annotate_settings.js";
@@ -111,6 +112,9 @@ export function mount(host, signal) {
   return {
     async show(route, visit) {
       if (route.view === "start") {
+        settings.update(true);
+        // Asked together with the queue, needed with the image.
+        modelCard().catch(() => undefined);
         // Start with an image, so that one click is enough.
         location.replace(imageAddress(await lastOrFirst(visit)));
         return undefined;

@@ -2,7 +2,7 @@
 
 import { ApiError, get } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { setImageList } from "../core/images.js";
+import { TOP, setImageList, takeState } from "../core/images.js";
 import { modelCard } from "../core/model.js";
 import { imageAddress } from "../core/route.js";
 import { imageCard } from "../parts/image_card.js";
@@ -12,7 +12,6 @@ import { ImageEditor } from "./image_editor.js";
 
 /** @typedef {import("./workspace.js").Workspace} Workspace */
 
-const TOP = 12;
 const TOP_SIMILAR = 6;
 
 /**
@@ -30,7 +29,7 @@ export async function showImage(workspace, image, signal) {
   const card = modelCard();
   card.catch(() => undefined);
   try {
-    state = await get("image", { id: image, top: TOP }, signal);
+    state = takeState(image) ?? (await get("image", { id: image, top: TOP }, signal));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     showUnknown(workspace, image, error);

@@ -99,7 +99,7 @@ export async function showTogether(workspace, images, signal) {
     placeholder: "Add a label to all",
     plain: true,
     complete: orNew(
-      labelCompleter((label) => decide(label, "accept")),
+      labelCompleter((label) => decide(label, "accept"), { isNew: true }),
       (label) => decide(label, "accept"),
     ),
   });

@@ -78,10 +78,11 @@ export function mount(host) {
         h("h1", { tabindex: -1 }, ...title(terms, only !== null && !tagged ? kind : null)),
         h("div", { class: "browse-actions" }, kindSwitch(terms, tagged, kind)),
       );
-      orToast(() => showSimilar(beside, asked[asked.length - 1].label, terms, tagged, signal));
       results.setAttribute("aria-busy", "true");
       try {
         const { feedback } = await modelCard();
+        // After the card, with which the slider appears above it.
+        orToast(() => showSimilar(beside, asked[asked.length - 1].label, terms, tagged, signal));
         if (only !== null && !tagged && feedback) await showLabelGrid(controls, results, only, kind, signal);
         else if (feedback) await showFoundChoices(results, terms, tagged, signal);
         else await showFound(results, terms, tagged, PAGE, signal);

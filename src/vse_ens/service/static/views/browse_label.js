@@ -20,6 +20,8 @@ const PAUSE = 150;
 export async function showLabelGrid(head, results, label, kind, signal) {
   const slider = confidenceSlider();
   const progress = h("p", { class: "aside scoring", hidden: true });
+  // Before the images, which it would move.
+  fill(head, slider.element, progress);
   let timer = 0;
   slider.input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -44,7 +46,6 @@ export async function showLabelGrid(head, results, label, kind, signal) {
         : "No image is likely to have this label by mistake.",
     signal,
   });
-  fill(head, slider.element, progress);
 }
 
 /** A slider that says how many images lie above it. */
@@ -53,7 +54,7 @@ function confidenceSlider() {
   const input = /** @type {HTMLInputElement} */ (
     h("input", { type: "range", id, min: 0, max: 0.95, step: 0.05, value: 0 })
   );
-  const output = h("output", { for: id, class: "slider-count" });
+  const output = h("output", { for: id, class: "slider-count" }, "any");
   /** @type {Record<string, number>} */
   let above = {};
   let all = 0;

@@ -21,7 +21,7 @@ const FINDINGS = 100;
  * @param {AbortSignal} signal
  */
 export async function showFrequent(terms, head, results, beside, signal) {
-  const { labels, total } = await get("labels", { prefix: "", limit: SHOWN }, signal);
+  const { labels, total } = await get("vocabulary", { limit: SHOWN }, signal);
   fill(head, h("h1", { tabindex: -1 }, "Find images by label"));
   fill(beside);
   const pills = labels.map((/** @type {{label: string, images: number}} */ one) =>

@@ -50,7 +50,7 @@ export class ImageEditor {
       label: "Add another label",
       placeholder: "Add another label",
       plain: true,
-      complete: orNew(labelCompleter(add, { exclude: held, image: () => this.state.image }), (label) => held().includes(label) || add(label)),
+      complete: orNew(labelCompleter(add, { exclude: held, image: () => this.state.image, isNew: true }), (label) => held().includes(label) || add(label)),
     });
     fill(
       this.workspace.subject,

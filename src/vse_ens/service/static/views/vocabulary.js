@@ -17,6 +17,17 @@ const TABS = {
   rules: { tab: "Rules", title: "Rules in force" },
 };
 
+/** Formats of collections, in words. */
+const FORMATS = {
+  coco: "COCO",
+  cvat: "CVAT",
+  voc: "Pascal VOC",
+  imagefolder: "an imagefolder",
+  photos: "photos and sidecars",
+  "label-studio": "Label Studio",
+  "txt-tags": ".txt tags",
+};
+
 /**
  * @param {HTMLElement} host
  * @param {AbortSignal} signal
@@ -28,26 +39,33 @@ export function mount(host, signal) {
   const body = h("div", { class: "vocabulary-body" });
   const save = (/** @type {"csv" | "source"} */ format, /** @type {string} */ name) => (/** @type {Event} */ event) =>
     saveData(/** @type {HTMLElement} */ (event.currentTarget), format, name);
+  const source = h("span", { class: "vocabulary-source" });
+  // Shown with what is above it, so that it does not move.
+  const exported = h(
+    "p",
+    { class: "vocabulary-export", hidden: true },
+    h("button", { type: "button", onclick: save("csv", "clean.csv") }, icon("download"), "Download the cleaned data set"),
+    source,
+  );
   fill(
     host,
     h("div", { class: "audit-head" }, title, tabs),
     body,
-    h(
-      "p",
-      { class: "vocabulary-export" },
-      h(
-        "button",
-        { type: "button", onclick: save("csv", "clean.csv") },
-        icon("download"),
-        "Download the cleaned data set",
-      ),
-      h(
-        "button",
-        { type: "button", class: "quiet", onclick: save("source", "clean.zip") },
-        "In the format of its source",
-      ),
-    ),
+    exported,
   );
+  orToast(async () => {
+    const { source_format: format, source_problem: problem } = await modelCard();
+    fill(
+      source,
+      format
+        ? h(
+            "button",
+            { type: "button", class: "quiet", onclick: save("source", "clean.zip") },
+            `The changed files, as ${FORMATS[/** @type {keyof typeof FORMATS} */ (format)] ?? format}`,
+          )
+        : `As CSV.${problem ? ` Not in the format of its source: ${problem}.` : ""}`,
+    );
+  });
   /** The current tab, mounted again only if another one was shown. */
   let mounted = {
     name: "",
@@ -70,11 +88,13 @@ export function mount(host, signal) {
         mounted.life.abort();
         const life = new AbortController();
         fill(body);
+        exported.hidden = true;
         const card = await modelCard();
         visit.throwIfAborted();
         mounted = { name: kind, show: tabOf(kind, body, card, life.signal), life };
       }
       await mounted.show(route.label ?? "", visit);
+      exported.hidden = false;
       return route.label || TABS[kind].title;
     },
   };

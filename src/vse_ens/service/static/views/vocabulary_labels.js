@@ -52,7 +52,8 @@ export function mountLabels(body, card) {
   const tally = h("p", { class: "tally", role: "status" });
   const list = h("ul", { class: "label-rows", "aria-label": "Labels" });
   const more = h("button", { type: "button", onclick: () => orToast(() => load(entries.length)) }, "Show more");
-  const detail = h("aside", { class: "label-detail", "aria-label": "The chosen label" });
+  more.hidden = true;
+  const detail = h("aside", { class: "label-detail", "aria-label": "The chosen label", hidden: true });
   fill(
     body,
     h(
@@ -202,7 +203,7 @@ function askMerge(label, merge) {
         dialog.close();
         merge(other);
       },
-      { exclude: () => [label], labels: () => [label] },
+      { exclude: () => [label], labels: () => [label], isNew: true },
     ),
   });
   const dialog = openDialog(

@@ -62,6 +62,7 @@ export async function showRules(body, feedback, visit) {
 
 /** @param {Rule} rule @param {(() => void) | null} undo null without the right to */
 function ruleRow(rule, undo) {
+  const changed = rule.kind === "implication" ? "exception" : "image";
   return h(
     "li",
     { class: "rule" },
@@ -72,7 +73,7 @@ function ruleRow(rule, undo) {
       h(
         "p",
         { class: "aside" },
-        [rule.by, dates.format(new Date(rule.at)), rule.exceptions && countOf(rule.exceptions, "exception")]
+        [rule.by, dates.format(new Date(rule.at)), rule.exceptions && countOf(rule.exceptions, changed)]
           .filter(Boolean)
           .join(" · "),
       ),

@@ -1,0 +1,72 @@
+"""Nothing on the page moves while it loads: the sum of the browser's layout shifts is small in every view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.service.browser.conftest import LONG_IMAGE, image_hash
+from tests.support.browser_running import Running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+VIEWS = {
+    "start": "#/",
+    "image": image_hash("img_0000017"),
+    "long id": image_hash(LONG_IMAGE),
+    "labels": "#/labels/sea,sand",
+    "together": "#/together/img_0000001,img_0000002",
+    "browse": "#/search",
+    "label": "#/search/sea",
+    "likely wrong": "#/search/person?kind=wrong",
+    "search": "#/search/sea,-person?tagged=1",
+    "audit": "#/audit/missing",
+    "audit wrong": "#/audit/wrong",
+    "duplicates": "#/audit/duplicates",
+    "vocabulary": "#/vocabulary",
+    "implications": "#/vocabulary/implications",
+    "aliases": "#/vocabulary/aliases",
+    "rules": "#/vocabulary/rules",
+    "questions": "#/questions",
+    "map": "#/map",
+    "about": "#/about",
+}
+MOST = 0.02  # up to 0.1 is called good
+
+_READ = """() => new Promise((done) => {
+  const shifts = [];
+  const observer = new PerformanceObserver((list) => shifts.push(...list.getEntries()));
+  observer.observe({ type: "layout-shift", buffered: true });
+  // Buffered entries are delivered in a task of their own.
+  setTimeout(() => done(shifts.filter((one) => !one.hadRecentInput).map((one) => [
+    one.value,
+    one.sources.map((source) => source.node?.className ?? String(source.node)),
+  ])), 100);
+})"""
+_SETTLED = """() => !document.querySelector("[aria-busy=true], .working, .placeholder")
+  && [...document.images].every((one) => one.complete || one.loading === "lazy")"""
+
+
+@pytest.mark.parametrize("width", [1400, 360])
+def test_no_view_shifts_while_it_loads(
+    serve: Callable[..., Running], open_page: Callable[..., Page], width: int
+) -> None:
+    service = serve(images="drawn")
+    # The audit and the map are computed on first use; a page that waits for them is another test.
+    warm = open_page(service.address, "#/audit")
+    warm.get_by_role("heading", level=2).first.wait_for()
+    warm.goto(f"{service.address}#/map")
+    warm.locator("canvas").wait_for()
+    shifted = {}
+    for name, hash_ in VIEWS.items():
+        page = open_page(service.address, hash_, viewport={"width": width, "height": 900})
+        page.wait_for_load_state("networkidle")
+        page.wait_for_function(_SETTLED)
+        found = page.evaluate(_READ)
+        if sum(value for value, _ in found) >= MOST:
+            shifted[name] = found
+        page.close()
+    assert not shifted, "\n".join(map(str, shifted.items()))
