@@ -256,7 +256,12 @@ class TrainOptions:
     """Options of commands that train."""
 
     preset: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=_PANEL, help=f"Model preset: {', '.join(PRESETS)}.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=_PANEL,
+            help=f"Model preset: {', '.join(PRESETS)}, or a .toml file of vse tune.",
+        ),
     ] = "context"
     sampler: Annotated[str | None, _setting_option(f"Negative sampler: {', '.join(SAMPLERS)}.", "NAME")] = None
     loss: Annotated[str | None, _setting_option(f"Ranking loss: {', '.join(LOSSES)}.", "NAME")] = None
