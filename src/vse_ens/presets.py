@@ -126,7 +126,7 @@ def read_preset_file(path: str | Path) -> PresetFile:
         raise ConfigError(f"the preset file {path} is not TOML: {error}") from error
     unknown = sorted(set(content) - {"preset", "settings"})
     base, settings = content.get("preset"), content.get("settings", {})
-    if unknown or base not in PRESETS or not isinstance(settings, dict):
+    if unknown or not isinstance(base, str) or base not in PRESETS or not isinstance(settings, dict):
         fault = f"it has {unknown[0]!r}" if unknown else f"its preset is {base!r}"
         raise ConfigError(
             f"{path} is no preset file ({fault}); it needs preset, one of {', '.join(PRESETS)}, and a table [settings]"

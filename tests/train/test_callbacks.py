@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.training_runs import SMALL, bytes_of, small_data
@@ -33,7 +34,7 @@ class Recorder(Callback):
         self.told.append(epoch)
         self.metrics.append(metrics)
         self._fail(f"epoch {epoch}")
-        return epoch == self._stop_at
+        return np.bool_(epoch == self._stop_at)  # type: ignore[return-value]  # what a comparison of arrays gives
 
     def on_fit_end(self, model: FittedModel) -> None:
         self.told.append("end")

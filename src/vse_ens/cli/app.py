@@ -37,6 +37,7 @@ from vse_ens.cli.commands.serve import serve
 from vse_ens.cli.commands.similar import similar
 from vse_ens.cli.commands.split import split
 from vse_ens.cli.commands.train import train
+from vse_ens.cli.commands.tune import tune
 from vse_ens.cli.commands.undo import undo
 from vse_ens.cli.commands.update import update
 from vse_ens.cli.errors import CliState, Debug
@@ -102,6 +103,7 @@ app.add_typer(rules, name="rules")
 add_command(app, undo, example="vse undo undo.jsonl")
 add_command(app, update, example="vse update model model.feedback.sqlite --out model-2")
 add_command(app, compare, example="vse compare pairs.csv --models context,ease --out report.html")
+add_command(app, tune, example="vse tune split/train.parquet --trials 30 --out tuned.toml")
 add_command(app, reproduce, example="vse reproduce --quick --out reproduction")
 add_command(app, doctor, example="vse doctor")
 

@@ -313,10 +313,11 @@ class TrainOptions:
         """Return the settings given, by the field names of `vse_ens.config.Config`."""
         fixed = {name: value for name, value in vars(self).items() if name not in ("preset", "more", "seed", "workers")}
         given = {name: value for name, value in fixed.items() if value is not None}
-        return given | dict(map(_parse_setting, self.more or []))
+        return given | dict(map(parse_setting, self.more or []))
 
 
-def _parse_setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE of ``--set``."""
     name, equals, value = text.partition("=")
     if not equals:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE, such as margin=0.5", param_hint="'--set'")

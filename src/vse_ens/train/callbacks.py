@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
 from vse_ens.train.progress import EpochReport
@@ -77,7 +79,7 @@ class CallbackList:
         """Tell all of the last epoch, also after one of them asked to stop; return whether any did."""
         metrics = epoch_metrics(history[-1]) if self._callbacks else {}
         answers = [one.on_epoch(len(history), metrics) for one in self._callbacks]
-        return any(answer is True for answer in answers)
+        return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
 
     def end(self, model: FittedModel) -> None:
         """Tell all of the end; all are told even if one raises, and the first error is raised."""
