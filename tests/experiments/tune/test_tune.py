@@ -105,6 +105,27 @@ def test_a_process_that_dies_in_a_trial_loses_nothing(whole: TuneResult, tmp_pat
     assert essence(search(tmp_path / "study.sqlite", 4)) == essence(whole)
 
 
+@pytest.mark.parametrize("begun", [0, 2])
+def test_a_process_that_dies_while_it_asks_for_settings_loses_nothing(
+    begun: int, whole: TuneResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings of a trial are stored one by one."""
+    ask_whole = StudyFile.ask
+
+    def ask(study: StudyFile, number: int) -> Any:
+        if number == begun:
+            study._distributions.popitem()
+            ask_whole(study, number)
+            raise SystemExit("died")
+        return ask_whole(study, number)
+
+    monkeypatch.setattr(StudyFile, "ask", ask)
+    with pytest.raises(SystemExit):
+        search(tmp_path / "study.sqlite", 4)
+    monkeypatch.undo()
+    assert essence(search(tmp_path / "study.sqlite", 4)) == essence(whole)
+
+
 def test_ctrl_c_ends_the_search_and_loses_nothing(whole: TuneResult, tmp_path: Path) -> None:
     def press(epochs: int) -> None:
         if epochs == 5:
@@ -173,20 +194,20 @@ def test_time_ends_a_search_and_no_trial_is_an_error_in_a_sentence(tmp_path: Pat
 @pytest.mark.parametrize(
     ("other", "fault"),
     [
-        ({"seed": 1}, r"another seed \(0, not 1\)"),
-        ({"preset": "vse-ens"}, r"another preset \('opt-auc', not 'vse-ens'\)"),
-        ({"settings": {**SETTINGS, "epochs": 5}}, r"another settings \("),
-        ({"metric": "map"}, r"another metric \('auc', not 'map'\)"),
-        ({"space": {"learning_rate": Range(0.1, 0.2)}}, "another space;"),
+        ({"seed": 1}, r"with another seed \(0, not 1\)"),
+        ({"preset": "vse-ens"}, r"of another preset \('opt-auc', not 'vse-ens'\)"),
+        ({"settings": {**SETTINGS, "epochs": 5}}, r"with other settings \("),
+        ({"metric": "map"}, r"of another metric \('auc', not 'map'\)"),
+        ({"space": {"learning_rate": Range(0.1, 0.2)}}, "of another space;"),
     ],
 )
 def test_another_search_in_the_same_file_is_refused(whole: TuneResult, other: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ConfigError, match=f"is a study with {fault}.* or give another study"):
+    with pytest.raises(ConfigError, match=f"is a study {fault}.* or choose another file"):
         search(whole.study, 4, **other)
 
 
 def test_other_pairs_in_the_same_file_are_refused(whole: TuneResult) -> None:
-    with pytest.raises(ConfigError, match="is a study with another data; continue it"):
+    with pytest.raises(ConfigError, match="is a study of other pairs; continue it"):
         tune(
             small_data(features=True),
             whole.study,

@@ -83,10 +83,10 @@ def tune(
     reading: ReadOptions,
     console: Console,
 ) -> None:
-    """Search for better settings of a preset, on labels held out of the pairs.
+    """Search for better settings of a preset.
 
-    Give it the training part of a split only. The search goes on where it was if it is started again, also after Ctrl-C
-    or a crash.
+    Trials are measured on labels held out of the pairs: give it the training part of a split only. Started again, also
+    after Ctrl-C or a crash, the search goes on where it was. Needs Optuna; see docs/tuning.md.
     """
     if out.suffix != ".toml":
         raise typer.BadParameter(f"{out} must end in .toml, such as tuned.toml", param_hint="'--out'")

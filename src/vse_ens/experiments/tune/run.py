@@ -225,7 +225,7 @@ class _Search:
         with self._lock:
             self._running -= 1
             if not finished and not pruned:
-                self._study.requeue(trial.number, trial.params)
+                self._study.requeue(trial.number)
                 return
             facts = {"seconds": round(time.monotonic() - began, 3), "reason": reason}
             if not reason:

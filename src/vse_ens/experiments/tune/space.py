@@ -40,7 +40,7 @@ class Choices:
 Space = Mapping[str, Range | Choices]
 
 # Every length of a vector is compiled on its own, so there are few.
-_DIMENSIONS = Choices((32, 64, 100, 128, 192, 256))
+_DIMENSIONS = Choices((50, 100, 200))
 
 _PAPER_RATES: Space = {
     "learning_rate": Range(0.001, 0.1, log=True),
@@ -55,7 +55,7 @@ SPACES: Mapping[str, Space] = {
         "regularization": Range(1e-4, 1e-2, log=True),
         "bias_regularization": Range(1e-4, 1e-2, log=True),
         "init_scale": Range(0.005, 0.08, log=True),
-        "dimensions": _DIMENSIONS,
+        "dimensions": Choices((64, 128, 256)),
         "negatives": Range(8, 128, log=True),
         # 0: chosen from the data.
         "rank_scale": Choices((0.0, 0.03, 0.1, 0.3)),

@@ -23,6 +23,16 @@ except ImportError as missing:
 
 _NAME = "vse tune"
 _IDENTITY = "identity"
+# What must be the same when a study is continued, and what is said if it is not.
+_OTHER = {
+    "data": "of other pairs",
+    "preset": "of another preset",
+    "settings": "with other settings",
+    "space": "of another space",
+    "metric": "of another metric",
+    "seed": "with another seed",
+    "version": "of another version of vse-ens",
+}
 # A trial is pruned if its best epoch so far is below the median of the others at that epoch. The first trials, and the
 # first epochs of each, are never pruned.
 _NEVER_PRUNED, _EPOCHS_NOT_PRUNED = 5, 2
@@ -88,16 +98,15 @@ class StudyFile:
             return
         for name, value in identity.items():
             if stored.get(name) != value:
+                both = "" if name in ("data", "space") else f" ({stored.get(name)!r}, not {value!r})"
                 raise ConfigError(
-                    f"{self.path} is a study with another {name}"
-                    + ("" if name in ("data", "space") else f" ({stored.get(name)!r}, not {value!r})")
-                    + "; continue it with the same arguments, or give another study"
+                    f"{self.path} is a study {_OTHER[name]}{both}; continue it as it was begun, or choose another file"
                 )
 
     def _requeue_running(self) -> None:
         """Queue the settings of trials that a killed process left, so that they are tried first."""
         for trial in self._trials(TrialState.RUNNING):
-            self.requeue(trial.number, trial.params)
+            self.requeue(trial.number)
 
     def enqueue_default(self, settings: Mapping[str, Any]) -> bool:
         """Queue the preset's own settings as the first trial; return False if they are not in the space."""
@@ -142,12 +151,15 @@ class StudyFile:
             trial.report(value, epoch)
             return bool(trial.should_prune())
 
-    def requeue(self, number: int, params: Mapping[str, Any]) -> None:
+    def requeue(self, number: int) -> None:
         """End a trial without a result and queue its settings again."""
-        default = self._study.get_trials(deepcopy=False)[number].user_attrs.get("default", False)
         with self._errors():
-            if params:
-                self._study.enqueue_trial(dict(params), user_attrs={"default": default})
+            trial = self._study.get_trials(deepcopy=False)[number]
+            settings = trial.system_attrs.get("fixed_params") or trial.params
+            # A process that is killed while it asks leaves a part of the settings. The next trial asks with the same
+            # random numbers, and gets all of them.
+            if settings.keys() == self._space.keys():
+                self._study.enqueue_trial(settings, user_attrs={"default": trial.user_attrs.get("default", False)})
             self._study.tell(number, state=TrialState.FAIL)
 
     def results(self) -> list[TrialResult]:
@@ -194,7 +206,7 @@ class StudyFile:
         except (SQLAlchemyError, sqlite3.Error, optuna.exceptions.StorageInternalError, RuntimeError) as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
             raise DataError(
-                f"the study {self.path} cannot be used: {cause}; correct this, or give another study"
+                f"the study {self.path} cannot be used: {cause}; correct this, or choose another file"
             ) from error
 
 
@@ -207,7 +219,7 @@ def _check_file(path: Path) -> None:
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and "studies" not in tables:
-        raise DataError(f"{path} is a database of another program, not a study; give another study")
+        raise DataError(f"{path} is a database of another program, not a study; choose another file")
 
 
 def _distribution(name: str, values: Range | Choices) -> BaseDistribution:
