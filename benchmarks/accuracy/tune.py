@@ -120,8 +120,8 @@ def score(raw: Raw) -> Score:
         held_out = "" if default is None else f", {default['value']:.4f} for the preset itself"
         notes.append(
             f"{name}, commit {raw['commit']}: {counts['trials']} trials in {facts['minutes']:g} minutes, "
-            f"{counts['pruned']} pruned and {counts['failed']} failed; the best {search['metric']} on held-out training "
-            f"labels is {search['best']['value']:.4f}{held_out}. Found: "
+            f"{counts['pruned']} pruned and {counts['failed']} failed; the best {search['metric']} on held-out "
+            f"training labels is {search['best']['value']:.4f}{held_out}. Found: "
             + ", ".join(f"`{setting} = {value}`" for setting, value in search["settings"].items())
             + "."
         )

@@ -118,12 +118,7 @@ def is_preset_file(name: str) -> bool:
 
 def read_preset_file(path: str | Path) -> PresetFile:
     """Read a preset file; `preset_text` makes its content."""
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"the preset file {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the preset file {path} is not TOML: {error}") from error
+    content = read_toml(path, "preset file")
     unknown = sorted(set(content) - {"preset", "settings"})
     base, settings = content.get("preset"), content.get("settings", {})
     if unknown or not isinstance(base, str) or base not in PRESETS or not isinstance(settings, dict):
@@ -136,6 +131,16 @@ def read_preset_file(path: str | Path) -> PresetFile:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     return PresetFile(base, settings)
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; ``what`` it is, for messages."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"the {what} {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the {what} {path} is not TOML: {error}") from error
 
 
 def preset_text(base: str, settings: Mapping[str, Any], comment: str = "") -> str:

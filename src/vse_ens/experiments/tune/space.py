@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import islice, product
@@ -13,7 +12,7 @@ from typing import Any
 
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
-from vse_ens.presets import configure
+from vse_ens.presets import configure, read_toml
 
 # A space with more combinations of choices is checked in part.
 _MAX_CHECKED = 2_000
@@ -101,12 +100,7 @@ def read_space(path: str | Path) -> Space:
     [dimensions]
     choices = [64, 128]
     """
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"the space {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the space {path} is not TOML: {error}") from error
+    content = read_toml(path, "space")
     try:
         return {name: _parse(name, table) for name, table in content.items()}
     except ConfigError as error:
