@@ -272,6 +272,8 @@ def test_the_report_shows_the_search(whole: TuneResult) -> None:
     assert "4 trials of opt-auc on pairs.csv" in html
     assert f"<strong>{whole.best.value:.4f}</strong>" in html
     assert "needs at least 10 complete trials" in html
+    assert html.count("by early stopping") == 1
+    assert html.count("set by hand") == 2
     for name in SPACE:
         assert f">{name}</th>" in html
     shown = TuneResult(**{**vars(whole), "importance": {"learning_rate": 0.75, "regularization": 0.25}})

@@ -38,11 +38,16 @@ def tuning_page(result: TuneResult, pairs: str, command: str) -> Page:
                 "same labels choose the settings and give the values here, so the best value is optimistic: measure "
                 "the final model on other labels."
             ),
-            Facts([("study", str(result.study)), ("seed", str(result.seed)), *describe_machine().items()]),
+            Facts([("study", str(result.study)), ("seed", str(result.seed)), *_machine()]),
         ),
         Section("Repeat this search", Code(command)),
     )
     return page
+
+
+def _machine() -> list[tuple[str, str]]:
+    # The load is that of the end, and the search itself is a part of it.
+    return [(name, value) for name, value in describe_machine().items() if not name.startswith("load")]
 
 
 def _summary(result: TuneResult) -> str:
@@ -68,7 +73,7 @@ def _searched(result: TuneResult, name: str) -> str:
         return ", ".join(map(_shown, values.choices))
     if isinstance(values, Range):
         return f"{values.low:g} to {values.high:g}{', logarithmic' if values.log else ''}"
-    return "set by hand" if name in result.fixed else "by early stopping"
+    return "by early stopping" if name == "epochs" and not result.default.validate else "set by hand"
 
 
 def _search(result: TuneResult) -> list[Block]:
