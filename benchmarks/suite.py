@@ -19,6 +19,7 @@ from benchmarks.accuracy.partial_fit import PARTIAL_FIT
 from benchmarks.accuracy.presets import ACCURACY
 from benchmarks.accuracy.rules import RULES
 from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
+from benchmarks.accuracy.tune import TUNE
 from benchmarks.accuracy.vocabularies import VOCABULARIES
 from benchmarks.core.benchmark import Benchmark
 from benchmarks.robustness.fuzz import FUZZ
@@ -65,6 +66,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,
+        TUNE,
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "vse_ens"
 LAYERS = (
     {"cli", "service"},
     {"annotator", "experiments"},
-    {"train", "evaluate", "baselines", "curate", "export", "report"},
+    {"train", "evaluate", "baselines", "curate", "export", "report", "tracking"},
     {"run", "label_weights"},
     {"model", "data"},
     {"storage", "kernels"},
@@ -26,6 +26,7 @@ WITHIN_LAYER = {
     ("cli", "service"),
     ("experiments", "annotator"),
     ("train", "evaluate"),
+    ("tracking", "train"),
     ("curate", "evaluate"),
     ("curate", "report"),
     ("report", "evaluate"),
@@ -54,6 +55,11 @@ OWNERS = {
     "typer": ("cli/",),
     "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
     "rich": ("cli/",),
+    "optuna": ("experiments/tune/",),
+    "sqlalchemy": ("experiments/tune/",),
+    "mlflow": ("tracking/",),
+    "wandb": ("tracking/",),
+    "tensorboard": ("tracking/",),
     # Not on every operating system.
     "fcntl": ("system",),
     "msvcrt": ("system",),

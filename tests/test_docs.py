@@ -41,7 +41,9 @@ RUN = (
     "docs/rules.md",
     "docs/scenes.md",
     "docs/tagged-folders.md",
+    "docs/tracking.md",
     "docs/training.md",
+    "docs/tuning.md",
     "docs/walkthrough.md",
 )
 ALL = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]

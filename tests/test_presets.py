@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from benchmarks.core.preset_table import DOCUMENT, filled
 
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
-from vse_ens.presets import CONTEXT_STEPS, PRESETS, STEPS, configure, preset
+from vse_ens.presets import CONTEXT_STEPS, PRESETS, STEPS, configure, preset, preset_text, read_preset_file
 
 
 def test_the_table_of_presets_is_true() -> None:
@@ -63,3 +65,40 @@ def test_the_default_holds_labels_out_and_trains_anew() -> None:
     assert (config.tower, config.sampler, config.loss) == ("context", "vse-ens", "softmax")
     assert (config.validate, config.label_weights, config.refit, config.metric) == (True, True, True, "overall")
     assert (config.label_pairs, config.rank_scale) == (-1, 0.0), "left to the data"
+
+
+def test_a_preset_file_changes_a_preset(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.toml"
+    settings = {"learning_rate": 1e-05, "epochs": 3, "loss": "hinge", "label_bias": False}
+    path.write_text(preset_text("opt-auc", settings, "One line,\nand another."), encoding="utf-8")
+    assert path.read_text().startswith('# One line,\n# and another.\npreset = "opt-auc"\n\n[settings]\n')
+    assert read_preset_file(path) == ("opt-auc", settings)
+    assert configure(str(path), epochs=7) == configure("opt-auc", **{**settings, "epochs": 7})
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("preset = ", "is not TOML: "),
+        ("", "is no preset file .its preset is None.; it needs preset, one of context"),
+        ('preset = "other.toml"', "is no preset file .its preset is 'other.toml'."),
+        ('preset = ["context"]', "is no preset file"),
+        ('preset = "context"\nepochs = 3', "is no preset file .it has 'epochs'."),
+        ('preset = "context"\nsettings = 3', "is no preset file"),
+        ('preset = "context"\n[settings]\nepoch = 3', "tuned.toml: unknown setting 'epoch'; did you mean epochs"),
+        ('preset = "context"\n[settings]\nepochs = 0', "tuned.toml: epochs must be an integer of at least 1"),
+    ],
+)
+def test_a_bad_preset_file_is_told_in_a_sentence(text: str, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "tuned.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=fault) as raised:
+        configure(str(path))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_preset_file_is_told_and_a_stored_preset_is_never_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"the preset file .*none.toml cannot be read: No such file"):
+        configure(str(tmp_path / "none.toml"))
+    with pytest.raises(ConfigError, match="preset must be one of"):
+        preset(str(tmp_path / "none.toml"))

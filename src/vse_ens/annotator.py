@@ -26,7 +26,7 @@ from vse_ens.model.model import Model
 from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.topk import TaskRunner, run_serial
 from vse_ens.model.weights import LabelWeights
-from vse_ens.presets import configure
+from vse_ens.presets import configure, is_preset_file, read_preset_file
 from vse_ens.storage.atomic import reserve
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.scorer import ModelScores
     from vse_ens.export.suggestions import ExportCounts
     from vse_ens.run.pool import Pool
+    from vse_ens.train.callbacks import Callback, CallbackList
+    from vse_ens.train.checkpoint import Checkpoints
     from vse_ens.train.progress import EpochReport
     from vse_ens.train.ram_estimate import RamEstimate
     from vse_ens.train.trainer import Trainer
@@ -58,12 +60,15 @@ class Annotator:
         model.annotate("img_0000017", top=5)
 
     It follows scikit-learn's conventions: the constructor stores its arguments, `fit` trains, and `get_params`,
-    `set_params` and `clone` work as usual. ``settings`` are fields of `vse_ens.config.Config` that override the preset.
-    ``workers`` is the number of threads, all cores by default; it does not change the model.
+    `set_params` and `clone` work as usual. ``preset`` is a name or a preset file such as `vse tune` writes.
+    ``settings`` are fields of `vse_ens.config.Config` that override the preset. ``workers`` is the number of threads,
+    all cores by default; it does not change the model.
     """
 
     config_: Config
     """The complete settings, including those chosen from the data."""
+    preset_: str
+    """The name of the preset; of a preset file, the preset that it changes."""
     known_: Annotations
     """The pairs the model was trained on."""
     model_: Model
@@ -79,7 +84,7 @@ class Annotator:
     resumed_: bool
     """Whether the last `fit` continued from a checkpoint."""
     interrupted_: bool
-    """Whether the last `fit` was stopped by Ctrl-C."""
+    """Whether the last `fit` was stopped by Ctrl-C or by a callback."""
     _saved: tuple[ModelRef, Model]
     """The directory the model was saved to or loaded from, and that model."""
 
@@ -120,6 +125,7 @@ class Annotator:
         data: Any,
         *,
         progress: Callable[[Any], None] | None = None,
+        callbacks: Sequence[Callback] = (),
         checkpoint: str | Path | None = None,
         resume: bool = False,
         cluster: Literal["ray"] | None = None,
@@ -131,6 +137,8 @@ class Annotator:
             data: The pairs. A folder of Parquet files, given by a path or an address that Arrow reads, is partitioned
                 by shard beside ``checkpoint``; no step holds all pairs in memory.
             progress: Called after every round with a `vse_ens.train.progress.Progress`.
+            callbacks: Objects of `vse_ens.train.callbacks.Callback`, told of the start, every epoch and the end; they
+                may stop the training. Trackers for MLflow, Weights & Biases and TensorBoard: `vse_ens.tracking`.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
                 may use it. If it cannot be written later, for example to a full disk, training goes on.
             resume: Continue from the checkpoint. The result is the same bytes as without the interruption.
@@ -141,33 +149,48 @@ class Annotator:
         """
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.run.pool import open_pool
+        from vse_ens.train.callbacks import CallbackList
         from vse_ens.train.checkpoint import Checkpoints
         from vse_ens.train.run_files import check_run_files
         from vse_ens.train.trainer import Trainer
 
+        told = CallbackList(callbacks)
         with ExitStack() as stack:
             if checkpoint is not None:
                 stack.enter_context(reserve(Path(checkpoint), error=ModelError))
                 check_run_files(Path(checkpoint))
             pairs = self._pairs(data, checkpoint)
             config = self._config_for(pairs, on_cluster=cluster is not None)
+            # Now: the file may be gone when the model is saved, and a saved model must not refer to it.
+            base = read_preset_file(self.preset).base if is_preset_file(self.preset) else self.preset
             pool = stack.enter_context(open_pool(cluster, address, self.workers))
             interrupt = stack.enter_context(Interrupt())
             # On a cluster ``workers`` is the number of its workers; this process uses all cores.
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
             self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
-            for step in trainer.rounds():
-                if progress:
-                    progress(step)
-                if interrupt.requested:
-                    break
-                if checkpoints:
-                    checkpoints.after_round(trainer)
-            self.interrupted_ = interrupt.requested and not trainer.finished
-            if checkpoints and self.interrupted_:
-                checkpoints.try_write(trainer)
-            self._take(trainer)
+            stopped = False
+            try:
+                known = trainer.known
+                told.start(trainer.config, images=len(known.images), labels=len(known.labels), pairs=known.pairs)
+                for step in trainer.rounds():
+                    if progress:
+                        progress(step)
+                    if step.report:
+                        stopped = _told_of_epoch(told, trainer, checkpoints)
+                    if stopped or interrupt.requested:
+                        break
+                    if checkpoints:
+                        checkpoints.after_round(trainer)
+                self.interrupted_ = (stopped or interrupt.requested) and not trainer.finished
+                if checkpoints and self.interrupted_:
+                    checkpoints.try_write(trainer)
+                self.preset_ = base
+                self._take(trainer)
+            except BaseException as error:
+                told.error(error)
+                raise
+        told.end(self)
         return self
 
     def partition(
@@ -683,7 +706,7 @@ class Annotator:
         self._check_fitted()
         settings = {
             "config": self.config_.to_dict(),
-            "preset": self.preset,
+            "preset": self.preset_,
             "training": self.training_,
             "validation": self.validation_,
         }
@@ -707,7 +730,7 @@ class Annotator:
         loaded, config = LoadedModel.of_stored(stored, path)
         name = stored.settings["preset"]
         model = cls(name, seed=config.seed, **_differences(name, config))
-        model.config_ = config
+        model.config_, model.preset_ = config, name
         model.training_ = dict(stored.settings["training"])
         model.model_, model.known_, model.calibration_ = loaded
         model.validation_ = stored.settings.get("validation")
@@ -717,6 +740,16 @@ class Annotator:
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
+
+
+def _told_of_epoch(told: CallbackList, trainer: Trainer, checkpoints: Checkpoints | None) -> bool:
+    """Tell the callbacks of an epoch; if one raises, first save what was trained."""
+    try:
+        return told.epoch(trainer.history)
+    except BaseException:
+        if checkpoints:
+            checkpoints.try_write(trainer)
+        raise
 
 
 def _annotations(data: Any) -> Annotations:

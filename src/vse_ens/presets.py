@@ -1,9 +1,13 @@
-"""Named, complete sets of settings."""
+"""Named, complete sets of settings, and files of settings that change one of them."""
 
 from __future__ import annotations
 
+import json
+import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
@@ -108,14 +112,70 @@ def preset(name: str) -> Config:
     return PRESETS[name]
 
 
+class PresetFile(NamedTuple):
+    """The content of a preset file: a named preset, and the settings that differ from it."""
+
+    base: str
+    settings: dict[str, Any]
+
+
+def is_preset_file(name: str) -> bool:
+    """Return whether a preset is given by a file rather than by its name."""
+    return name.endswith(".toml")
+
+
+def read_preset_file(path: str | Path) -> PresetFile:
+    """Read a preset file; `preset_text` makes its content."""
+    content = read_toml(path, "preset file")
+    unknown = sorted(set(content) - {"preset", "settings"})
+    base, settings = content.get("preset"), content.get("settings", {})
+    if unknown or not isinstance(base, str) or base not in PRESETS or not isinstance(settings, dict):
+        fault = f"it has {unknown[0]!r}" if unknown else f"its preset is {base!r}"
+        raise ConfigError(
+            f"{path} is no preset file ({fault}); it needs preset, one of {', '.join(PRESETS)}, and a table [settings]"
+        )
+    try:
+        _configure(base, settings)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return PresetFile(base, settings)
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; ``what`` it is, for messages."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"the {what} {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the {what} {path} is not TOML: {error}") from error
+
+
+def preset_text(base: str, settings: Mapping[str, Any], comment: str = "") -> str:
+    """Return the text of a preset file; ``comment`` is written above it."""
+    lines = [f"# {line}".rstrip() for line in comment.splitlines()]
+    # JSON writes text, numbers, true and false as TOML does.
+    lines += [f"preset = {json.dumps(base)}", "", "[settings]"]
+    lines += [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in settings.items()]
+    return "\n".join([*lines, ""])
+
+
 def configure(name: str, **given: Any) -> Config:
     """Return a preset with other settings where they are given and not None.
 
-    Another tower or loss brings the step sizes that suit it, except for the paper's presets. ``validate=False`` also
-    turns off the settings that need held-out labels.
+    ``name`` is that of a preset, or the path of a preset file, which ends in ``.toml``. Another tower or loss brings
+    the step sizes that suit it, except for the paper's presets. ``validate=False`` also turns off the settings that
+    need held-out labels.
     """
-    base = preset(name)
     chosen = {setting: value for setting, value in given.items() if value is not None}
+    if is_preset_file(name):
+        file = read_preset_file(name)
+        return _configure(file.base, file.settings | chosen)
+    return _configure(name, chosen)
+
+
+def _configure(name: str, chosen: Mapping[str, Any]) -> Config:
+    base = preset(name)
     if chosen.get("validate") is False:
         chosen = {"label_weights": False, "refit": False, **chosen}
     if not name.startswith("paper-"):

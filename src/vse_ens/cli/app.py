@@ -121,6 +121,12 @@ _COMMANDS = (
         "Compare models and baselines on one split.",
     ),
     _Command(
+        "tune",
+        "tune:tune",
+        "vse tune split/train.parquet --trials 30 --out tuned.toml",
+        "SUMMARY_TUNE",
+    ),
+    _Command(
         "reproduce",
         "reproduce:reproduce",
         "vse reproduce --quick --out reproduction",

@@ -37,6 +37,10 @@ OPTIONAL_PARTS = {
     "index": "for an approximate index of images",
     "service": "for vse serve",
     "cluster": "for training on a Ray cluster",
+    "tune": "for vse tune",
+    "mlflow": "for tracking with MLflow",
+    "wandb": "for tracking with Weights & Biases",
+    "tensorboard": "for tracking with TensorBoard",
 }
 
 THREAD_VARIABLES = (

@@ -256,7 +256,12 @@ class TrainOptions:
     """Options of commands that train."""
 
     preset: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=_PANEL, help=f"Model preset: {', '.join(PRESETS)}.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=_PANEL,
+            help=f"Model preset: {', '.join(PRESETS)}, or a .toml file of vse tune.",
+        ),
     ] = "context"
     sampler: Annotated[str | None, _setting_option(f"Negative sampler: {', '.join(SAMPLERS)}.", "NAME")] = None
     loss: Annotated[str | None, _setting_option(f"Ranking loss: {', '.join(LOSSES)}.", "NAME")] = None
@@ -308,10 +313,11 @@ class TrainOptions:
         """Return the settings given, by the field names of `vse_ens.config.Config`."""
         fixed = {name: value for name, value in vars(self).items() if name not in ("preset", "more", "seed", "workers")}
         given = {name: value for name, value in fixed.items() if value is not None}
-        return given | dict(map(_parse_setting, self.more or []))
+        return given | dict(map(parse_setting, self.more or []))
 
 
-def _parse_setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE of ``--set``."""
     name, equals, value = text.partition("=")
     if not equals:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE, such as margin=0.5", param_hint="'--set'")

@@ -43,6 +43,14 @@ def train(
             help="Feedback file of vse serve: accepted pairs are added, rejected pairs removed.",
         ),
     ] = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHERE",
+            show_default=False,
+            help="Record the training: mlflow:URI, wandb (offline) or tensorboard:DIR; may be repeated.",
+        ),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Also show the loss, the violations and the speed.")
     ] = False,
@@ -59,10 +67,12 @@ def train(
     """
     from vse_ens.annotator import Annotator
     from vse_ens.model.store import reserve_target
+    from vse_ens.tracking import parse_tracker
     from vse_ens.train.run_files import check_run_files
 
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # fails on a wrong setting before the data is read
+    trackers = [parse_tracker(text) for text in track or ()]
     checkpoint = out.with_name(out.name + ".checkpoint")
     data: Annotations | Partition
     with reserve_target(out):
@@ -84,6 +94,7 @@ def train(
             model.fit(
                 data,
                 progress=training_progress,
+                callbacks=trackers,
                 checkpoint=checkpoint,
                 resume=resume,
                 cluster=cluster.cluster,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from pathlib import PurePath
 from typing import Any
 
 from vse_ens.baselines.base import Baseline
 from vse_ens.baselines.registry import BASELINES, make_baseline
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
-from vse_ens.presets import PRESETS, configure
+from vse_ens.presets import PRESETS, configure, is_preset_file
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Entry:
 
     @property
     def base_name(self) -> str:
-        """The name without settings."""
-        return self.name.partition(":")[0]
+        """The name without settings; of a preset file, without its folder."""
+        return PurePath(self.name.partition(":")[0]).name
 
     @property
     def kind(self) -> str:
@@ -75,7 +76,7 @@ def _entry(base_name: str, settings: list[str], seed: int, dimensions: int | Non
     name = f"{base_name}:{','.join(settings)}" if settings else base_name
     given = dict(_setting(base_name, text) for text in settings)
     try:
-        if base_name in PRESETS:
+        if base_name in PRESETS or is_preset_file(base_name):
             return Entry(name, configure(base_name, **{"seed": seed, "dimensions": dimensions, **given}))
         if base_name in BASELINES:
             known = {field.name for field in fields(BASELINES[base_name])}

@@ -1,0 +1,203 @@
+"""``vse tune``: search for better settings of a preset."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from vse_ens.cli.argv import command_line
+from vse_ens.cli.console import Console, facts
+from vse_ens.cli.errors import INTERRUPTED
+from vse_ens.cli.formatting import duration, plural
+from vse_ens.cli.options import PairsFile, ReadOptions, parse_setting
+from vse_ens.config import METRICS
+from vse_ens.presets import PRESETS
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from vse_ens.experiments.tune import TrialResult, TuneResult
+
+_DEFAULT_MINUTES = 10.0
+
+
+def tune(
+    context: typer.Context,
+    pairs: PairsFile,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.toml", show_default=False, help="The preset file to write, for vse train.")
+    ],
+    *,
+    preset: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Preset to start from: {', '.join(PRESETS)}, or a .toml file.")
+    ] = "context",
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="M", show_default="10 without --trials", help="End the search after this time."),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default=False, help="End the search when the study has N trials."),
+    ] = None,
+    space: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="that of the preset",
+            help="The settings to search: a .toml file of ranges and choices; see docs/tuning.md.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="that of the preset", help=f"To maximise: {', '.join(METRICS)}."),
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", show_default=False, help="A setting of all trials; may be repeated."
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default="FILE.sqlite beside --out", help="All trials; an existing study is continued."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="REPORT.html", show_default=False, help="Write an HTML report of the search."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the search and of all trials.")] = 0,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Trials at a time, which share the cores; with 1 a search is repeatable."
+        ),
+    ] = 1,
+    reading: ReadOptions,
+    console: Console,
+) -> None:
+    """Search for better settings of a preset.
+
+    Trials are measured on labels held out of the pairs: give it the training part of a split only. Started again, also
+    after Ctrl-C or a crash, the search goes on where it was. Needs Optuna; see docs/tuning.md.
+    """
+    if out.suffix != ".toml":
+        raise typer.BadParameter(f"{out} must end in .toml, such as tuned.toml", param_hint="'--out'")
+    from vse_ens.experiments.tune import Budget, read_space
+    from vse_ens.experiments.tune import tune as run_search
+    from vse_ens.presets import configure
+
+    settings = dict(map(parse_setting, more or []))
+    configure(preset, **settings, metric=metric, seed=seed)  # fails on a wrong setting before the data is read
+    searched = None if space is None else read_space(space)
+    budget = Budget(trials, _DEFAULT_MINUTES if minutes is None and trials is None else minutes)
+    data = reading.read(pairs, console)
+    for note in data.notes:
+        console.note(note)
+    with TuneProgress(console, budget.trials, budget.minutes) as progress:
+        result = run_search(
+            data,
+            study or out.with_suffix(".sqlite"),
+            budget,
+            preset=preset,
+            settings=settings,
+            space=searched,
+            metric=metric,
+            seed=seed,
+            workers=workers,
+            listener=progress,
+        )
+    result.write_preset(out)
+    if report is not None:
+        from vse_ens.experiments.tune.page import tuning_page
+
+        tuning_page(result, pairs.name, command_line(context)).write(report)
+    _show(result, out, report, console)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+class TuneProgress:
+    """Progress on standard error: a line per finished trial, and in a terminal a line with the running trials."""
+
+    def __init__(self, console: Console, trials: int | None, minutes: float | None) -> None:
+        self._console = console
+        self._trials = trials
+        self._minutes = minutes
+        self._finished = 0
+        self._best = ""
+        self._live: Live | None = None
+
+    def __enter__(self) -> TuneProgress:
+        self._started = time.monotonic()
+        if self._console.err.is_terminal:
+            # Imported here to keep `vse --help` quick.
+            from rich.live import Live
+
+            self._live = Live(console=self._console.err, transient=True, refresh_per_second=4)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def opened(self, finished: int, default_in_space: bool) -> None:
+        """Say what the study has already."""
+        self._finished = finished
+        if finished:
+            self._console.note(f"continuing a study with {plural(finished, 'trial')}")
+        if not default_in_space:
+            self._console.note("the space does not have the settings of the preset, so they are no trial")
+
+    def epoch(self, settings: Mapping[str, Any], epoch: int, value: float) -> None:  # noqa: ARG002
+        """Show an epoch of a running trial."""
+        if self._live:
+            total = f" of {self._trials:,}" if self._trials else ""
+            line = f"trial {self._finished + 1:,}{total}  epoch {epoch}  {value:.4f}{self._best}{self._left()}"
+            self._live.update(Text(line, no_wrap=True, overflow="ellipsis"))
+
+    def finished(self, result: TrialResult, best: TrialResult | None) -> None:
+        """Print the result of a trial and the best so far."""
+        self._finished = max(self._finished, result.number)
+        self._best = "" if best is None else f"  best {best.value:.4f} (trial {best.number})"
+        value = "failed" if result.value is None else f"{result.value:.4f}"
+        ended = f" {result.reason}" if result.reason else " pruned" if result.state == "pruned" else ""
+        epochs = f"{plural(result.epochs, 'epoch')}, {duration(result.seconds)}"
+        self._console.log(f"trial {result.number}: {value}{ended}  {epochs}{self._best}{self._left()}")
+
+    def _left(self) -> str:
+        if self._minutes is None:
+            return ""
+        return f"  {duration(max(0.0, 60 * self._minutes - (time.monotonic() - self._started)))} left"
+
+
+def _show(result: TuneResult, out: Path, report: Path | None, console: Console) -> None:
+    best, default = result.best, result.default_trial
+    document = {"out": str(out), "report": None if report is None else str(report), **result.to_dict()}
+    counts = document["counts"]
+    rows = [
+        ("preset file", str(out)),
+        ("trials", f"{counts['trials']:,}, of which {counts['pruned']:,} pruned and {counts['failed']:,} failed"),
+        ("best", f"{result.metric} {best.value:.4f} on held-out labels (trial {best.number}, epoch {best.best_epoch})"),
+    ]
+    if default is not None and default.value is not None:
+        rows.append((result.preset, f"{result.metric} {default.value:.4f}"))
+    rows.append(("settings", ", ".join(f"{name} {value}" for name, value in result.settings().items())))
+    if result.importance:
+        matter = [f"{name} {share:.0%}" for name, share in result.importance.items() if share >= 0.01]
+        rows.append(("importance", ", ".join(matter)))
+    rows.append(("study", str(result.study)))
+    if report is not None:
+        rows.append(("report", str(report)))
+    console.result(document, facts(rows))
+    console.finish(f"The settings are in {out}.", "train", "PAIRS", "--preset", out, "--out", "model")

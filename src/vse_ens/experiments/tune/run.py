@@ -1,0 +1,253 @@
+"""The search: trials on labels held out of the training data, pruned by epoch, until the budget is used up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from vse_ens import __version__
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ConfigError, InsufficientMemoryError, ModelError, TrainingError
+from vse_ens.experiments.tune.result import TuneResult, best_trial
+from vse_ens.experiments.tune.space import SPACES, Space, check_space, space_dict
+from vse_ens.experiments.tune.study import StudyFile, TrialResult
+from vse_ens.presets import configure, is_preset_file, read_preset_file
+from vse_ens.run.interrupt import Interrupt
+from vse_ens.storage.atomic import reserve
+from vse_ens.system import available_cores
+from vse_ens.train.callbacks import Callback, CallbackList
+from vse_ens.train.checkpoint import fingerprint
+from vse_ens.train.trainer import Trainer
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial
+
+
+class TuneListener(Protocol):
+    """Receives the progress of a search, from several threads, one call at a time."""
+
+    def opened(self, finished: int, default_in_space: bool) -> None:
+        """Handle the start: the number of trials that the study has already."""
+
+    def epoch(self, settings: Mapping[str, Any], epoch: int, value: float) -> None:
+        """Handle an epoch of a trial that runs."""
+
+    def finished(self, result: TrialResult, best: TrialResult | None) -> None:
+        """Handle the end of a trial, with the best one so far."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a search ends: after so many minutes, or when the study has so many trials."""
+
+    trials: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.trials is None and self.minutes is None:
+            raise ConfigError("a search needs trials or minutes; give one of them")
+        if self.trials is not None and self.trials < 1:
+            raise ConfigError(f"trials must be at least 1, got {self.trials}")
+        if self.minutes is not None and not self.minutes > 0:
+            raise ConfigError(f"minutes must be above 0, got {self.minutes}")
+
+
+def tune(
+    data: Annotations,
+    study: str | Path,
+    budget: Budget,
+    *,
+    preset: str = "context",
+    settings: Mapping[str, Any] | None = None,
+    space: Space | None = None,
+    metric: str | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    listener: TuneListener | None = None,
+) -> TuneResult:
+    """Search for better settings of a preset on labels held out of ``data``.
+
+    Args:
+        data: The pairs. Test labels must not be among them.
+        study: An SQLite file; if it exists, the search in it is continued.
+        budget: When to end.
+        preset: The preset to start from: a name or a preset file.
+        settings: Settings that all trials have in place of those of the preset.
+        space: The settings to search; by default those of ``SPACES``.
+        metric: The metric to maximise; by default that of the preset.
+        seed: The seed of the search, the held-out labels and all trainings.
+        workers: The number of trials at a time, each with its share of the cores. They are threads of this process:
+            training releases the GIL, and the pairs are in memory once. With one worker the search is repeatable.
+        listener: Is told of the progress.
+
+    Ctrl-C ends the search after the current round of every trial. Every finished trial is in the file at once; trials
+    that did not finish are started again when the search is continued.
+    """
+    base, fixed = preset, dict(settings or {})
+    if is_preset_file(preset):
+        file = read_preset_file(preset)
+        base, fixed = file.base, {**file.settings, **fixed}
+    if workers < 1:
+        raise ConfigError(f"workers must be at least 1, got {workers}")
+    default = configure(base, **fixed, seed=seed)
+    if space is None:
+        space = {name: values for name, values in SPACES[base].items() if name not in fixed}
+    check_space(space, base, fixed)
+    measured = metric or default.metric
+    default.override(metric=measured)  # refuses an unknown metric
+    identity = {
+        "data": fingerprint(data),
+        "preset": base,
+        "settings": fixed,
+        "space": space_dict(space),
+        "metric": measured,
+        "seed": seed,
+        "version": __version__,
+    }
+    path = Path(study)
+    started = time.monotonic()
+    with reserve(path):
+        file_of_trials = StudyFile(path, identity, space, seed)
+        has_default = file_of_trials.enqueue_default(default.to_dict())
+
+        def config(chosen: Mapping[str, Any]) -> Config:
+            # Early stopping finds the epoch; what is learnt from all pairs afterwards is not measured.
+            found = configure(base, **{**fixed, **chosen}, seed=seed)
+            return found.override(validate=True, refit=False, metric=measured)
+
+        search = _Search(file_of_trials, data, config, budget, workers, listener)
+        if listener:
+            listener.opened(len(file_of_trials.results()), has_default)
+        interrupted = search.run()
+        return TuneResult(
+            study=path,
+            preset=base,
+            fixed=fixed,
+            metric=measured,
+            seed=seed,
+            space=space,
+            default=default,
+            trials=file_of_trials.results(),
+            importance=file_of_trials.importance(),
+            seconds=time.monotonic() - started,
+            interrupted=interrupted,
+        )
+
+
+class _Search:
+    """Runs trials in threads until the budget is used up, Ctrl-C or an error."""
+
+    def __init__(
+        self,
+        study: StudyFile,
+        data: Annotations,
+        config: Callable[[Mapping[str, Any]], Config],
+        budget: Budget,
+        workers: int,
+        listener: TuneListener | None,
+    ) -> None:
+        self._study = study
+        self._data = data
+        self._config = config
+        self._budget = budget
+        self._workers = workers
+        self._threads = max(1, available_cores() // workers)
+        self._listener = listener
+        self._lock = threading.Lock()
+        self._interrupt = Interrupt()
+        self._running = 0
+        self._errors: list[BaseException] = []
+        self._deadline = float("inf") if budget.minutes is None else time.monotonic() + 60 * budget.minutes
+
+    def run(self) -> bool:
+        """Run trials; return whether Ctrl-C ended them."""
+        threads = [
+            threading.Thread(target=self._work, name=f"vse-tune-{number}", daemon=True)
+            for number in range(self._workers)
+        ]
+        with self._interrupt:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.2)  # a signal is handled in between
+        if self._errors:
+            raise self._errors[0]
+        return self._interrupt.requested
+
+    def _is_over(self) -> bool:
+        return self._interrupt.requested or bool(self._errors) or time.monotonic() >= self._deadline
+
+    def _work(self) -> None:
+        try:
+            while (trial := self._ask()) is not None:
+                self._run_trial(trial)
+        except BaseException as error:  # noqa: BLE001  # raised again by the thread that waits
+            self._errors.append(error)
+
+    def _ask(self) -> Trial | None:
+        with self._lock:
+            begun = len(self._study.results()) + self._running
+            if self._is_over() or (self._budget.trials is not None and begun >= self._budget.trials):
+                return None
+            self._running += 1
+            return self._study.ask(begun)
+
+    def _run_trial(self, trial: Trial) -> None:
+        settings = self._study.settings(trial.params)
+        config, began = self._config(settings), time.monotonic()
+
+        def report(epoch: int, value: float) -> bool:
+            if self._listener:
+                with self._lock:
+                    self._listener.epoch(settings, epoch, value)
+            return self._study.report(trial, epoch, value)
+
+        watch = _Watch(config.metric, report, self._is_over)
+        reason = ""
+        try:
+            trainer = Trainer(config, self._data, self._threads)
+            told = CallbackList([watch])
+            for step in trainer.rounds():
+                # Between epochs only Ctrl-C and the time end a trial.
+                if told.epoch(trainer.history) if step.report else self._is_over():
+                    break
+        except (TrainingError, ModelError, InsufficientMemoryError) as error:
+            # It diverged, in training or so far that it cannot be validated, or needs too much RAM: a bad trial.
+            reason = str(error)
+        finished = not reason and trainer.finished
+        pruned = bool(reason) or (watch.pruned and not finished)
+        with self._lock:
+            self._running -= 1
+            if not finished and not pruned:
+                self._study.requeue(trial.number)
+                return
+            facts = {"seconds": round(time.monotonic() - began, 3), "reason": reason}
+            if not reason:
+                facts["metrics"] = trainer.best_validation
+            result = self._study.tell(trial, "pruned" if pruned else "complete", watch.best, facts)
+            if self._listener:
+                self._listener.finished(result, best_trial(self._study.results()))
+
+
+class _Watch(Callback):
+    """Reports the metric after every epoch, and asks the pruner and the budget whether to go on."""
+
+    def __init__(self, metric: str, report: Callable[[int, float], bool], is_over: Callable[[], bool]) -> None:
+        self.pruned = False
+        self.best: float | None = None
+        self._name = f"validation/{metric}"
+        self._report = report
+        self._is_over = is_over
+
+    def on_epoch(self, epoch: int, metrics: Mapping[str, float]) -> bool:
+        """Report the metric; return whether to stop."""
+        value = metrics[self._name]
+        self.best = value if self.best is None else max(self.best, value)
+        self.pruned = self._report(epoch, value)
+        return self.pruned or self._is_over()
