@@ -30,6 +30,8 @@ from vse_ens.cli.commands.export import export
 from vse_ens.cli.commands.feedback import FeedbackGroup, show
 from vse_ens.cli.commands.feedback import apply as apply_feedback
 from vse_ens.cli.commands.info import info
+from vse_ens.cli.commands.pull import pull
+from vse_ens.cli.commands.push import push
 from vse_ens.cli.commands.reproduce import reproduce
 from vse_ens.cli.commands.rules import apply_proposals, list_rules, propose, undo_rules
 from vse_ens.cli.commands.search import SearchCommand, search
@@ -78,6 +80,8 @@ add_command(app, similar, example="vse similar model beach")
 add_command(app, explain, example="vse explain model img_0000001 sand")
 add_command(app, audit, example="vse audit model --out audit.csv --page audit.html")
 add_command(app, export, example="vse export model --out labels.parquet")
+add_command(app, push, example="vse push model ann/holiday-labels --private")
+add_command(app, pull, example="vse pull ann/holiday-labels --out model")
 add_command(app, serve, example="vse serve model")
 feedback = typer.Typer(
     cls=FeedbackGroup,

@@ -46,6 +46,10 @@ PAIRS_HELP = (
 
 PairsFile = Annotated[Path, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)]
 ModelDir = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")]
+HubRepo = Annotated[
+    str,
+    typer.Argument(metavar="USER/NAME", show_default=False, help="A model repository on the Hugging Face Hub."),
+]
 CollectionPath = Annotated[
     Path,
     typer.Option("--to", metavar="SOURCE", show_default=False, help="The collection to write to: a folder or a file."),
