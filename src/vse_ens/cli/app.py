@@ -18,6 +18,7 @@ from vse_ens.cli.commands.annotate import annotate
 from vse_ens.cli.commands.apply import apply
 from vse_ens.cli.commands.audit import audit
 from vse_ens.cli.commands.compare import compare
+from vse_ens.cli.commands.data.convert import convert
 from vse_ens.cli.commands.data.iaprtc12 import iaprtc12
 from vse_ens.cli.commands.data.nuswide import nuswide
 from vse_ens.cli.commands.data.openimages import openimages
@@ -110,11 +111,12 @@ add_command(app, reproduce, example="vse reproduce --quick --out reproduction")
 add_command(app, doctor, example="vse doctor")
 
 data = typer.Typer(
-    help="Generate a data set or convert a published one.",
+    help="Generate a data set, or convert one.",
     epilog="\b\nExample:\n  $ vse data scenes --images 2000 --out pairs.csv",
     no_args_is_help=True,
 )
 add_command(data, scenes, example="vse data scenes --images 2000 --out pairs.csv")
+add_command(data, convert, example="vse data convert pairs.csv --to lenskit --out lenskit")
 add_command(data, openimages, example="vse data openimages openimages --out openimages.parquet")
 add_command(data, nuswide, example="vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet")
 add_command(data, iaprtc12, example="vse data iaprtc12 iaprtc12 --out iaprtc12.parquet")
