@@ -162,7 +162,7 @@ def _names(path: Path) -> dict[str, str]:
         rows = (line.split(separator) for line in text.splitlines())
     try:
         with unlimited_field_size():
-            found = {row[0]: row[1].strip() for row in rows if len(row) > 1}
+            found = {row[0]: row[1] for row in rows if len(row) > 1}
     except csv.Error as error:
         raise DataError(f"{path} cannot be read ({error}); download it again") from None
     return dict(zip(found, distinct(list(found.values()), list(found)), strict=True))

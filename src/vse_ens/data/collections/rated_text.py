@@ -151,6 +151,6 @@ def distinct(names: Sequence[str], numbers: Sequence[str]) -> list[str]:
     for name in names:
         seen[name] = seen.get(name, 0) + 1
     return [
-        number if not name else name if seen[name] == 1 else f"{name} ({number})"
+        number if not name.strip() else name if seen[name] == 1 else f"{name} ({number})"
         for name, number in zip(names, numbers, strict=True)
     ]
