@@ -531,7 +531,7 @@ class Annotator:
         self._searcher().use_totals(scan.log_totals)
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
-        """Write label or image vectors to a ``.parquet``, ``.npy``, word2vec ``.txt``, ``.faiss`` or ``.usearch`` file."""
+        """Write label or image vectors to a ``.parquet``, ``.npy``, ``.vec``, ``.faiss`` or ``.usearch`` file."""
         from vse_ens.export.vectors import write_image_vectors, write_label_vectors
 
         self._check_fitted()

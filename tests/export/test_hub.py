@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.support.hub_stand_in import HubStandIn, Repo, hub_stand_in, use_hub
+from tests.support.hub_stand_in import TOKEN, HubStandIn, Repo, hub_stand_in, use_hub
 from tests.support.saved_models import random_annotator
+from tests.support.shell import run_here
 from tests.support.stored_models import contents
+from tests.test_docs import blocks, run_console, run_python
 from vse_ens import Annotator
 from vse_ens.data.collections.pictures import Pictures
 from vse_ens.errors import ConfigError, DataError, HubError, ModelError
@@ -29,6 +31,7 @@ pytestmark = [
 ]
 
 REPO = "ann/holiday"
+PAGE = Path(__file__).parents[2] / "docs" / "hub.md"
 
 
 @pytest.fixture(scope="module")
@@ -317,3 +320,19 @@ def test_a_name_that_cannot_be(hub: HubStandIn, model: Path, repo: str) -> None:
         push(model, repo)
     with pytest.raises(ConfigError, match="is not the name of a repository; write it as USER/NAME"):
         download(repo)
+
+
+@pytest.mark.docs
+def test_what_the_page_shows_is_what_happens(
+    hub: HubStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_environment: dict[str, str]
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    for block in blocks(PAGE.read_text(encoding="utf-8")):
+        if block.language == "console":
+            run_console(block, folder, plain_environment | {"HF_TOKEN": TOKEN}, run_here)
+        elif block.language == "python":
+            run_python(block, names)
+    assert set(hub.repos) == {"ann/holiday", "ann/holiday-2"}

@@ -71,7 +71,9 @@ def test_an_id_with_a_line_break(tmp_path: Path, suffix: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("suffix", "module", "extra"), [("faiss", "faiss", "faiss"), ("usearch", "usearch.index", "index")])
+@pytest.mark.parametrize(
+    ("suffix", "module", "extra"), [("faiss", "faiss", "faiss"), ("usearch", "usearch.index", "index")]
+)
 def test_without_the_library(
     tmp_path: Path, suffix: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

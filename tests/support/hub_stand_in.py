@@ -1,8 +1,8 @@
 """A stand-in for the Hugging Face Hub: the part of its HTTP API that huggingface_hub uses for models, on loopback.
 
-Written after the requests of huggingface_hub 2.4: create_repo, create_branch, validate-yaml, preupload, LFS batch, commit,
-model_info, tree and resolve. Large files go through LFS: the client must run with HF_HUB_DISABLE_XET, since the storage
-behind Xet is not part of it.
+Written after the requests of huggingface_hub 2.4: create_repo, create_branch, validate-yaml, preupload, LFS batch,
+commit, model_info, tree and resolve. Large files go through LFS: the client must run with HF_HUB_DISABLE_XET, since the
+storage behind Xet is not part of it.
 """
 
 from __future__ import annotations
@@ -202,7 +202,9 @@ class _Handler(BaseHTTPRequestHandler):
             large = path.endswith((".safetensors", ".arrow")) or file["size"] > 10_000_000
             algorithm: Callable[[bytes], str] = (lambda raw: hashlib.sha256(raw).hexdigest()) if large else _git_oid
             oid = algorithm(old[path]) if path in old else None
-            answers.append({"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, "oid": oid})
+            answers.append(
+                {"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, "oid": oid}
+            )
         self._json({"files": answers})
 
     def batch(self, name: str) -> None:

@@ -196,7 +196,7 @@ def _page(stored: StoredModel, repo: str, facts: CardFacts) -> str:
         )
         for name, value in metrics.items()
     ]
-    data = ModelCardData(
+    data: Any = ModelCardData(
         library_name="vse-ens",
         license=facts.license,
         datasets=[facts.dataset] if facts.dataset else None,

@@ -157,9 +157,7 @@ class TestMovieLens:
             ("ratings.dat", "1::10::4::5\n1::20\n", {}, "line 2 has 2 fields where line 1 has 4"),
         ],
     )
-    def test_what_is_refused(
-        self, tmp_path: Path, name: str, text: str, options: dict[str, Any], message: str
-    ) -> None:
+    def test_what_is_refused(self, tmp_path: Path, name: str, text: str, options: dict[str, Any], message: str) -> None:
         (tmp_path / name).write_text(text)
         with pytest.raises(VseError, match=message):
             Annotations.read(tmp_path, **options)
@@ -413,10 +411,10 @@ def test_an_id_that_a_line_cannot_keep(tmp_path: Path) -> None:
 
 def test_options_of_these_formats_are_for_no_other(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text("image,label\na,sea\n")
-    with pytest.raises(ConfigError, match="min_rating is for the formats of docs/interop.md, but .* is csv"):
+    with pytest.raises(ConfigError, match=r"min_rating is for the formats of docs/interop\.md, but .* is csv"):
         Annotations.read(tmp_path / "pairs.csv", min_rating=3)
     (tmp_path / "X_Y.txt").write_text(MATRIX)
-    with pytest.raises(ConfigError, match="min_rating is for ratings, which .* has not"):
+    with pytest.raises(ConfigError, match=r"min_rating is for ratings, which .* has not"):
         Annotations.read(tmp_path / "X_Y.txt", min_rating=3)
 
 

@@ -55,7 +55,7 @@ def push(
     pushed = push_model(model, repo, facts=page, private=private, revision=revision, message=message)
     rows = [
         ("repository", pushed.repo),
-        ("commit", pushed.url),
+        ("commit", pushed.commit),
         ("size", f"{pushed.files} files, {pushed.size:,} bytes"),
     ]
     console.result(

@@ -59,7 +59,7 @@ FORMATS = (
     ),
     Format("lenskit", "lenskit", "a LensKit data set: a folder with schema.json and Parquet files"),
     Format("recbole", "recbole", "a RecBole atomic file, or a folder with one .inter file", ("folder", "text")),
-    Format("movielens", "movielens", "MovieLens: ratings.csv, u.data or ratings.dat, or their folder", ("folder", "text")),
+    Format("movielens", "movielens", "MovieLens: ratings.csv, u.data, ratings.dat or a folder", ("folder", "text")),
     Format("xmc", "xmc", "a file of the XMC repository, such as X_Y.txt, or multi-label LIBSVM", ("folder", "text")),
     Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml", ("folder", "yaml")),
     Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),

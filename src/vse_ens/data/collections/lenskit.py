@@ -78,7 +78,9 @@ class LensKit(TableCollection):
             )
             roles = [_Role(role, entity or role) for role, entity in relations[name]["entities"].items()]
         except (KeyError, TypeError, AttributeError, StopIteration):
-            raise DataError(f"{self.path / _SCHEMA} describes no interactions; check that it is a LensKit data set") from None
+            raise DataError(
+                f"{self.path / _SCHEMA} describes no interactions; check that it is a LensKit data set"
+            ) from None
         if len(roles) < 2 or not all(isinstance(text, str) for role in roles for text in (name, *role)):
             raise DataError(f"{self.path / _SCHEMA} has interactions of fewer than two entities")
         labels = self._options.label_columns
@@ -133,7 +135,8 @@ class _Interactions:
                     table = table.take(as_arrow(np.flatnonzero(high)))
                 kept += table.num_rows
                 images, labels = (
-                    self._named(table[column], column, ids) for column, ids in zip(self._columns, self._ids, strict=True)
+                    self._named(table[column], column, ids)
+                    for column, ids in zip(self._columns, self._ids, strict=True)
                 )
                 yield Batch(images, labels)
         if rows and not kept:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -187,7 +187,7 @@ def write(path: Path, data: Annotations) -> list[Path]:
 
 
 @contextmanager
-def _csv(path: Path, header: Sequence[str]) -> Iterator[csv.Writer]:
+def _csv(path: Path, header: Sequence[str]) -> Iterator[Any]:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

@@ -73,7 +73,9 @@ class RatedRows:
             return []
         if self._minimum is None:
             return ["took every row as a pair, whatever its rating; set min_rating to take the higher ones only"]
-        return [f"took {self._kept:,} of {self._rows:,} rows as pairs: those with a rating of {self._minimum:g} or more"]
+        return [
+            f"took {self._kept:,} of {self._rows:,} rows as pairs: those with a rating of {self._minimum:g} or more"
+        ]
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows that count, in order."""
@@ -102,27 +104,28 @@ class RatedRows:
     def _read(self) -> Iterator[tuple[pa.Array, pa.Array, pa.Array | None]]:
         """Yield all rows except the header with the positions of those that count; None if all do."""
         columns = [self.dialect.columns.image, self.dialect.columns.label]
-        if self._rating is not None and self._minimum is not None:
+        minimum = None if self._rating is None else self._minimum
+        if self._rating is not None and minimum is not None:
             columns.append(self._rating)
         header, start = int(self.dialect.header), 0
         table = TextTable(self._file, self.dialect, columns, _BLOCK)
         for read in table.batches():
             images, labels, *ratings = (column.slice(header) for column in read)
             header = 0
-            kept = self._high(ratings[0], start) if ratings else None
+            kept = None if minimum is None else self._high(ratings[0], start, minimum)
             start += len(images)
             yield images, labels, kept
         if not start:
             raise DataError(f"{self.name} has a header and no pair below it")
 
-    def _high(self, ratings: pa.Array, start: int) -> pa.Array:
+    def _high(self, ratings: pa.Array, start: int, minimum: float) -> pa.Array:
         try:
             numbers: NDArray[np.float64] = as_numpy(pc.cast(pc.utf8_trim_whitespace(ratings), pa.float64()))
         except pa.ArrowInvalid:
             row, text = next((row, text) for row, text in enumerate(ratings.to_pylist()) if not _is_number(text))
             line = self._lines([start + row])[0]
             raise DataError(f"{self.name}, line {line} has the rating {text[:40]!r}, which is no number") from None
-        return as_arrow(np.flatnonzero(numbers >= self._minimum))
+        return as_arrow(np.flatnonzero(numbers >= minimum))
 
 
 def _is_number(text: str) -> bool:

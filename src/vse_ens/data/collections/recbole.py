@@ -85,7 +85,9 @@ class RecBole(TableCollection):
             raise ConfigError(f"min_rating needs a field rating:float, which {self._file.path} has not; leave it out")
         dialect = Dialect("\t", '"', True, columns, columns.notes)
         rows = RatedRows(self._file, dialect, rating, self._options.min_rating)
-        return WideRows(rows, "wide", " ") if fields[columns.label].kind == "token_seq" else WideRows(rows, "long", None)
+        return (
+            WideRows(rows, "wide", " ") if fields[columns.label].kind == "token_seq" else WideRows(rows, "long", None)
+        )
 
     def _fields(self) -> list[_Field]:
         head, _ = self._file.head()
@@ -97,8 +99,8 @@ class RecBole(TableCollection):
             name, colon, kind = text.rpartition(":")
             if not colon or kind not in _TYPES:
                 raise DataError(
-                    f"{self._file.path}, line 1 has {text[:40]!r} where a field of RecBole such as user_id:token should "
-                    f"be; add its type, one of {', '.join(_TYPES)}"
+                    f"{self._file.path}, line 1 has {text[:40]!r} where a field of RecBole such as user_id:token "
+                    f"should be; add its type, one of {', '.join(_TYPES)}"
                 )
             fields.append(_Field(name, kind))
         return fields
@@ -129,7 +131,7 @@ class RecBole(TableCollection):
 
 
 def write(path: Path, data: Annotations, test: Annotations | None = None) -> list[Path]:
-    """Write ``NAME.inter``, or a folder NAME with ``NAME.inter``, or with ``NAME.train.inter`` and ``NAME.test.inter``."""
+    """Write a file ``NAME.inter``, or a folder NAME with it, or with ``NAME.train.inter`` and ``NAME.test.inter``."""
     if path.suffix == ".inter":
         if test is not None:
             raise ConfigError(f"held-out pairs need a second file, so {path} must be a folder, without .inter")

@@ -1,10 +1,10 @@
 """Files of the Extreme Classification Repository, and multi-label files of LIBSVM.
 
 The first line of ``X_Y.txt`` has the numbers of rows and labels, and the line of a row has ``label:1 label:1``. A file
-with features has the numbers of rows, features and labels first, and rows such as ``3,17 0:0.2 5:1``; LIBSVM's files have
-the same rows without the first line. Features are not read. Rows are images: their ids are the lines of ``X.txt``, if
-these all differ, else their numbers from 1, as in the files of splits. The names of labels are the lines of ``Y.txt``
-or a similar file, else their numbers from 0.
+with features has the numbers of rows, features and labels first, and rows such as ``3,17 0:0.2 5:1``; LIBSVM's files
+have the same rows without the first line. Features are not read. Rows are images: their ids are the lines of ``X.txt``,
+if these all differ, else their numbers from 1, as in the files of splits. The names of labels are the lines of
+``Y.txt`` or a similar file, else their numbers from 0.
 """
 
 from __future__ import annotations
@@ -123,9 +123,13 @@ class _Rows:
                 yield _batch(images, labels)
                 images, labels = [], []
         if self._rows is not None and count < self._rows:
-            raise DataError(f"{self.name} has {count_of(count, 'row')}, but line 1 announces {self._rows:,}; download it again")
+            raise DataError(
+                f"{self.name} has {count_of(count, 'row')}, but line 1 announces {self._rows:,}; download it again"
+            )
         if self._wanted is not None and used < len(self._wanted):
-            raise DataError(f"the rows to read go up to {max(self._wanted):,}, but {self.name} has {count_of(count, 'row')}")
+            raise DataError(
+                f"the rows to read go up to {max(self._wanted):,}, but {self.name} has {count_of(count, 'row')}"
+            )
         if images:
             yield _batch(images, labels)
 
@@ -184,7 +188,9 @@ class _Rows:
             raise self._fault(line, f"has the label {_shown(text)}, which is no whole number")
         number = int(text)
         if self._labels is not None and number >= self._labels:
-            raise self._fault(line, f"has the label {number:,}, but line 1 announces {count_of(self._labels, 'label')} from 0")
+            raise self._fault(
+                line, f"has the label {number:,}, but line 1 announces {count_of(self._labels, 'label')} from 0"
+            )
         return str(number) if self._label_names is None else self._label_names[number]
 
     def _fault(self, line: int, fault: str) -> DataError:
@@ -241,7 +247,12 @@ def _split_rows(given: str) -> set[int]:
         fields = text.split()
         if not fields:
             continue
-        if number >= len(fields) or not fields[number].isascii() or not fields[number].isdecimal() or len(fields[number]) > 10:
+        if (
+            number >= len(fields)
+            or not fields[number].isascii()
+            or not fields[number].isdecimal()
+            or len(fields[number]) > 10
+        ):
             raise DataError(f"{path}, line {line} has no row number in column {number}; rows are counted from 1")
         rows.add(int(fields[number]))
     if not rows or 0 in rows:
@@ -275,5 +286,8 @@ def _write_lines(path: Path, ids: Vocabulary) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for one in ids:
             if "\n" in one or one != one.strip():
-                raise DataError(f"the id {one!r} has a line break or white space around it, which a line cannot keep; use --to recbole")
+                raise DataError(
+                    f"the id {one!r} has a line break or white space around it, which a line cannot keep; "
+                    "write another format, such as recbole"
+                )
             file.write(f"{one}\n")
