@@ -136,6 +136,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def only_file(path: Path, fits: Callable[[str], bool], none: str) -> Path:
+    """Return a path that is a file, or the only file of a folder whose name fits."""
+    if not path.is_dir():
+        return path
+    found = sorted(file for file in path.iterdir() if fits(file.name))
+    if len(found) != 1:
+        raise DataError(f"{path} has {' and '.join(file.name for file in found[:3]) or none}; name one file")
+    return found[0]
+
+
 def lines_of(path: Path, count: int) -> list[str] | None:
     """Return the lines of a text file of names, without white space around them, if it has exactly ``count``."""
     try:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.rated_text import RatedRows, TableCollection
+from vse_ens.data.collections.rated_text import RatedRows, TableCollection, only_file
 from vse_ens.data.io.columns import ColumnChoice, choose_columns
 from vse_ens.data.io.dialect import Dialect
 from vse_ens.data.io.formats import PairsFile
@@ -37,13 +37,7 @@ def detect(glance: Glance) -> bool:
 
 def open(path: Path, options: OpenOptions) -> RecBole:  # noqa: A001  # the interface of formats
     """Return the table of an atomic file, or of the only file of interactions in a folder."""
-    if not path.is_dir():
-        return RecBole(path, path, options)
-    found = sorted(file for file in path.iterdir() if _is_inter(file.name))
-    if len(found) != 1:
-        names = " and ".join(file.name for file in found[:3]) or "no .inter file"
-        raise DataError(f"{path} has {names}; name one file")
-    return RecBole(path, found[0], options)
+    return RecBole(path, only_file(path, _is_inter, "no .inter file"), options)
 
 
 def _is_inter(name: str) -> bool:

@@ -22,7 +22,7 @@ from vse_ens.data.arrow import lists_to_arrow, strings_to_arrow
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import count_of, decode_text, is_file, read_bytes
-from vse_ens.data.collections.rated_text import TableCollection, distinct, lines_of
+from vse_ens.data.collections.rated_text import TableCollection, distinct, lines_of, only_file
 from vse_ens.data.io.formats import MAX_LINE_BYTES
 from vse_ens.data.io.source import BATCH_ROWS, Batch, Source
 from vse_ens.data.vocabulary import Vocabulary
@@ -56,13 +56,7 @@ def detect(glance: Glance) -> bool:
 
 def open(path: Path, options: OpenOptions) -> Xmc:  # noqa: A001  # the interface of formats
     """Return the rows of a file, or of the only matrix of labels in a folder."""
-    if not path.is_dir():
-        return Xmc(path, path, options)
-    found = sorted(file for file in path.iterdir() if _is_matrix(file.name))
-    if len(found) != 1:
-        names = " and ".join(file.name for file in found[:3]) or "no file X_Y.txt"
-        raise DataError(f"{path} has {names}; name one file")
-    return Xmc(path, found[0], options)
+    return Xmc(path, only_file(path, _is_matrix, "no file X_Y.txt"), options)
 
 
 def _is_matrix(name: str) -> bool:
