@@ -37,6 +37,7 @@ RUN = (
     "docs/features.md",
     "docs/feedback.md",
     "docs/index.md",
+    "docs/interop.md",
     "docs/photographers.md",
     "docs/rules.md",
     "docs/scenes.md",

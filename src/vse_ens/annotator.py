@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.reliability import Reliability
     from vse_ens.evaluate.report import Report
     from vse_ens.evaluate.scorer import ModelScores
+    from vse_ens.export.hub import Pushed
     from vse_ens.export.suggestions import ExportCounts
     from vse_ens.run.pool import Pool
     from vse_ens.train.callbacks import Callback, CallbackList
@@ -560,7 +562,7 @@ class Annotator:
         self._searcher().use_totals(scan.log_totals)
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
-        """Write label or image vectors to a ``.parquet``, ``.npy`` or word2vec ``.txt`` or ``.vec`` file."""
+        """Write label or image vectors to a ``.parquet``, ``.npy``, ``.vec``, ``.faiss`` or ``.usearch`` file."""
         from vse_ens.export.vectors import write_image_vectors, write_label_vectors
 
         self._check_fitted()
@@ -703,6 +705,10 @@ class Annotator:
 
     def save(self, path: str | Path) -> None:
         """Write the model directory, atomically."""
+        self._save_to(path)
+        self._saved = ModelRef.of(path), self.model_
+
+    def _save_to(self, path: str | Path) -> None:
         self._check_fitted()
         settings = {
             "config": self.config_.to_dict(),
@@ -713,7 +719,6 @@ class Annotator:
         arrays = self.model_.arrays() | (self.calibration_.arrays() if self.calibration_ else {})
         card = model_card(self.config_.to_dict(), self.known_.summary(), self.training_, self.validation_)
         save_model(path, StoredModel(settings, arrays, self.known_, card))
-        self._saved = ModelRef.of(path), self.model_
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True, in_memory: bool = False) -> Annotator:
@@ -736,6 +741,34 @@ class Annotator:
         model.validation_ = stored.settings.get("validation")
         model._saved = ref, model.model_
         return model
+
+    @classmethod
+    def from_pretrained(cls, repo: str, *, revision: str | None = None) -> Annotator:
+        """Load a model from the Hugging Face Hub, verified; the cache of huggingface_hub is enough without a network.
+
+        Args:
+            repo: The repository, as ``USER/NAME``.
+            revision: A branch, a tag or a commit; by default the main branch.
+        """
+        from vse_ens.export.hub import download
+
+        return cls.load(download(repo, revision), verify=False)  # every byte was read just now
+
+    def push_to_hub(self, repo: str, *, private: bool = False, revision: str | None = None, **facts: Any) -> Pushed:
+        """Upload the model to the Hugging Face Hub.
+
+        Args:
+            repo: The repository, as ``USER/NAME``; it is created if it is missing.
+            private: Create it as a private one.
+            revision: The branch to commit to; by default the main one.
+            facts: What the page of the model says: the fields of `vse_ens.export.CardFacts`, such as ``license``.
+        """
+        from vse_ens.export.hub import CardFacts, push
+
+        with tempfile.TemporaryDirectory(prefix="vse-") as folder:
+            path = Path(folder) / "model"
+            self._save_to(path)
+            return push(path, repo, facts=CardFacts(**facts), private=private, revision=revision)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):

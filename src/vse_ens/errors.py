@@ -31,6 +31,10 @@ class ClusterError(VseError):
     """A cluster is unreachable, or its workers were lost faster than they could be replaced."""
 
 
+class HubError(VseError):
+    """The Hugging Face Hub cannot be reached, refuses a request, or has no model of this name."""
+
+
 class InsufficientMemoryError(VseError, MemoryError):
     """The work needs more RAM than is available; it was not started."""
 

@@ -81,6 +81,30 @@ def matrix(pairs: Pairs) -> Annotations:
     )
 
 
+def recbole(pairs: Pairs) -> bytes:
+    return delimited_text("\t")(pairs).replace(b"image\tlabel", b"user_id:token\titem_id:token", 1)
+
+
+def lenskit(pairs: Pairs) -> Annotations:
+    """A data set as LensKit writes it: entities by number, in any order."""
+    entities = {"user": [image for image, _ in pairs], "item": [label for _, label in pairs]}
+    schema = {
+        "version": "2025.3",
+        "default_interaction": "rating",
+        "entities": {"user": {}, "item": {}},
+        "relationships": {"rating": {"entities": {"user": None, "item": None}, "interaction": True}},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        rows = {}
+        for name, ids in entities.items():
+            known = list(dict.fromkeys(ids))
+            pl.DataFrame({f"{name}_id": known}).write_parquet(Path(folder) / f"{name}.parquet")
+            rows[f"{name}_num"] = [known.index(one) for one in ids]
+        pl.DataFrame(rows).write_parquet(Path(folder) / "rating.parquet")
+        (Path(folder) / "schema.json").write_text(json.dumps(schema))
+        return Annotations.read(folder)
+
+
 READERS: dict[str, Reader] = {
     "csv": written(".csv", delimited_text(",")),
     "csv, all quoted": written(".csv", delimited_text(",", csv.QUOTE_ALL)),
@@ -100,6 +124,8 @@ READERS: dict[str, Reader] = {
         pa.RecordBatch.from_pydict({"image": [image for image, _ in pairs], "label": [label for _, label in pairs]})
     ),
     "matrix": matrix,
+    "recbole": written(".inter", recbole),
+    "lenskit": lenskit,
 }
 
 # Any text that is not blank, with a taste for what text formats trip over. A label in square brackets would rightly be

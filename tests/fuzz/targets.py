@@ -114,6 +114,32 @@ def collections() -> dict[str, tuple[bytes, Reader]]:
     return {f"collection-{re.sub('[^a-z0-9]+', '-', name.lower())}": sample for name, sample in samples().items()}
 
 
+def as_format(name: str) -> Callable[[Path], object]:
+    """Read a file as one of the formats of docs/interop.md, with the rating that some of them have."""
+
+    def read(path: Path) -> object:
+        rating = {} if name == "xmc" else {"min_rating": 2.0}
+        return Annotations.read(path, format=name, **rating)  # type: ignore[arg-type]
+
+    return read
+
+
+def lenskit(file: str) -> Target:
+    """Read the bytes as one file of a LensKit data set."""
+
+    def target(content: bytes) -> None:
+        path = folder() / f"lenskit-{file}"
+        path.mkdir(exist_ok=True)
+        for kind in ("user", "item", "rating", "schema"):
+            name = "schema.json" if kind == "schema" else f"{kind}.parquet"
+            (path / name).write_bytes((HERE / "seeds" / f"lenskit-{kind}" / "plain").read_bytes())
+        (path / file).write_bytes(content)
+        refused_with_a_sentence(Annotations.read, path / "schema.json" if file == "schema.json" else path)
+        refused_with_a_sentence(as_format("lenskit"), path)
+
+    return target
+
+
 TARGETS: dict[str, Target] = {
     "csv": reader("a.csv", Annotations.read),
     "csv-gz": reader("a.csv.gz", Annotations.read),
@@ -124,6 +150,16 @@ TARGETS: dict[str, Target] = {
     "parquet": reader("a.parquet", Annotations.read),
     "features-csv": reader("f.csv", features),
     "features-parquet": reader("f.parquet", features),
+    "recbole": reader("a.inter", as_format("recbole")),
+    "movielens-csv": reader("ratings.csv", as_format("movielens")),
+    "movielens-dat": reader("ratings.dat", as_format("movielens")),
+    "xmc-matrix": reader("X_Y.txt", as_format("xmc")),
+    "xmc-features": reader("a.svm", as_format("xmc")),
+    "interop-detected": reader("b.txt", Annotations.read),
+    "lenskit-schema": lenskit("schema.json"),
+    "lenskit-user": lenskit("user.parquet"),
+    "lenskit-item": lenskit("item.parquet"),
+    "lenskit-rating": lenskit("rating.parquet"),
     "model": model,
 }
 TARGETS |= {name: collection(name) for name in collections()}

@@ -100,6 +100,18 @@ _COMMANDS = (
         "vse export model --out labels.parquet",
         "Export label or image vectors for other programs.",
     ),
+    _Command(
+        "push",
+        "push:push",
+        "vse push model ann/holiday-labels --private",
+        "Upload a model to the Hugging Face Hub, with a page about it.",
+    ),
+    _Command(
+        "pull",
+        "pull:pull",
+        "vse pull ann/holiday-labels --out model",
+        "Download a model from the Hugging Face Hub and verify every byte.",
+    ),
     _Command("serve", "serve:serve", "vse serve model", "Serve a model over HTTP, with a web page."),
     _Command(
         "apply",
@@ -124,7 +136,7 @@ _COMMANDS = (
         "tune",
         "tune:tune",
         "vse tune split/train.parquet --trials 30 --out tuned.toml",
-        "SUMMARY_TUNE",
+        "Search for better settings of a preset.",
     ),
     _Command(
         "reproduce",
@@ -159,9 +171,10 @@ _GROUPS = (
     _Group(
         "data",
         "vse data scenes --images 2000 --out pairs.csv",
-        "Generate a data set or convert a published one.",
+        "Generate a data set, or convert one.",
         (
             _Command("scenes", "data.scenes:scenes", "vse data scenes --images 2000 --out pairs.csv"),
+            _Command("convert", "data.convert:convert", "vse data convert pairs.csv --to lenskit --out lenskit"),
             _Command(
                 "openimages", "data.openimages:openimages", "vse data openimages openimages --out openimages.parquet"
             ),

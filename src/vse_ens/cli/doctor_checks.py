@@ -35,6 +35,8 @@ OPTIONAL_PARTS = {
     "frames": "for pandas and Polars frames",
     "als": "for the baseline als",
     "index": "for an approximate index of images",
+    "faiss": "for vse export to a Faiss index",
+    "hub": "for models on the Hugging Face Hub",
     "service": "for vse serve",
     "cluster": "for training on a Ray cluster",
     "tune": "for vse tune",

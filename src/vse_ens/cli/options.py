@@ -46,6 +46,10 @@ PAIRS_HELP = (
 
 PairsFile = Annotated[Path, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)]
 ModelDir = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")]
+HubRepo = Annotated[
+    str,
+    typer.Argument(metavar="USER/NAME", show_default=False, help="A model repository on the Hugging Face Hub."),
+]
 CollectionPath = Annotated[
     Path,
     typer.Option("--to", metavar="SOURCE", show_default=False, help="The collection to write to: a folder or a file."),
@@ -171,6 +175,12 @@ class ReadOptions:
         bool,
         _read_option(None, "Whether to keep the labels of a folder's files for the next read.", "--cache/--no-cache"),
     ] = True
+    min_rating: Annotated[
+        float | None, _read_option("X", "Lowest rating that makes a pair; 4 for MovieLens, else any.")
+    ] = None
+    rows: Annotated[
+        str | None, _read_option("FILE", "Read the rows that a split of the XMC repository lists; FILE:N for column N.")
+    ] = None
     rules: Annotated[
         Path | None, _read_option("FILE", "Apply the aliases, renames and implications of a rules file; see vse rules.")
     ] = None
@@ -204,6 +214,8 @@ class ReadOptions:
                 merge_spelling=self.merge_spelling,
                 rules=self.rules,
                 cache=self.cache,
+                min_rating=self.min_rating,
+                rows=self.rows,
                 on_progress=progress,
             )
 

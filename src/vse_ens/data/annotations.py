@@ -148,6 +148,8 @@ class Annotations:
         merge_spelling: bool = False,
         rules: str | Path | None = None,
         cache: bool = True,
+        min_rating: float | None = None,
+        rows: str | Path | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
     ) -> Annotations:
         """Read a file of pairs or a collection, such as a folder of photos; see `vse_ens.data.io.read.read`."""
@@ -171,6 +173,8 @@ class Annotations:
             merge_spelling=merge_spelling,
             rules=rules,
             cache=cache,
+            min_rating=min_rating,
+            rows=rows,
             on_progress=on_progress,
         )
 

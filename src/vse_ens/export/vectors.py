@@ -1,4 +1,4 @@
-"""Write label and image vectors to Parquet, NumPy and word2vec files."""
+"""Write label and image vectors to Parquet, NumPy and word2vec files, and to indexes of Faiss and usearch."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
+from vse_ens.export.ids_file import write_ids_file
+from vse_ens.export.index import write_faiss, write_usearch
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.storage.atomic import replace_file, replace_files
 
@@ -39,6 +41,7 @@ def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: It
 
     ``.parquet`` has the columns ``id`` and ``vector``. ``.npy`` has the vectors, and a second file ``.ids.txt`` has one
     id per line. ``.txt`` and ``.vec`` are the text format of word2vec, with underscores for white space in ids.
+    ``.faiss`` and ``.usearch`` are indexes of these libraries, also with a file ``.ids.txt``.
     """
     path = Path(path)
     write = _WRITERS.get(path.suffix)
@@ -58,11 +61,7 @@ def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterabl
 
 def _write_npy(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
     with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
-        with partial_ids.open("w", encoding="utf-8", newline="\n") as file:
-            for one in ids:
-                if len(one.splitlines()) > 1:
-                    raise DataError(f"the id {one!r} contains a line break; write a .parquet file instead")
-                file.write(f"{one}\n")
+        write_ids_file(partial_ids, ids)
         with partial.open("wb") as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(ids), dimensions)}
             np.lib.format.write_array_header_1_0(file, header)
@@ -100,4 +99,6 @@ _WRITERS: dict[str, Callable[[Path, Vocabulary, int, Iterable[Floats]], None]] =
     ".npy": _write_npy,
     ".txt": _write_word2vec,
     ".vec": _write_word2vec,
+    ".faiss": write_faiss,
+    ".usearch": write_usearch,
 }

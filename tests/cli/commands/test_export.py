@@ -30,4 +30,4 @@ def test_vectors_of_labels_and_images(vse: Vse, model: Path, tmp_path: Path) -> 
 def test_a_name_must_tell_the_format(vse: Vse, model: Path, tmp_path: Path) -> None:
     answer = vse("export", model, "--out", tmp_path / "labels.doc")
     assert (answer.status, answer.out) == (1, "")
-    assert "labels.doc must end in .parquet, .npy, .txt, .vec" in answer.err
+    assert "labels.doc must end in .parquet, .npy, .txt, .vec, .faiss, .usearch" in answer.err

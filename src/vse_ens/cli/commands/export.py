@@ -27,7 +27,8 @@ def export(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="A .parquet file, a .npy file with the IDs beside it, or a .txt or .vec file in word2vec format.",
+            help="A .parquet file, a .txt or .vec file in word2vec format, or a .npy, .faiss or .usearch file with the "
+            "IDs beside it.",
         ),
     ],
     what: Annotated[VectorKind, typer.Option(help="The vectors to export.")] = VectorKind.labels,

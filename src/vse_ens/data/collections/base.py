@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from vse_ens.data.io.source import Source
 
 
 class Item(NamedTuple):
@@ -37,6 +40,10 @@ class OpenOptions:
     """Whether formats that open every file of a folder keep their labels in the user's cache for the next read."""
     workers: int | None = None
     """The number of threads that read files; None chooses."""
+    min_rating: float | None = None
+    """The lowest rating that makes a pair; None for the choice of the format."""
+    rows: str | None = None
+    """A file that lists the rows to read, as ``FILE`` or ``FILE:COLUMN``; None for all."""
 
 
 class Collection(Protocol):
@@ -60,6 +67,14 @@ class Collection(Protocol):
 
     def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
         """Yield every image in a stable order; ``on_progress`` receives files done and files in all, if known."""
+
+
+@runtime_checkable
+class PairTable(Collection, Protocol):
+    """A collection that is a table of pairs: it has no pictures, and its rows are read in batches."""
+
+    def source(self) -> Source:
+        """Return the rows."""
 
 
 @dataclass(frozen=True)

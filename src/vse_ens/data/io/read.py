@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections.base import OpenOptions
+from vse_ens.data.collections.base import OpenOptions, PairTable
 from vse_ens.data.collections.detect import find_collection, format_names
 from vse_ens.data.filters import keep_frequent
 from vse_ens.data.hierarchy import merge_spelling as merged_spelling
@@ -48,6 +48,8 @@ def read(
     merge_spelling: bool = False,
     rules: str | Path | None = None,
     cache: bool = True,
+    min_rating: float | None = None,
+    rows: str | Path | None = None,
     on_progress: Callable[[int, int | None], None] | None = None,
 ) -> Annotations:
     """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not, or of a collection.
@@ -75,6 +77,9 @@ def read(
         merge_spelling: Merge labels that differ only in case or accents into the most used of them.
         rules: A rules file, whose aliases, renames and implications are applied; see `vse_ens.data.rules`.
         cache: Keep the labels of a folder's files for the next read.
+        min_rating: The lowest rating that makes a pair, for formats with ratings. Default: 4 for MovieLens, else any.
+        rows: For a file of the XMC repository, a file of a split that lists the rows to read, as ``FILE`` or, for
+            another column than the first, ``FILE:COLUMN``.
         on_progress: Called with the number of files read and the number of all files of a collection.
 
     The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
@@ -84,12 +89,20 @@ def read(
     if format is not None and format not in known:
         raise ConfigError(f"format must be one of {', '.join(known)}, got {format!r}")
     labels: tuple[str | int, ...] = () if label is None else (label,) if isinstance(label, str | int) else tuple(label)
-    options = OpenOptions(image, labels, label_separator, cache)
+    options = OpenOptions(
+        image, labels, label_separator, cache, min_rating=min_rating, rows=None if rows is None else str(rows)
+    )
     collection = None if format in get_args(FormatName) else find_collection(path, format, options)
     if collection is None:
         file = detect_format(path, cast("FormatName | None", format))
         reading = _PairsReading(file, image, header, separator, quote, layout, label_separator)
+        for option, value in (("min_rating", min_rating), ("rows", rows)):
+            if value is not None:
+                raise ConfigError(f"{option} is for the formats of docs/interop.md, but {path} is {file.format}")
         data = ingest(reading.source(labels, label_namespaces))
+    elif isinstance(collection, PairTable):
+        data = ingest(collection.source())
+        data = replace(data, notes=(f"read {path} as {collection.format}", *data.notes))
     else:
         items = CollectionSource(collection, on_progress)
         data = ingest(items)

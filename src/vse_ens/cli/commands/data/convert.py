@@ -1,55 +1,51 @@
-"""Convert a published data set to a Parquet file of pairs, with progress and a summary."""
+"""``vse data convert``: write pairs in the format of another program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from vse_ens.cli.commands.info import summary_json
-from vse_ens.cli.console import Console, Progress, facts
-
-if TYPE_CHECKING:
-    from vse_ens.data.annotations import Annotations
-
-ByteProgress = Callable[[int, int], None]
-"""Called with the bytes read so far and in total."""
-
-DownloadedPath = Annotated[
-    Path, typer.Argument(metavar="PATH", show_default=False, help="The downloaded folder or file.")
-]
-OutFile = Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The .parquet file to write.")]
-
-_MEGABYTE = 1_000_000
+from vse_ens.cli.console import Console, facts
+from vse_ens.cli.options import PairsFile, ReadOptions
 
 
-def convert(path: Path, out: Path, read: Callable[[ByteProgress], Annotations], console: Console) -> None:
-    """Read a data set, write its pairs and print a summary."""
-    from vse_ens.data.io.write import check_name, write_pairs
+def convert(
+    source: PairsFile,
+    *,
+    out: Annotated[
+        Path, typer.Option(metavar="PATH", show_default=False, help="The file or folder to write; see --to.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default="by the suffix",
+            help="Format: parquet, csv, tsv, jsonl or recbole (a file), recbole, lenskit, movielens or xmc (a folder).",
+        ),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Held-out pairs to write beside, for recbole and xmc."),
+    ] = None,
+    reading: ReadOptions,
+    console: Console,
+) -> None:
+    """Convert pairs from any format that vse reads to one of another program."""
+    from vse_ens.data.io.convert import format_of, write_as
 
-    check_name(out)
-    with _read_progress(path, console) as read_progress:
-        data = read(read_progress)
-    with console.progress(f"writing {out}", data.pairs, "pairs") as progress:
-        write_pairs(out, data, progress)
+    form = format_of(out, to)
+    data = reading.read(source, console)
+    held_out = None if test is None else reading.read(test, console)
+    for note in data.notes:
+        console.note(note)
+    with console.status(f"writing {out}"):
+        files = write_as(out, data, form, test=held_out)
     summary = data.summary()
-    console.result({"file": str(out), **summary_json(summary)}, facts([("file", str(out)), *summary.rows()]))
-    console.finish(f"{data.pairs:,} pairs are in {out}.", "train", out, "--out", "model")
-
-
-@contextmanager
-def _read_progress(path: Path, console: Console) -> Iterator[ByteProgress]:
-    """Show progress in megabytes; the total is known at the first call."""
-    with ExitStack() as stack:
-        progress: Progress | None = None
-
-        def report(done: int, total: int) -> None:
-            nonlocal progress
-            if progress is None:
-                progress = stack.enter_context(console.progress(f"reading {path}", total // _MEGABYTE, "MB"))
-            progress(done // _MEGABYTE)
-
-        yield report
+    console.result(
+        {"format": form, "files": [str(file) for file in files], **summary_json(summary)},
+        facts([("format", form), ("files", ", ".join(map(str, files))), *summary.rows()]),
+    )
+    console.finish(f"{data.pairs:,} pairs are in {out}.")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vse_ens.cli.commands.data.convert import DownloadedPath, OutFile, convert
+from vse_ens.cli.commands.data.published import DownloadedPath, OutFile, convert
 from vse_ens.cli.console import Console
 
 
