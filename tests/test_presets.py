@@ -9,7 +9,16 @@ from benchmarks.core.preset_table import DOCUMENT, filled
 
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
-from vse_ens.presets import CONTEXT_STEPS, PRESETS, STEPS, configure, preset, preset_text, read_preset_file
+from vse_ens.presets import (
+    CONTEXT_SOFTMAX_STEPS,
+    CONTEXT_STEPS,
+    PRESETS,
+    STEPS,
+    configure,
+    preset,
+    preset_text,
+    read_preset_file,
+)
 
 
 def test_the_table_of_presets_is_true() -> None:
@@ -44,7 +53,8 @@ def test_with_another_tower_come_the_steps_that_suit_it() -> None:
     for tower in ("context", "context+id"):
         config = configure("vse-ens", tower=tower, epochs=7)
         assert config == PRESETS["vse-ens"].override(tower=tower, **{**CONTEXT_STEPS, "epochs": 7})
-    assert configure("context", loss="hinge") == PRESETS["context"].override(loss="hinge")
+    assert configure("context", loss="hinge") == PRESETS["context"].override(loss="hinge", **CONTEXT_STEPS)
+    assert configure("vse-ens", tower="context", loss="softmax").epochs == CONTEXT_SOFTMAX_STEPS["epochs"]
     back = configure("context", tower="id", learning_rate=0.2)
     assert (back.learning_rate, back.epochs, back.rank_scale) == (0.2, STEPS["softmax"]["epochs"], 0.3)
     assert back.init_scale == Config().init_scale

@@ -155,7 +155,7 @@ class LossContract:
         slow = SlowContext(problem, problem.step(RATE))
         batch = compute(problem, [np.array([IMAGE])], [seed], RATE)
         changes, counts = batch.changes, batch.counts
-        assert counts[TRIES] - counts[REJECTED] == changes.rows[:, 1:].size
+        assert counts[TRIES] - counts[REJECTED] == batch.negatives
 
         def value() -> float:
             return sum(

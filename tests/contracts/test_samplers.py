@@ -94,7 +94,7 @@ class SamplerContract:
             assert batch.counts[GIVEN_UP] == np.count_nonzero((negatives == -1).all(axis=1))
             if image == ALL:
                 assert batch.counts[GIVEN_UP] == LABELS
-                assert batch.counts[TRIES] == batch.counts[REJECTED] == negatives.size * problem.sampling.max_redraws
+                assert batch.counts[TRIES] == batch.counts[REJECTED] == batch.negatives * problem.sampling.max_redraws
             else:
                 assert (negatives >= 0).any()
 

@@ -89,6 +89,13 @@ class Batch:
         return int(self.layout.first_draws[-1])
 
     @property
+    def negatives(self) -> int:
+        """How many negatives were asked for: those that positives share count once."""
+        together = self.problem.sharing if self.problem.config.loss == "softmax" else 1
+        labels = np.diff(self.problem.pairs.indptr)[self.images]
+        return int(np.ceil(labels / together).sum()) * self.problem.negatives
+
+    @property
     def counts(self) -> NDArray[np.int64]:
         return self.layout.counts.sum(axis=0)
 

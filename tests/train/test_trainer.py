@@ -19,6 +19,7 @@ from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train import validation
+from vse_ens.train.backend import LocalBackend
 from vse_ens.train.trainer import Trainer
 from vse_ens.train.validation import ValidationResult, Validator
 
@@ -147,8 +148,26 @@ def trial_models(trainer: Trainer) -> list[Embeddings]:
 
 
 @pytest.mark.usefixtures("told")
-def test_what_is_trained_anew_is_trained_on_all_pairs_for_as_long_as_was_best() -> None:
+def test_training_goes_on_from_the_best_epoch_with_all_pairs() -> None:
     config, data = whole_preset(epochs=9), small_data()
+    trainer = finished(config, data)
+    assert [report.epoch for report in trainer.history] == [1, 2, 3, 4, 3, 4, 5]
+    assert [report.draws for report in trainer.history[4:]] == [data.pairs] * 3
+    assert max(report.draws for report in trainer.history[:4]) < data.pairs
+    twin = LocalBackend(config, data, 1)
+    twin.initialize(all_pairs=True)
+    twin._current = trial_models(Trainer(config, data, 1))[1]
+    for epoch in (2, 3, 4):
+        for number in range(twin.begin_epoch(epoch)):
+            twin.run_round(number, config.learning_rate * config.learning_rate_decay**epoch)
+    assert bytes_of(trainer.embeddings) == bytes_of(twin.export())
+    assert trainer.best_epoch == 2
+    assert trainer.best_validation == dict.fromkeys(METRICS, 0.3)
+
+
+@pytest.mark.usefixtures("told")
+def test_a_tower_with_a_vector_per_image_is_trained_anew_on_all_pairs_for_as_long_as_was_best() -> None:
+    config, data = whole_preset(epochs=9, tower="context+id"), small_data()
     trainer = finished(config, data)
     plain = finished(config.without_validation().override(epochs=2), data)
     assert [report.epoch for report in trainer.history] == [1, 2, 3, 4, 1, 2]
@@ -226,8 +245,8 @@ def test_progress_tells_the_two_parts_apart() -> None:
     trial = [step for step in steps if not step.final]
     assert steps[: len(trial)] == trial
     assert {step.epochs for step in trial} == {9}
-    assert {step.epochs for step in steps[len(trial) :]} == {2}
-    assert [step.epoch for step in steps if step.report] == [1, 2, 3, 4, 1, 2]
+    assert {step.epochs for step in steps[len(trial) :]} == {5}
+    assert [step.epoch for step in steps if step.report] == [1, 2, 3, 4, 3, 4, 5]
     alone = list(Trainer(whole_preset(epochs=9, refit=False), small_data(), 1).rounds())
     assert {(step.final, step.epochs) for step in alone} == {(True, 9)}
 

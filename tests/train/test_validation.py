@@ -209,7 +209,7 @@ def test_lambda_is_found_by_what_the_memory_does_alone(data: Annotations, monkey
 
 
 def test_lambda_is_not_searched_where_each_try_is_long(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "DENSE_LABELS", 59)
+    monkeypatch.setattr(validation, "MAX_SEARCH_LABELS", 59)
     validator = Validator(REMEMBERING, hold_out(REMEMBERING, data)[1], never, 1)
     assert validator.regularization == validation._FIRST_REGULARIZATION
 

@@ -36,8 +36,7 @@ class ContextGradients(NamedTuple):
     """The gradients of a batch: those of its draws, and how the gradients of the inputs follow from them."""
 
     rows: NDArray[np.int32]
-    """draws x (negatives + 1): the positive first; -1 where no negative was found. With the softmax loss, the positives
-    of an image share the negatives in the row of its first draw."""
+    """draws x (negatives + 1): the positive first; -1 where no negative was found."""
     slopes: Floats  # draws x (negatives + 1): draw ``d`` adds ``slopes[d, j] * vectors[d]`` to its label ``j``
     vectors: Floats  # draws x k: v_i without the positive
     vector_gradients: Floats  # draws x k: minus the gradient of the loss in the vector

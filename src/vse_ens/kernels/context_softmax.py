@@ -116,6 +116,7 @@ def softmax_kernel(
                         vector_without(
                             has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
                         )
+                        gradients.rows[draw] = rows
                         gradients.rows[draw, 0] = positive
                         for j in range(0, padded, _AT_ONCE):
                             score_0, score_1, score_2, score_3 = _ZERO, _ZERO, _ZERO, _ZERO

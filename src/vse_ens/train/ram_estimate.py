@@ -266,9 +266,11 @@ class RamModel:
     def _validation(self) -> int:
         """A block of scores, the scores that are kept, and the label counts."""
         most = max(DEFAULT_MEMORY, 128 * self._labels)
-        # Scores of the vectors and of the label weights are kept, and their sum is a block too.
-        kept = (1 + self._config.label_weights) * 4 * kept_scores(self._held_out, self._labels)
-        return 2 * min(most, 4 * self._labels * self._held_out) + kept + _PAIR_COUNTED * self._data.pairs
+        block = min(most, 4 * self._labels * self._held_out)
+        if self._config.label_weights:
+            # Scores of the vectors and of the label weights are kept, and added up block by block.
+            block = 2 * block + 2 * 4 * kept_scores(self._held_out, self._labels)
+        return block + _PAIR_COUNTED * self._data.pairs
 
     @cached_property
     def _weights_held(self) -> int:

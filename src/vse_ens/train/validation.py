@@ -151,9 +151,14 @@ class Validator:
 
     def validate(self, embeddings: Embeddings) -> ValidationResult:
         """Measure a model with the scale of the label weights that suits it best."""
-        own_scores = _Blocks(lambda images: Model(embeddings).scores(images, self.data.split.train, self.data.features))
+        model = Model(embeddings)
+
+        def scores(images: NDArray[np.int64]) -> Floats:
+            return model.scores(images, self.data.split.train, self.data.features)
+
         if not self._config.label_weights:
-            return ValidationResult(_means(self._measure(own_scores)), 0.0)
+            return ValidationResult(_means(self._measure(scores)), 0.0)
+        own_scores = _Blocks(scores)
         measured: dict[float, dict[str, Numbers]] = {}
 
         def values(scale: float) -> Numbers:
