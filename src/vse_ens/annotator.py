@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from vse_ens import __version__
 from vse_ens.config import Config, Settings
 from vse_ens.curate.explain import own_vectors
-from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
+from vse_ens.curate.suggest import Suggester, Suggestion, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.csr import take_rows
+from vse_ens.display import Shown, Table, rounded
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
@@ -27,13 +28,14 @@ from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.topk import TaskRunner, run_serial
 from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure
+from vse_ens.progress import ProgressBar, ProgressOption
 from vse_ens.storage.atomic import reserve
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
     from vse_ens.curate.explain import Explanation
     from vse_ens.curate.label_first import ImageScan, LabelRanker
-    from vse_ens.curate.search import FoundImage, Neighbour, Searcher
+    from vse_ens.curate.search import FoundImages, Neighbours, Searcher
     from vse_ens.curate.suggest_remote import RemoteSuggester
     from vse_ens.data.partition.store import Partition
     from vse_ens.evaluate.rankings import Rankings
@@ -42,7 +44,8 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.scorer import ModelScores
     from vse_ens.export.suggestions import ExportCounts
     from vse_ens.run.pool import Pool
-    from vse_ens.train.progress import EpochReport
+    from vse_ens.model.topk import TopLabels
+    from vse_ens.train.progress import EpochReport, Progress
     from vse_ens.train.ram_estimate import RamEstimate
     from vse_ens.train.trainer import Trainer
 
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 _DEFAULT_SHARDS = 8
 
 
-class Annotator:
+class Annotator(Shown):
     """Learns which labels belong to which image, and suggests the missing ones.
 
         model = Annotator(seed=0).fit(train)
@@ -107,7 +110,24 @@ class Annotator:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value is not None)
-        return f"Annotator({shown})"
+        fitted = f", fitted on {self._size()}, {self.embeddings_.dimensions} dimensions" if self._is_fitted else ""
+        return f"Annotator({shown}){fitted}"
+
+    def _size(self) -> str:
+        return f"{len(self.known_.images):,} images, {len(self.known_.labels):,} labels, {self.known_.pairs:,} pairs"
+
+    def _tables(self) -> list[Table]:
+        rows = [(name, str(value)) for name, value in self.get_params().items() if value is not None]
+        if not self._is_fitted:
+            return [Table(("", ""), [*rows, ("fitted", "no")], "Annotator")]
+        rows += [("fitted on", self._size()), ("dimensions", f"{self.embeddings_.dimensions:,}")]
+        rows += [("epochs", f"{self.training_['best_epoch']:,}")]
+        rows += [(f"validation {name}", rounded(value)) for name, value in (self.validation_ or {}).items()]
+        return [Table(("", ""), rows, "Annotator")]
+
+    @property
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "model_")
 
     def config(self, **values: Any) -> Config:
         """Return the settings of the preset, overridden by those of the constructor and by ``values``."""
@@ -118,19 +138,28 @@ class Annotator:
     def fit(
         self,
         data: Any,
+        y: Any = None,  # noqa: ARG002  # scikit-learn's signature
         *,
-        progress: Callable[[Any], None] | None = None,
+        progress: ProgressOption = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Annotator:
-        """Train on `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a folder of Parquet files.
+        """Train on pairs and return the model itself.
+
+        >>> model = Annotator(seed=0).fit("pairs.csv")
+        >>> model
+        Annotator(preset='context', seed=0), fitted on 2,000 images, 200 labels, 18,979 pairs, 128 dimensions
 
         Args:
-            data: The pairs. A folder of Parquet files, given by a path or an address that Arrow reads, is partitioned
-                by shard beside ``checkpoint``; no step holds all pairs in memory.
-            progress: Called after every round with a `vse_ens.train.progress.Progress`.
+            data: `Annotations`, a SciPy sparse matrix of images by labels, any data frame or list of pairs, or the path
+                of anything that `Annotations.read` reads. A folder of Parquet files, given by a path or an address that
+                Arrow reads, is partitioned by shard beside ``checkpoint``; no step holds all pairs in memory.
+            y: Ignored: scikit-learn passes one.
+            progress: False for no progress bar, True for one also in a script; by default, work over a second shows
+                one at a prompt and in a notebook. A function is called after every round with a
+                `vse_ens.train.progress.Progress` instead.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
                 may use it. If it cannot be written later, for example to a full disk, training goes on.
             resume: Continue from the checkpoint. The result is the same bytes as without the interruption.
@@ -157,9 +186,9 @@ class Annotator:
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
             self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
+            report = stack.enter_context(_TrainingBar(progress))
             for step in trainer.rounds():
-                if progress:
-                    progress(step)
+                report(step)
                 if interrupt.requested:
                     break
                 if checkpoints:
@@ -195,7 +224,7 @@ class Annotator:
 
         if isinstance(data, Partition):
             return data
-        if not isinstance(data, PartFiles | str | Path):
+        if not isinstance(data, PartFiles) and not _is_parts(data):
             return _annotations(data)
         if checkpoint is None:
             raise ConfigError("a folder of Parquet files needs checkpoint, a folder on storage that all workers share")
@@ -208,7 +237,7 @@ class Annotator:
             return self.config(shards=_DEFAULT_SHARDS) if use_default else self.config()
         return self.config(shards=pairs.counts.shards)
 
-    def partial_fit(self, data: Any, *, progress: Callable[[Any], None] | None = None) -> Annotator:
+    def partial_fit(self, data: Any, y: Any = None, *, progress: ProgressOption = None) -> Annotator:  # noqa: ARG002
         """Add pairs to a trained model: new labels of known images, new images, new labels.
 
         The vocabularies grow and all ids stay valid. Only images with new pairs and a sample of the others are trained,
@@ -218,7 +247,7 @@ class Annotator:
         from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 
         more = _annotations(data)
-        if not hasattr(self, "model_"):
+        if not self._is_fitted:
             return self.fit(more, progress=progress)
         known = self.known_.joined(more)
         if known.pairs == self.known_.pairs:
@@ -233,9 +262,9 @@ class Annotator:
             generation=generation,
             workers=self.workers,
         )
-        for step in trainer.rounds():
-            if progress:
-                progress(step)
+        with _TrainingBar(progress) as report:
+            for step in trainer.rounds():
+                report(step)
         self.model_ = Model(trainer.embeddings, self._learn_label_weights(known), self.model_.label_weights_scale)
         self.known_ = known
         self.training_ = {**self.training_, "generations": generation}
@@ -289,25 +318,49 @@ class Annotator:
     # --- suggestions ---
 
     @overload
-    def annotate(self, images: str, **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
+    def annotate(  # type: ignore[overload-overlap]
+        self, images: str, *, frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> Suggestions: ...
     @overload
-    def annotate(self, images: Sequence[str], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]: ...
+    def annotate(
+        self, images: Iterable[str], *, frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> SuggestionLists: ...
     @overload
-    def annotate(self, *, labels: list[str], **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...
+    def annotate(self, *, labels: list[str], frame: None = None, **how: Unpack[SuggestOptions]) -> Suggestions: ...
     @overload
-    def annotate(self, *, labels: list[list[str]], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]: ...
+    def annotate(
+        self, *, labels: list[list[str]], frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> SuggestionLists: ...
+    @overload
     def annotate(
         self,
-        images: str | Sequence[str] | None = None,
+        images: str | Iterable[str] | None = None,
         *,
         labels: list[str] | list[list[str]] | None = None,
+        frame: str,
         **how: Unpack[SuggestOptions],
-    ) -> list[Suggestion] | list[list[Suggestion]]:
+    ) -> Any: ...
+    def annotate(
+        self,
+        images: str | Iterable[str] | None = None,
+        *,
+        labels: list[str] | list[list[str]] | None = None,
+        frame: str | None = None,
+        **how: Unpack[SuggestOptions],
+    ) -> Any:
         """Suggest labels that an image is not known to have, best first.
+
+        >>> [suggestion.label for suggestion in model.annotate(labels=["snow", "ski"], top=3)]
+        ['winter', 'mountain', 'skiing']
+        >>> model.annotate(["img_0000001", "img_0000002"], top=2, frame="pandas").columns.to_list()
+        ['image', 'label', 'score', 'confidence', 'rank']
 
         Args:
             images: One image id, or several for a list of lists.
             labels: Instead of ``images``: the labels of an image the model has not seen, or a list of such lists.
+            frame: "arrow", "pandas" or "polars" for a frame with one row per suggestion instead of lists. Its columns
+                are image, label, score, confidence and rank; with ``labels``, the number of the list stands for the
+                image, in the column row. Many images at once are much faster this way.
             top: The number of suggestions per image, 5 by default.
             allow: Suggest only these labels.
             deny: Never suggest these labels.
@@ -317,18 +370,37 @@ class Annotator:
             explain: Fill ``because`` of each suggestion.
         """
         self._check_fitted()
+        check_options("annotate", how)
         suggester = self._suggester(**how)
         if (images is None) == (labels is None):
             raise ConfigError("annotate takes images or labels, exactly one of them")
+        if frame is not None and how.get("explain"):
+            raise ConfigError("explain cannot be used with frame; leave one of them out")
         if labels is not None:
             if isinstance(labels, str):  # type: ignore[unreachable]  # for callers without type checks
                 raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
             one = all(isinstance(label, str) for label in labels)
-            found = self._annotate_rows(self._label_rows([labels] if one else labels), suggester)  # type: ignore[list-item]
-            return found[0] if one else found
+            rows = self._label_rows([labels] if one else labels)  # type: ignore[list-item]
+            if frame is not None:
+                return self._as_frame(suggester.rows(self._vectors_by_labels(rows), rows), frame, by_id=False)
+            found = self._annotate_rows(rows, suggester)
+            return found[0] if one else SuggestionLists(found)
         if isinstance(images, str):
-            return self._annotate_images(np.array([self.known_.images.number(images)]), suggester)[0]
-        return self._annotate_images(self.known_.images.numbers(images or []), suggester)
+            numbers = np.array([self.known_.images.number(images)])
+        else:
+            ids = list(images or ())
+            numbers = self.known_.images.numbers(ids)
+        if frame is not None:
+            return self._as_frame(suggester.images(numbers), frame, by_id=True)
+        found = self._annotate_images(numbers, suggester)
+        return found[0] if isinstance(images, str) else SuggestionLists(found, ids)
+
+    def _as_frame(self, blocks: Iterable[TopLabels], backend: str, *, by_id: bool) -> Any:
+        """Return the suggestions of all blocks as one frame."""
+        from vse_ens.data.io.frames import as_backend
+        from vse_ens.export.suggestions import suggestion_table
+
+        return as_backend(suggestion_table(blocks, self.known_.labels, self.known_.images if by_id else None), backend)
 
     def annotate_all(
         self,
@@ -352,6 +424,7 @@ class Annotator:
         from vse_ens.export.suggestions import format_of, write_suggestions
 
         self._check_fitted()
+        check_options("annotate_all", how)
         if how.get("explain"):
             raise ConfigError("explain cannot be used for a file of all suggestions; leave it out")
         form = form or format_of(path)
@@ -376,6 +449,7 @@ class Annotator:
         Images without a suggestion have an empty edit. The arguments are those of `annotate`.
         """
         self._check_fitted()
+        check_options("suggested_edits", how)
         images, labels = self.known_.images, self.known_.labels
         edits: dict[str, LabelEdit] = {}
         for block in self._suggester(**how).images():
@@ -427,7 +501,7 @@ class Annotator:
         with Workers(self.workers if len(tasks) > 1 else 1) as workers:
             return workers.run(tasks)
 
-    def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[list[Suggestion]]:
+    def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[Suggestions]:
         found = []
         for best in suggester.images(numbers):
             own = own_vectors(self.embeddings_, best.images)
@@ -436,7 +510,7 @@ class Annotator:
 
     def _annotate_rows(
         self, rows: Csr, suggester: Suggester, images: NDArray[np.int64] | None = None
-    ) -> list[list[Suggestion]]:
+    ) -> list[Suggestions]:
         """Suggest labels for images given by their labels; ``images`` are their numbers if the model knows them."""
         vectors = self._vectors_by_labels(rows)
         own = None if self.embeddings_.has_context else vectors
@@ -479,7 +553,7 @@ class Annotator:
 
     def search(
         self, labels: Sequence[str], top: int = 20, *, tagged: bool = False, index: str | Path | None = None
-    ) -> list[FoundImage]:
+    ) -> FoundImages:
         """Find images for labels, best first; a label with a leading dash, as in ``-people``, is excluded.
 
         Images that already have all the labels are left out unless ``tagged`` is True. The first search of a model
@@ -490,11 +564,11 @@ class Annotator:
             raise ConfigError(f"search takes a list of label ids, got the text {labels!r}")
         return self._searcher().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
-    def similar_labels(self, label: str, top: int = 10) -> list[Neighbour]:
+    def similar_labels(self, label: str, top: int = 10) -> Neighbours:
         """Return the labels most similar to a label, by cosine."""
         return self._searcher().similar_labels(label, top)
 
-    def similar_images(self, image: str, top: int = 10) -> list[Neighbour]:
+    def similar_images(self, image: str, top: int = 10) -> Neighbours:
         """Return the images most similar to an image, by cosine."""
         return self._searcher().similar_images(image, top)
 
@@ -567,28 +641,29 @@ class Annotator:
         return Explanation(label, found.score, found.confidence, found.because, left_out)
 
     def audit(
-        self, top: int = 50, *, wrong_share: float = 0.02, progress: Callable[[int], None] | None = None
+        self, top: int = 50, *, wrong_share: float = 0.02, progress: ProgressOption = None
     ) -> Audit:
         """Find labels that are likely wrong, likely missing, or duplicates, in the pairs the model knows.
 
         ``top`` is the number of findings of each kind. ``wrong_share`` is the expected share of wrong labels; it sets
-        the level of their confidence, not their order. ``progress`` is called with the number of rows of scores done,
-        out of `vse_ens.curate.audit.audit.audit_rows`.
+        the level of their confidence, not their order. ``progress`` is that of `fit`; a function is called with the
+        number of rows of scores done since its last call, out of `vse_ens.curate.audit.audit.audit_rows`.
         """
-        from vse_ens.curate.audit.audit import audit
+        from vse_ens.curate.audit.audit import audit, audit_rows
         from vse_ens.curate.audit.wrong import total_step_size
 
         self._check_fitted()
-        return audit(
-            self.model_,
-            self.known_,
-            top=top,
-            calibration=self.calibration_,
-            wrong_share=wrong_share,
-            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
-            fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
-            progress=progress,
-        )
+        with ProgressBar("auditing", progress) as bar:
+            return audit(
+                self.model_,
+                self.known_,
+                top=top,
+                calibration=self.calibration_,
+                wrong_share=wrong_share,
+                step_size=total_step_size(self.config_, self.training_["best_epoch"]),
+                fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
+                progress=bar.adder(audit_rows(self.known_), "rows"),
+            )
 
     def evaluate(
         self,
@@ -596,6 +671,7 @@ class Annotator:
         *,
         known: Annotations | None = None,
         tops: Sequence[int] = (1, 5, 10),
+        progress: ProgressOption = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Report:
@@ -603,12 +679,16 @@ class Annotator:
 
         Images and labels of ``test`` that the model does not know count as misses. With ``known``, such as the
         ``revealed`` part of the new-images protocol, images are scored by these labels instead of their training
-        labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. With ``cluster="ray"`` a
+        labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. ``progress`` is that of
+        `fit`; a function is called with the number of images done. With ``cluster="ray"`` a
         Ray cluster ranks the images, with the same result.
         """
         from vse_ens.evaluate.report import summarise
 
-        rankings = self.rankings(test, known=known, top=max(tops, default=1), cluster=cluster, address=address)
+        test = _annotations(test)
+        rankings = self.rankings(
+            test, known=known, top=max(tops, default=1), progress=progress, cluster=cluster, address=address
+        )
         return summarise(rankings, tops=tops, workers=self.workers)
 
     def rankings(
@@ -618,7 +698,7 @@ class Annotator:
         known: Annotations | None = None,
         top: int = 10,
         memory: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: ProgressOption = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Rankings:
@@ -632,19 +712,44 @@ class Annotator:
         pairs = self.known_ if shown is None else shown
         if cluster is not None and shown is not None and not self.embeddings_.has_context:
             raise ConfigError("a cluster cannot fold in the images of known, which this tower needs; leave cluster out")
-        with self._remote(cluster, address) as remote:
+        limit = memory or DEFAULT_MEMORY
+        with self._remote(cluster, address) as remote, ProgressBar("evaluating", progress) as bar:
+            count = bar.counter(len(test.images), "images")
             if remote:
                 rank = remote_ranker(*remote, top, shown)
-                return rank_held_out(rank, pairs, test, top=top, memory=memory or DEFAULT_MEMORY, progress=progress)
-        return evaluate(
-            FunctionScorer(pairs.images, pairs.labels, self._scores(shown)),
-            pairs,
-            test,
-            top=top,
-            memory=memory or DEFAULT_MEMORY,
-            workers=self.workers,
-            progress=progress,
-        )
+                return rank_held_out(rank, pairs, test, top=top, memory=limit, progress=count)
+            scorer = FunctionScorer(pairs.images, pairs.labels, self._scores(shown))
+            return evaluate(scorer, pairs, test, top=top, memory=limit, workers=self.workers, progress=count)
+
+    def score(self, data: Any, y: Any = None) -> float:  # noqa: ARG002  # scikit-learn's signature
+        """Return the mean reciprocal rank of the labels in ``data``, for scikit-learn: 1 is best.
+
+        Every label is ranked without knowing it, by the other labels that the image had in training. Images the model
+        does not know, and the rows of a matrix, are known by their other labels in ``data``. Use `evaluate` for more
+        metrics, and to count the image's own vector as well.
+
+        >>> 0.2 < model.score(test) < 1.0
+        True
+        """
+        self._check_fitted()
+        return self._score(_annotations(data), by_id=not hasattr(data, "tocsr"))
+
+    def _score(self, data: Annotations, *, by_id: bool) -> float:
+        from vse_ens.evaluate.leave_one_out import leave_each_out
+        from vse_ens.evaluate.metrics import per_image
+
+        known, test = leave_each_out(data, self.known_, by_id=by_id)
+        rankings = self.rankings(test, known=known, top=1, progress=False)
+        return float(per_image(rankings, (1,))["mrr"].mean())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        given = InputTags(two_d_array=False, sparse=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=given)
 
     def reliability(
         self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
@@ -707,16 +812,51 @@ class Annotator:
         return model
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):
+        if not self._is_fitted:
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
 
 
 def _annotations(data: Any) -> Annotations:
+    """Return pairs of any kind as `Annotations`."""
     if isinstance(data, Annotations):
         return data
+    if isinstance(data, str | Path):
+        return Annotations.read(data)
+    if isinstance(data, list | tuple):
+        return Annotations.from_pairs(data)
     if hasattr(data, "tocsr"):
         return Annotations.from_matrix(data)
     return Annotations.from_frame(data)
+
+
+def _is_parts(data: Any) -> bool:
+    """Return whether data is the path of a folder of Parquet files, or an address such as ``s3://bucket/pairs``."""
+    if not isinstance(data, str | Path):
+        return False
+    if "://" in str(data):
+        return True
+    from vse_ens.data.collections.detect import find_collection
+
+    return Path(data).is_dir() and find_collection(data) is None
+
+
+class _TrainingBar(ProgressBar):
+    """The progress of a training, called after every round."""
+
+    def __init__(self, progress: ProgressOption) -> None:
+        super().__init__("training", progress)
+
+    def __enter__(self) -> _TrainingBar:
+        super().__enter__()
+        return self
+
+    def __call__(self, step: Progress) -> None:
+        """Show the epoch and the time left, or call the function that was given."""
+        if self._given:
+            return self._given(step)
+        done = step.epoch - 1 + step.rounds_done / step.rounds
+        phase = "epoch" if step.final else "trial epoch"  # a trial finds out how many epochs are best
+        return self.update(done / step.epochs, f"{phase} {step.epoch:,} of {step.epochs:,}")
 
 
 def _differences(name: str, config: Config) -> Mapping[str, Any]:

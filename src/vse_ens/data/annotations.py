@@ -218,6 +218,12 @@ class Annotations:
     def __len__(self) -> int:
         return self.pairs
 
+    def __getitem__(self, pair: int) -> tuple[str, str]:
+        """Return the image and the label of a pair; the pairs are sorted."""
+        index = range(self.pairs)[pair]
+        image = int(np.searchsorted(self.indptr, index, side="right")) - 1
+        return self.images.id(image), self.labels.id(int(self.indices[index]))
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Annotations)
@@ -269,8 +275,11 @@ class Annotations:
         """Return the image number of every pair, in the order of ``indices``."""
         return np.repeat(np.arange(len(self.images), dtype=np.int32), self.labels_per_image)
 
-    def to_frame(self, backend: str = "pyarrow") -> Any:
-        """Return the pairs as an Arrow table or another frame; see `vse_ens.data.io.frames.to_frame`."""
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return the pairs as a frame with the columns ``image`` and ``label``, sorted.
+
+        ``backend`` is "arrow", "pandas", "polars" or another eager library that narwhals supports.
+        """
         from vse_ens.data.io.frames import to_frame
 
         return to_frame(self, backend)
@@ -336,6 +345,9 @@ class Annotations:
 
     def __repr__(self) -> str:
         return f"Annotations({len(self.images):,} images, {len(self.labels):,} labels, {self.pairs:,} pairs)"
+
+    def _repr_html_(self) -> str:
+        return Summary.of(self)._repr_html_()
 
     def __str__(self) -> str:
         return self.summary().text()
