@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vse_ens import __version__
 from vse_ens.config import Config, Settings
 from vse_ens.curate.explain import own_vectors
-from vse_ens.curate.suggest import Suggester, Suggestion, SuggestionLists, Suggestions, SuggestOptions, check_options
+from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.csr import take_rows
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.report import Report
     from vse_ens.evaluate.scorer import ModelScores
     from vse_ens.export.suggestions import ExportCounts
-    from vse_ens.run.pool import Pool
     from vse_ens.model.topk import TopLabels
+    from vse_ens.run.pool import Pool
     from vse_ens.train.progress import EpochReport, Progress
     from vse_ens.train.ram_estimate import RamEstimate
     from vse_ens.train.trainer import Trainer
@@ -640,9 +640,7 @@ class Annotator(Shown):
             [[found]] = self._annotate_rows(Csr(np.array([0, len(others)]), others), suggester, images)
         return Explanation(label, found.score, found.confidence, found.because, left_out)
 
-    def audit(
-        self, top: int = 50, *, wrong_share: float = 0.02, progress: ProgressOption = None
-    ) -> Audit:
+    def audit(self, top: int = 50, *, wrong_share: float = 0.02, progress: ProgressOption = None) -> Audit:
         """Find labels that are likely wrong, likely missing, or duplicates, in the pairs the model knows.
 
         ``top`` is the number of findings of each kind. ``wrong_share`` is the expected share of wrong labels; it sets

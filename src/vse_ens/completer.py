@@ -38,8 +38,8 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     'winter'
 
     Rows are a matrix of images by labels, dense or sparse, in which any number above 0 means that the image has the
-    label, or lists of labels. The probability of a label never depends on whether the row has that label, so that it can
-    be compared with the row: cleanlab takes it as it is.
+    label, or lists of labels. The probability of a label never depends on whether the row has that label, so that the
+    two can be compared: cleanlab takes the probabilities as they are. docs/python.md has examples.
 
     Args:
         preset: The preset of `Annotator`.
@@ -70,17 +70,15 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.top = top
         self.seed = seed
         self.workers = workers
-        self.settings: Settings = settings
+        self._settings: Settings = settings
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all arguments of the constructor."""
-        return {**super().get_params(deep), **self.settings}
+        return {**super().get_params(deep), **self._settings}
 
     def set_params(self, **values: Any) -> Self:
-        """Replace arguments of the constructor."""
-        changed = type(self)(**{**self.get_params(), **values})
-        changed._annotator().config()  # raises for an unknown name or a bad value
-        vars(self).update(vars(changed))
+        """Replace arguments of the constructor; `fit` checks them."""
+        self.__dict__.update(vars(type(self)(**{**self.get_params(), **values})))
         return self
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803  # scikit-learn's signature
@@ -140,41 +138,50 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803
         """Return the mean reciprocal rank of the labels of all rows, each ranked by the others: 1 is best."""
         check_is_fitted(self)
-        rows = self._rows(X)
+        rows, unknown = self._list_rows(X) if _is_lists(X) else (self._matrix_rows(X), [])
         labels = self.annotator_.known_.labels
         images = number_ids(len(rows.indptr) - 1, "image")
-        return self.annotator_._score(Annotations.trusted(images, labels, *rows), by_id=False)
+        found = self.annotator_._score(Annotations.trusted(images, labels, *rows), by_id=False)
+        return found * len(rows.indices) / max(1, len(rows.indices) + len(unknown))  # an unknown label is not found
 
     def _annotator(self) -> Annotator:
-        return Annotator(self.preset, seed=self.seed, workers=self.workers, **self.settings)
+        return Annotator(self.preset, seed=self.seed, workers=self.workers, **self._settings)
 
     def _rows(self, X: Any, *, reset: bool = False) -> Csr:  # noqa: N803
         """Return the labels of each row by column number; ``reset`` learns the columns from them."""
         if not _is_lists(X):
             return self._matrix_rows(X, reset)
+        rows, unknown = self._list_rows(X, reset)
+        if unknown:
+            warnings.warn(f"unknown labels are ignored: {', '.join(sorted(set(unknown))[:5])}", stacklevel=3)
+        return rows
+
+    def _list_rows(self, X: Any, reset: bool = False) -> tuple[Csr, list[str]]:  # noqa: N803
+        """Return the known labels of each list by number, and the unknown labels."""
         lists = [sorted(set(map(str, row))) for row in X]
         if reset:
             self._vocabulary = Vocabulary.from_ids((label for row in lists for label in row), "label")
             self.classes_ = np.array(list(self._vocabulary), object)
         elif not hasattr(self, "_vocabulary"):
             raise ConfigError("this LabelCompleter was fitted on a matrix; give it a matrix, not lists of labels")
-        numbers = self._vocabulary.numbers([label for row in lists for label in row], missing="minus-one")
-        if len(numbers) and numbers.min() < 0:
-            unknown = {label for row in lists for label in row} - set(self._vocabulary)
-            warnings.warn(f"unknown labels are ignored: {', '.join(sorted(unknown)[:5])}", stacklevel=3)
+        labels = [label for row in lists for label in row]
+        numbers = self._vocabulary.numbers(labels, missing="minus-one")
+        unknown = [label for label, number in zip(labels, numbers, strict=True) if number < 0]
         kept = np.concatenate([[0], np.cumsum(numbers >= 0)])
         indptr = kept[np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)]
-        return Csr(indptr.astype(np.int64), numbers[numbers >= 0].astype(np.int32))
+        return Csr(indptr.astype(np.int64), numbers[numbers >= 0].astype(np.int32)), unknown
 
-    def _matrix_rows(self, X: Any, reset: bool) -> Csr:  # noqa: N803
+    def _matrix_rows(self, X: Any, reset: bool = False) -> Csr:  # noqa: N803
         from scipy import sparse
 
         if not reset and hasattr(self, "_vocabulary"):
             raise ConfigError("this LabelCompleter was fitted on lists of labels; give it lists, not a matrix")
-        checked = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_non_negative=True)
+        checked = validate_data(
+            self, X, reset=reset, accept_sparse="csr", ensure_non_negative=True, ensure_min_features=1 + reset
+        )
         matrix = sparse.csr_array(checked)
         if reset:
-            vars(self).pop("_vocabulary", None)
+            self.__dict__.pop("_vocabulary", None)
             self.classes_ = np.asarray(getattr(self, "feature_names_in_", np.arange(self.n_features_in_)))
         if not matrix.has_canonical_format or not matrix.data.all():
             matrix = matrix.copy()  # the caller's matrix must not change
@@ -187,6 +194,7 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         tags.target_tags.required = False
+        tags.transformer_tags.preserves_dtype = ["float32"]  # which `transform` always returns
         return tags
 
 
@@ -196,7 +204,7 @@ def _is_lists(X: Any) -> bool:  # noqa: N803
         if any(isinstance(row, str) for row in X[:1]):
             raise ConfigError("a row must be a list of labels, got a text; for one image, write [labels]")
         rows: Iterator[Any] = iter(X)
-    elif getattr(X, "ndim", 0) == 1 and getattr(X, "dtype", None) == object:
+    elif getattr(X, "ndim", 0) == 1 and getattr(X, "dtype", None) == np.dtype(object):
         rows = iter(X)
     else:
         return False

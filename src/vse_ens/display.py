@@ -60,7 +60,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML."""
-        head = "".join(f"<th{_class(name, self.rows, index)}>{escape(name)}</th>" for index, name in enumerate(self.names))
+        head = "".join(f"<th{_class(self.rows, index)}>{escape(name)}</th>" for index, name in enumerate(self.names))
         body = "".join(
             "<tr>" + "".join(self._cell(name, value) for name, value in zip(self.names, row, strict=True)) + "</tr>"
             for row in self.rows
@@ -144,7 +144,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool] | None = None) 
     ]
 
 
-def _class(name: str, rows: Sequence[Sequence[Value]], column: int) -> str:
+def _class(rows: Sequence[Sequence[Value]], column: int) -> str:
     return ' class="n"' if any(isinstance(row[column], int | float) for row in rows) else ""
 
 

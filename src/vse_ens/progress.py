@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -74,7 +75,9 @@ class ProgressBar:
 
     def counter(self, total: int, unit: str) -> Callable[[int], None]:
         """Return a function of the number done so far that updates the bar, or calls the function that was given."""
-        return self._given or (lambda done: self.update(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} {unit}"))
+        return self._given or (
+            lambda done: self.update(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} {unit}")
+        )
 
     def adder(self, total: int, unit: str) -> Callable[[int], None]:
         """Return the same as a function of the number done since the last call."""
@@ -140,8 +143,7 @@ class _NotebookBar:
     """A bar in the output of a notebook's cell; needs no widgets."""
 
     def __init__(self, task: str) -> None:
-        from IPython.display import display
-
+        display: Any = import_module("IPython.display").display
         self._task = task
         self._drawn = float("-inf")
         self._output = display({"text/plain": ""}, raw=True, display_id=True)

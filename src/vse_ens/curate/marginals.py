@@ -5,11 +5,11 @@ image: the model's confidence q(a | R) is the probability that the removed label
 
     P(N = R + a) / (r + 1) = q(a | R) P(R is left),    P(R is left) = sum over b of P(N = R + b) / (r + 1).
 
-Given all labels but a, an image is either R or R + a, and the odds of a are P(N = R + a) / P(N = R) = q(a | R) M(R) with
-M(R) = (r + 1) P(R is left) / P(N = R): the number of ways to go on from R, in units of R. It is approximated by its mean
-over all R of size r, which the numbers of labels per image give: M(r) = (r + 1) P(|N| = r + 1) / P(|N| = r). Numbers of
-labels are few, so a smooth law is fitted to them by their mean m and variance v. M is linear for a negative binomial law
-(v > m) and a binomial one (v < m), and constant for a Poisson law: M(r) = m m / v + (1 - m / v) r.
+Given all labels but a, an image is either R or R + a, and the odds of a are P(N = R + a) / P(N = R) = q(a | R) M(R)
+with M(R) = (r + 1) P(R is left) / P(N = R). M(R) is approximated by its mean over all R of size r, which follows from
+the numbers of labels per image: M(r) = (r + 1) P(|N| = r + 1) / P(|N| = r). To smooth it, a law is fitted to these
+numbers by their mean m and variance v. M is linear for a negative binomial law (v > m) and for a binomial law (v < m),
+and constant for a Poisson law (v = m): M(r) = m m / v + (1 - m / v) r.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LabelCountLaw:
     def ways_on(self, counts: NDArray[np.integer]) -> Doubles:
         """Return M(r) for images of which r labels are known."""
         ratio = min(self.mean / self.variance, _MAX_RATIO) if self.variance > 0 else _MAX_RATIO
-        return np.maximum(self.mean * ratio + (1.0 - ratio) * counts, _MIN_SHARE * self.mean)
+        return np.asarray(np.maximum(self.mean * ratio + (1.0 - ratio) * counts, _MIN_SHARE * self.mean))
 
 
 class Marginals:

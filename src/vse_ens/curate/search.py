@@ -145,4 +145,6 @@ class Searcher:
 
 
 def _by_id(near: Similar, vocabulary: Vocabulary) -> Neighbours:
-    return Neighbours(Neighbour(*one) for one in zip(vocabulary.ids(near.numbers), near.similarities.tolist(), strict=True))
+    return Neighbours(
+        Neighbour(*one) for one in zip(vocabulary.ids(near.numbers), near.similarities.tolist(), strict=True)
+    )

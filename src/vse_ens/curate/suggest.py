@@ -53,7 +53,9 @@ class Suggestions(ResultList[Suggestion]):
         if not any(one.because for one in self):
             return [Table(names, rows, bars=names[2:])]
         reasons = [reasons_text(one.because) for one in self]
-        return [Table((*names, "because"), [(*row, why) for row, why in zip(rows, reasons, strict=True)], bars=names[2:])]
+        return [
+            Table((*names, "because"), [(*row, why) for row, why in zip(rows, reasons, strict=True)], bars=names[2:])
+        ]
 
 
 class SuggestionLists(ResultList[Suggestions]):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.display import Shown, Table, aligned
+from vse_ens.display import Shown, Table, Value, aligned
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
 from vse_ens.evaluate.metrics import TOPS
@@ -171,7 +171,7 @@ class Report(Shown, Mapping[str, float]):
             (" = ".join(names), self.metrics[names[0]], _interval_text(self.intervals.get(names[0])))
             for names in self.folded()
         ]
-        groups = [
+        groups: list[Sequence[Value]] = [
             (name, group.labels, group.pairs, *(group.metrics[one] for one in shown))
             for name, group in self.groups.items()
         ]
@@ -248,4 +248,3 @@ def _named(values: Mapping[str, Numbers], ends: Numbers) -> dict[str, Interval]:
 
 def _interval_text(ends: Interval | None) -> str:
     return f"{ends[0]:.4f} to {ends[1]:.4f}" if ends else ""
-

@@ -46,7 +46,7 @@ def from_frame(
 
 
 def to_frame(data: Annotations, backend: str = "arrow") -> Any:
-    """Return the pairs as a frame with the columns ``image`` and ``label``, sorted; for ``backend`` see `as_backend`."""
+    """Return the pairs as a frame with the columns ``image`` and ``label``, sorted, as `as_backend` does."""
     table = pa.table(
         {
             "image": data.images.arrow.take(as_arrow(data.image_numbers())),
