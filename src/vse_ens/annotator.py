@@ -60,6 +60,12 @@ class Annotator(Shown):
         model = Annotator(seed=0).fit(train)
         model.annotate("img_0000017", top=5)
 
+    The examples of its methods use a small model of the built-in data set:
+
+    >>> data = scenes(images=1500, seed=0)
+    >>> train, test = data.leave_one_out(seed=0)
+    >>> model = Annotator(seed=0, epochs=10, dimensions=32).fit(train)
+
     It follows scikit-learn's conventions: the constructor stores its arguments, `fit` trains, and `get_params`,
     `set_params` and `clone` work as usual. ``settings`` are fields of `vse_ens.config.Config` that override the preset.
     ``workers`` is the number of threads, all cores by default; it does not change the model.
@@ -97,11 +103,19 @@ class Annotator(Shown):
     # --- scikit-learn's conventions ---
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  # scikit-learn's signature
-        """Return all arguments of the constructor."""
+        """Return all arguments of the constructor.
+
+        >>> Annotator(epochs=5).get_params()
+        {'preset': 'context', 'seed': 0, 'workers': None, 'epochs': 5}
+        """
         return {"preset": self.preset, "seed": self.seed, "workers": self.workers, **self.settings}
 
     def set_params(self, **values: Any) -> Annotator:
-        """Replace arguments of the constructor."""
+        """Replace arguments of the constructor.
+
+        >>> Annotator().set_params(preset="warp", dimensions=64)
+        Annotator(preset='warp', seed=0, dimensions=64)
+        """
         changed = Annotator(**{**self.get_params(), **values})
         changed.config()  # raises for an unknown name or a bad value
         self.preset, self.seed, self.workers = changed.preset, changed.seed, changed.workers
@@ -130,7 +144,11 @@ class Annotator(Shown):
         return hasattr(self, "model_")
 
     def config(self, **values: Any) -> Config:
-        """Return the settings of the preset, overridden by those of the constructor and by ``values``."""
+        """Return the settings of the preset, overridden by those of the constructor and by ``values``.
+
+        >>> Annotator(dimensions=64).config().dimensions
+        64
+        """
         return configure(self.preset, **{**self.settings, **values}, seed=self.seed)
 
     # --- training ---
@@ -148,9 +166,8 @@ class Annotator(Shown):
     ) -> Annotator:
         """Train on pairs and return the model itself.
 
-        >>> model = Annotator(seed=0).fit("pairs.csv")
-        >>> model
-        Annotator(preset='context', seed=0), fitted on 2,000 images, 200 labels, 18,979 pairs, 128 dimensions
+        >>> Annotator("opt-auc", epochs=1, dimensions=32).fit("pairs.csv")
+        Annotator(preset='opt-auc', seed=0, epochs=1, dimensions=32), fitted on 1,500 images, 833 labels, ...
 
         Args:
             data: `Annotations`, a SciPy sparse matrix of images by labels, any data frame or list of pairs, or the path
@@ -204,6 +221,10 @@ class Annotator(Shown):
     ) -> Partition:
         """Partition a folder of Parquet files by shard, beside ``checkpoint``; pass the result to `fit`.
 
+        >>> pairs = Annotator("vse-ens", shards=2, epochs=1).partition("parts", "run")
+        >>> pairs.counts.shards
+        2
+
         ``progress`` is called with the number of pairs done.
         """
         from vse_ens.data.partition.build import partition
@@ -239,6 +260,10 @@ class Annotator(Shown):
 
     def partial_fit(self, data: Any, y: Any = None, *, progress: ProgressOption = None) -> Annotator:  # noqa: ARG002
         """Add pairs to a trained model: new labels of known images, new images, new labels.
+
+        >>> new = Annotator.load("model").partial_fit([("holiday", "beach"), ("holiday", "parasol")])
+        >>> new.known_labels("holiday")
+        ['beach', 'parasol']
 
         The vocabularies grow and all ids stay valid. Only images with new pairs and a sample of the others are trained,
         so this takes a fraction of the time of `fit` and changes old suggestions little. Without a trained model it
@@ -281,7 +306,12 @@ class Annotator(Shown):
             return learn_label_weights(known, self.training_["label_weights_regularization"], LocalPool(workers))
 
     def memory_estimate(self, data: Any) -> RamEstimate:
-        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available."""
+        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available.
+
+        >>> estimate = Annotator(dimensions=256).memory_estimate(data)
+        >>> estimate.total == sum(estimate.parts.values())
+        True
+        """
         from vse_ens.train.ram_estimate import estimate_ram
 
         return estimate_ram(self.config(), _annotations(data), self.workers)
@@ -310,7 +340,10 @@ class Annotator(Shown):
         return self.model_.embeddings
 
     def remove_checkpoint(self, checkpoint: str | Path) -> None:
-        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it, and no other file."""
+        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it, and no other file.
+
+        >>> Annotator().remove_checkpoint("run")
+        """
         from vse_ens.train.run_files import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))
@@ -350,8 +383,8 @@ class Annotator(Shown):
     ) -> Any:
         """Suggest labels that an image is not known to have, best first.
 
-        >>> [suggestion.label for suggestion in model.annotate(labels=["snow", "ski"], top=3)]
-        ['winter', 'mountain', 'skiing']
+        >>> [suggestion.label for suggestion in model.annotate(labels=["beach", "sand"], top=3)]
+        ['sea', 'wave', 'palm tree']
         >>> model.annotate(["img_0000001", "img_0000002"], top=2, frame="pandas").columns.to_list()
         ['image', 'label', 'score', 'confidence', 'rank']
 
@@ -416,6 +449,9 @@ class Annotator(Shown):
     ) -> ExportCounts:
         """Write suggestions for all images to a file, atomically and block by block.
 
+        >>> model.annotate_all("suggestions.csv", top=2)
+        ExportCounts(images=1500, images_with_suggestions=1500, suggestions=3000)
+
         ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
         ``prefix`` and ``defuse_formulas`` are those of `vse_ens.export.suggestions.write_suggestions`. ``progress`` is
         called with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make
@@ -446,6 +482,10 @@ class Annotator(Shown):
     ) -> dict[str, LabelEdit]:
         """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
 
+        >>> edits = model.suggested_edits(top=1)
+        >>> edits["img_0000001"].add
+        ('sand',)
+
         Images without a suggestion have an empty edit. The arguments are those of `annotate`.
         """
         self._check_fitted()
@@ -460,7 +500,11 @@ class Annotator(Shown):
         return edits
 
     def known_labels(self, image: str) -> list[str]:
-        """Return the labels that an image had in training."""
+        """Return the labels that an image had in training.
+
+        >>> model.known_labels("img_0000001")
+        ['cactus', 'camel', 'desert', 'lizard', 'rock', 'sand dune', 'sky']
+        """
         self._check_fitted()
         return self.known_.labels_of(image)
 
@@ -541,6 +585,10 @@ class Annotator(Shown):
     def label_scores(self, labels: list[str], image: str | None = None) -> Floats:
         """Return the scores of all labels for an image with the given labels, in the order of ``known_.labels``.
 
+        >>> scores = model.label_scores(["beach", "sand"])
+        >>> scores.shape == (len(model.known_.labels),)
+        True
+
         With ``image``, its own vector counts as well if the model has vectors of images beside a context tower.
         """
         self._check_fitted()
@@ -556,6 +604,10 @@ class Annotator(Shown):
     ) -> FoundImages:
         """Find images for labels, best first; a label with a leading dash, as in ``-people``, is excluded.
 
+        >>> found = model.search(["beach", "-person"], top=2)
+        >>> [one.image for one in found]
+        ['img_0001449', 'img_0000304']
+
         Images that already have all the labels are left out unless ``tagged`` is True. The first search of a model
         scores all images once. With ``index``, the path of an approximate index that is created if missing, only some
         images are scored, and a good one may be missed.
@@ -565,11 +617,22 @@ class Annotator(Shown):
         return self._searcher().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
     def similar_labels(self, label: str, top: int = 10) -> Neighbours:
-        """Return the labels most similar to a label, by cosine."""
+        """Return the labels most similar to a label, by cosine.
+
+        >>> model.similar_labels("beach", top=3)
+        id         similarity
+        crab            0...
+        towel           0...
+        lightning       0...
+        """
         return self._searcher().similar_labels(label, top)
 
     def similar_images(self, image: str, top: int = 10) -> Neighbours:
-        """Return the images most similar to an image, by cosine."""
+        """Return the images most similar to an image, by cosine.
+
+        >>> len(model.similar_images("img_0000001", top=2))
+        2
+        """
         return self._searcher().similar_images(image, top)
 
     def _searcher(self) -> Searcher:
@@ -585,6 +648,8 @@ class Annotator(Shown):
     def label_ranker(self, scan_run: TaskRunner = run_serial, run: TaskRunner = run_serial) -> LabelRanker:
         """Return a ranker of images for single labels. Its scan, which it needs first, runs its tasks by ``scan_run``.
 
+        >>> ranker = model.label_ranker()
+
         When the scan is done, pass it to `use_scan`, so that the first search does not score all images again.
         """
         from vse_ens.curate.audit.wrong import total_step_size
@@ -599,11 +664,19 @@ class Annotator(Shown):
         )
 
     def use_scan(self, scan: ImageScan) -> None:
-        """Use the finished scan of a `label_ranker` of this model for searches."""
+        """Use the finished scan of a `label_ranker` of this model for searches.
+
+        >>> ranker = model.label_ranker()
+        >>> rows = list(ranker.scan.steps())
+        >>> model.use_scan(ranker.scan)
+        """
         self._searcher().use_totals(scan.log_totals)
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
-        """Write label or image vectors to a ``.parquet``, ``.npy`` or word2vec ``.txt`` or ``.vec`` file."""
+        """Write label or image vectors to a ``.parquet``, ``.npy`` or word2vec ``.txt`` or ``.vec`` file.
+
+        >>> model.export_vectors("labels.parquet")
+        """
         from vse_ens.export.vectors import write_image_vectors, write_label_vectors
 
         self._check_fitted()
@@ -616,6 +689,14 @@ class Annotator(Shown):
 
     def explain(self, image: str | None = None, label: str = "", *, labels: list[str] | None = None) -> Explanation:
         """Explain a label's score: how much each known label adds to it, exactly for the context tower.
+
+        >>> model.explain(labels=["beach", "sand"], label="sea")
+        sea: score 17..., confidence 0...
+        reason                 share
+        beach                  9...
+        sand                   6...
+        beach + sand           1...
+        the label's own bias   0...
 
         With ``labels`` instead of ``image``: for an image that has these labels. A label that the image has is left
         out of it first, as the audit does, so that its other labels explain it; `Explanation.left_out` is then True.
@@ -642,6 +723,12 @@ class Annotator(Shown):
 
     def audit(self, top: int = 50, *, wrong_share: float = 0.02, progress: ProgressOption = None) -> Audit:
         """Find labels that are likely wrong, likely missing, or duplicates, in the pairs the model knows.
+
+        >>> findings = model.audit(top=2)
+        >>> len(findings.wrong), len(findings.missing)
+        (2, 2)
+        >>> findings.to_frame("pandas").columns.to_list()
+        ['kind', 'image', 'label', 'other_label', 'confidence', 'reason']
 
         ``top`` is the number of findings of each kind. ``wrong_share`` is the expected share of wrong labels; it sets
         the level of their confidence, not their order. ``progress`` is that of `fit`; a function is called with the
@@ -675,6 +762,10 @@ class Annotator(Shown):
     ) -> Report:
         """Measure how well held-out labels rank among all labels that the image does not have in training.
 
+        >>> report = model.evaluate(test)
+        >>> 0.4 < report["recall@10"] < 0.8
+        True
+
         Images and labels of ``test`` that the model does not know count as misses. With ``known``, such as the
         ``revealed`` part of the new-images protocol, images are scored by these labels instead of their training
         labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. ``progress`` is that of
@@ -700,7 +791,11 @@ class Annotator(Shown):
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Rankings:
-        """Return the ranks of held-out labels, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`."""
+        """Return the ranks of held-out labels, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`.
+
+        >>> model.rankings(test).pairs == test.pairs
+        True
+        """
         from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate, rank_held_out
         from vse_ens.evaluate.rank_remote import remote_ranker
         from vse_ens.evaluate.scorer import FunctionScorer
@@ -752,7 +847,11 @@ class Annotator(Shown):
     def reliability(
         self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
     ) -> list[Reliability]:
-        """Compare confidences with hit rates, in bins, for the ``top`` suggestions of images with held-out labels."""
+        """Compare confidences with hit rates, in bins, for the ``top`` suggestions of images with held-out labels.
+
+        >>> sum(one.count for one in model.reliability(test, top=1)) == len([n for n in test.labels_per_image if n])
+        True
+        """
         from vse_ens.curate.calibration_check import reliability_of
 
         self._check_fitted()
@@ -774,7 +873,10 @@ class Annotator(Shown):
     # --- saving and loading ---
 
     def save(self, path: str | Path) -> None:
-        """Write the model directory, atomically."""
+        """Write the model directory, atomically.
+
+        >>> model.save("model")
+        """
         self._check_fitted()
         settings = {
             "config": self.config_.to_dict(),
@@ -790,6 +892,9 @@ class Annotator(Shown):
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True, in_memory: bool = False) -> Annotator:
         """Load a model directory; every fault is a `ModelError`.
+
+        >>> Annotator.load("model").annotate("img_0000001") == model.annotate("img_0000001")
+        True
 
         Args:
             path: The directory.
