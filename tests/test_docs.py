@@ -38,6 +38,7 @@ RUN = (
     "docs/feedback.md",
     "docs/index.md",
     "docs/photographers.md",
+    "docs/python.md",
     "docs/rules.md",
     "docs/scenes.md",
     "docs/tagged-folders.md",

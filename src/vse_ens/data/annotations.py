@@ -325,6 +325,18 @@ class Annotations:
 
         return to_frame(self, backend)
 
+    def to_matrix(self) -> Any:
+        """Return the pairs as a SciPy ``csr_array`` of images by labels, with a 1 for every pair.
+
+        >>> Annotations.from_pairs([("a", "sea"), ("b", "sand")]).to_matrix().toarray()
+        array([[0, 1],
+               [1, 0]], dtype=int8)
+        """
+        from scipy import sparse
+
+        shape = (len(self.images), len(self.labels))
+        return sparse.csr_array((np.ones(self.pairs, np.int8), self.indices, self.indptr), shape)
+
     # --- changed copies -----------------------------------------------------------------------------------------
 
     def with_pairs(self, keep: NDArray[np.bool_]) -> Annotations:
