@@ -19,7 +19,11 @@ CLASSES: tuple[type, ...] = (Annotations, Annotator, LabelCompleter)
 
 def public_methods(cls: type) -> dict[str, str]:
     """The docstrings of the public methods that a class defines itself."""
-    found = {name: getattr(getattr(cls, name), "__func__", getattr(cls, name)) for name in vars(cls) if not name.startswith("_")}
+    found = {
+        name: getattr(getattr(cls, name), "__func__", getattr(cls, name))
+        for name in vars(cls)
+        if not name.startswith("_")
+    }
     return {name: inspect.getdoc(one) or "" for name, one in found.items() if inspect.isfunction(one)}
 
 

@@ -26,7 +26,9 @@ def run(path: Path = NOTEBOOK) -> Any:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times
         # A progress bar that has vanished leaves an empty output.
-        cell.outputs = [one for one in cell.get("outputs", ()) if one.output_type != "display_data" or any(one.data.values())]
+        cell.outputs = [
+            one for one in cell.get("outputs", ()) if one.output_type != "display_data" or any(one.data.values())
+        ]
         if cell.cell_type != "code":
             del cell["outputs"]
     return notebook

@@ -134,8 +134,9 @@ class Annotator(Shown):
         rows = [(name, str(value)) for name, value in self.get_params().items() if value is not None]
         if not self._is_fitted:
             return [Table(("", ""), [*rows, ("fitted", "no")], "Annotator")]
-        rows += [("fitted on", self._size()), ("dimensions", f"{self.embeddings_.dimensions:,}")]
-        rows += [("epochs", f"{self.training_['best_epoch']:,}")]
+        rows += [("fitted on", self._size()), ("best epoch", f"{self.training_['best_epoch']:,}")]
+        if "dimensions" not in self.settings:
+            rows.append(("dimensions", f"{self.embeddings_.dimensions:,}"))
         rows += [(f"validation {name}", rounded(value)) for name, value in (self.validation_ or {}).items()]
         return [Table(("", ""), rows, "Annotator")]
 

@@ -23,9 +23,9 @@ _MAX_TEXT = 80  # characters of a cell in text
 # Colours are those of the notebook, light or dark; lines and bars are translucent.
 _STYLE = (
     "<style>.vse-ens table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0 .8em}"
-    ".vse-ens caption{text-align:left;caption-side:top;font-weight:600;padding:.2em 0;color:inherit}"
+    ".vse-ens caption{text-align:left;caption-side:top;font-weight:600;padding:.2em 0;color:inherit;white-space:nowrap}"
     ".vse-ens th,.vse-ens td{text-align:left;padding:.2em .9em .2em .2em;background:none;color:inherit;"
-    "border:0;border-bottom:1px solid rgba(128,128,128,.35);max-width:36em;overflow-wrap:anywhere}"
+    "border:0;border-bottom:1px solid rgba(128,128,128,.35);max-width:36em;overflow-wrap:break-word}"
     ".vse-ens .n{text-align:right;white-space:nowrap}"
     ".vse-ens .bar{background:linear-gradient(90deg,rgba(20,130,220,.28) var(--share),transparent var(--share))}"
     ".vse-ens p{margin:.3em 0;opacity:.75}</style>"
@@ -56,7 +56,7 @@ class Table:
         numeric = [any(isinstance(row[column], int | float) for row in self.rows) for column in range(len(self.names))]
         cells = [[short(value) for value in row] for row in self.rows]
         lines = aligned([list(self.names), *cells], numeric) if cells and any(self.names) else aligned(cells, numeric)
-        return "\n".join([*([self.title] if self.title else []), *lines, *self._after()])
+        return "\n".join([*([_printable(self.title)] if self.title else []), *lines, *map(_printable, self._after())])
 
     def html(self) -> str:
         """Return the table as HTML."""
@@ -120,8 +120,13 @@ def short(value: Value) -> str:
         return rounded(value)
     if isinstance(value, int):
         return f"{value:,}"
-    text = value if value.isprintable() else repr(value)[1:-1]  # an id must not move the cursor
+    text = _printable(value)
     return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 3]}..."
+
+
+def _printable(text: str) -> str:
+    """Escape control characters: an id must not move the cursor."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def rounded(value: float) -> str:

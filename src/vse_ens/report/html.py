@@ -202,7 +202,9 @@ def in_notebook(html: str) -> str:
     notebook may differ from that of the system.
     """
     own = "background:var(--paper);color:var(--ink);padding:.5rem 1rem;border-radius:.3rem"
-    return f'<div class="vse-ens-report"><style>.vse-ens-report{{{STYLE.replace(":root", "&")}{own}}}</style>{html}</div>'
+    return (
+        f'<div class="vse-ens-report"><style>.vse-ens-report{{{STYLE.replace(":root", "&")}{own}}}</style>{html}</div>'
+    )
 
 
 # Style sheet. Colours are variables: one set for light screens and print, one for dark screens.
