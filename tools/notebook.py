@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,10 +17,9 @@ NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
 
 def run(path: Path = NOTEBOOK) -> Any:
     """Return the notebook, run from the start in an empty folder."""
-    import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(path, as_version=4)
+    notebook = _nbformat().read(path, as_version=4)
     with TemporaryDirectory() as folder:
         client = NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": folder}})
         client.execute()
@@ -36,9 +36,11 @@ def run(path: Path = NOTEBOOK) -> Any:
 
 def main() -> None:
     """Store the outputs."""
-    import nbformat
+    write_text(NOTEBOOK, _nbformat().writes(run()) + "\n")
 
-    write_text(NOTEBOOK, nbformat.writes(run()) + "\n")
+
+def _nbformat() -> Any:
+    return import_module("nbformat")  # which has no types
 
 
 if __name__ == "__main__":
