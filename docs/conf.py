@@ -1,7 +1,10 @@
 """The configuration of the documentation site: `make docs` builds it into build/docs."""
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
+
+from myst_parser.parsers.sphinx_ import MystParser
 
 import vse_ens
 
@@ -69,6 +72,32 @@ def _adapt_docstring(_app: Any, _what: str, _name: str, _object: Any, _options: 
     lines[:] = adapted
 
 
+class NotebookParser(MystParser):
+    """Shows a notebook with its stored outputs."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: Any) -> None:
+        """Parse the notebook as Markdown."""
+        cells = json.loads(inputstring)["cells"]
+        super().parse("\n\n".join(text for cell in cells for text in _cell_texts(cell)), document)
+
+
+def _cell_texts(cell: dict[str, Any]) -> list[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return [source]
+    return [f"```python\n{source}\n```", *map(_output_text, cell["outputs"])]
+
+
+def _output_text(output: dict[str, Any]) -> str:
+    if "text/html" in output.get("data", {}):
+        return "```{raw} html\n" + "".join(output["data"]["text/html"]) + "\n```"
+    return "```text\n" + "".join(output.get("text") or output["data"]["text/plain"]) + "\n```"
+
+
 def setup(app: "Sphinx") -> None:
     """Register the hooks."""
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)
     app.connect("autodoc-process-docstring", _adapt_docstring)

@@ -39,6 +39,7 @@ RUN = (
     "docs/index.md",
     "docs/interop.md",
     "docs/photographers.md",
+    "docs/python.md",
     "docs/rules.md",
     "docs/scenes.md",
     "docs/tagged-folders.md",

@@ -39,7 +39,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_in_the_navigation(site: Path) -> None:
     front = (site / "index.html").read_text(encoding="utf-8")
     linked = set(re.findall(r'<li class="toctree-l1"><a class="reference internal" href="([^"#]+)\.html"', front))
-    assert linked == {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    pages = {page.stem for kind in ("md", "ipynb") for page in (ROOT / "docs").glob(f"*.{kind}")}
+    assert linked == pages - {"index"}
+
+
+def test_the_notebook_is_shown_with_its_outputs(site: Path) -> None:
+    page = (site / "notebook.html").read_text(encoding="utf-8")
+    assert page.count('<div class="vse-ens') >= 8
+    assert page.count("<svg") >= 3
 
 
 def test_every_public_name_is_in_the_api_reference(site: Path) -> None:

@@ -16,6 +16,7 @@ from vse_ens.exports import lazy_exports
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator as Annotator
+    from vse_ens.completer import LabelCompleter as LabelCompleter
     from vse_ens.curate.suggest import Suggestion as Suggestion
     from vse_ens.data.annotations import Annotations as Annotations
     from vse_ens.data.vocabulary import Vocabulary as Vocabulary
@@ -33,6 +34,7 @@ __version__ = "0.2.0"
 _MODULES = {
     "Annotations": "vse_ens.data.annotations",
     "Annotator": "vse_ens.annotator",
+    "LabelCompleter": "vse_ens.completer",
     "Suggestion": "vse_ens.curate.suggest",
     "Vocabulary": "vse_ens.data.vocabulary",
     "Streams": "vse_ens.streams",

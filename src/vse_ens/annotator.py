@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from vse_ens import __version__
 from vse_ens.config import Config, Settings
 from vse_ens.curate.explain import own_vectors
-from vse_ens.curate.suggest import Suggester, Suggestion, SuggestOptions
+from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.csr import take_rows
+from vse_ens.display import Shown, Table, rounded
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
@@ -28,13 +29,14 @@ from vse_ens.model.store import StoredModel, load_model, model_card, save_model
 from vse_ens.model.topk import TaskRunner, run_serial
 from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure, is_preset_file, read_preset_file
+from vse_ens.progress import ProgressBar, ProgressOption
 from vse_ens.storage.atomic import reserve
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
     from vse_ens.curate.explain import Explanation
     from vse_ens.curate.label_first import ImageScan, LabelRanker
-    from vse_ens.curate.search import FoundImage, Neighbour, Searcher
+    from vse_ens.curate.search import FoundImages, Neighbours, Searcher
     from vse_ens.curate.suggest_remote import RemoteSuggester
     from vse_ens.data.partition.store import Partition
     from vse_ens.evaluate.rankings import Rankings
@@ -43,10 +45,11 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.scorer import ModelScores
     from vse_ens.export.hub import Pushed
     from vse_ens.export.suggestions import ExportCounts
+    from vse_ens.model.topk import TopLabels
     from vse_ens.run.pool import Pool
     from vse_ens.train.callbacks import Callback, CallbackList
     from vse_ens.train.checkpoint import Checkpoints
-    from vse_ens.train.progress import EpochReport
+    from vse_ens.train.progress import EpochReport, Progress
     from vse_ens.train.ram_estimate import RamEstimate
     from vse_ens.train.trainer import Trainer
 
@@ -55,11 +58,17 @@ if TYPE_CHECKING:
 _DEFAULT_SHARDS = 8
 
 
-class Annotator:
+class Annotator(Shown):
     """Learns which labels belong to which image, and suggests the missing ones.
 
         model = Annotator(seed=0).fit(train)
         model.annotate("img_0000017", top=5)
+
+    The examples of its methods use a small model of the built-in data set:
+
+    >>> data = scenes(images=1500, seed=0)
+    >>> train, test = data.leave_one_out(seed=0)
+    >>> model = Annotator(seed=0, epochs=10, dimensions=32).fit(train)
 
     It follows scikit-learn's conventions: the constructor stores its arguments, `fit` trains, and `get_params`,
     `set_params` and `clone` work as usual. ``preset`` is a name or a preset file such as `vse tune` writes.
@@ -101,11 +110,19 @@ class Annotator:
     # --- scikit-learn's conventions ---
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  # scikit-learn's signature
-        """Return all arguments of the constructor."""
+        """Return all arguments of the constructor.
+
+        >>> Annotator(epochs=5).get_params()
+        {'preset': 'context', 'seed': 0, 'workers': None, 'epochs': 5}
+        """
         return {"preset": self.preset, "seed": self.seed, "workers": self.workers, **self.settings}
 
     def set_params(self, **values: Any) -> Annotator:
-        """Replace arguments of the constructor."""
+        """Replace arguments of the constructor.
+
+        >>> Annotator().set_params(preset="warp", dimensions=64)
+        Annotator(preset='warp', seed=0, dimensions=64)
+        """
         changed = Annotator(**{**self.get_params(), **values})
         changed.config()  # raises for an unknown name or a bad value
         self.preset, self.seed, self.workers = changed.preset, changed.seed, changed.workers
@@ -114,10 +131,32 @@ class Annotator:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value is not None)
-        return f"Annotator({shown})"
+        fitted = f", fitted on {self._size()}, {self.embeddings_.dimensions} dimensions" if self._is_fitted else ""
+        return f"Annotator({shown}){fitted}"
+
+    def _size(self) -> str:
+        return f"{len(self.known_.images):,} images, {len(self.known_.labels):,} labels, {self.known_.pairs:,} pairs"
+
+    def _tables(self) -> list[Table]:
+        rows = [(name, str(value)) for name, value in self.get_params().items() if value is not None]
+        if not self._is_fitted:
+            return [Table(("", ""), [*rows, ("fitted", "no")], "Annotator")]
+        rows += [("fitted on", self._size()), ("best epoch", f"{self.training_['best_epoch']:,}")]
+        if "dimensions" not in self.settings:
+            rows.append(("dimensions", f"{self.embeddings_.dimensions:,}"))
+        rows += [(f"validation {name}", rounded(value)) for name, value in (self.validation_ or {}).items()]
+        return [Table(("", ""), rows, "Annotator")]
+
+    @property
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "model_")
 
     def config(self, **values: Any) -> Config:
-        """Return the settings of the preset, overridden by those of the constructor and by ``values``."""
+        """Return the settings of the preset, overridden by those of the constructor and by ``values``.
+
+        >>> Annotator(dimensions=64).config().dimensions
+        64
+        """
         return configure(self.preset, **{**self.settings, **values}, seed=self.seed)
 
     # --- training ---
@@ -125,20 +164,28 @@ class Annotator:
     def fit(
         self,
         data: Any,
+        y: Any = None,  # noqa: ARG002  # scikit-learn's signature
         *,
-        progress: Callable[[Any], None] | None = None,
+        progress: ProgressOption = None,
         callbacks: Sequence[Callback] = (),
         checkpoint: str | Path | None = None,
         resume: bool = False,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Annotator:
-        """Train on `Annotations`, a scipy sparse matrix, any dataframe of pairs, or a folder of Parquet files.
+        """Train on pairs and return the model itself.
+
+        >>> Annotator("opt-auc", epochs=1, dimensions=32).fit("pairs.csv")
+        Annotator(preset='opt-auc', seed=0, epochs=1, dimensions=32), fitted on 1,500 images, 833 labels, ...
 
         Args:
-            data: The pairs. A folder of Parquet files, given by a path or an address that Arrow reads, is partitioned
-                by shard beside ``checkpoint``; no step holds all pairs in memory.
-            progress: Called after every round with a `vse_ens.train.progress.Progress`.
+            data: `Annotations`, a SciPy sparse matrix of images by labels, any data frame or list of pairs, or the path
+                of anything that `Annotations.read` reads. A folder of Parquet files, given by a path or an address that
+                Arrow reads, is partitioned by shard beside ``checkpoint``; no step holds all pairs in memory.
+            y: Ignored: scikit-learn passes one.
+            progress: False for no progress bar, True for one also in a script; by default, work over a second shows
+                one at a prompt and in a notebook. A function is called after every round with a
+                `vse_ens.train.progress.Progress` instead.
             callbacks: Objects of `vse_ens.train.callbacks.Callback`, told of the start, every epoch and the end; they
                 may stop the training. Trackers for MLflow, Weights & Biases and TensorBoard: `vse_ens.tracking`.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
@@ -171,13 +218,13 @@ class Annotator:
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
             checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
             self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
+            report = stack.enter_context(_TrainingBar(progress))
             stopped = False
             try:
                 known = trainer.known
                 told.start(trainer.config, images=len(known.images), labels=len(known.labels), pairs=known.pairs)
                 for step in trainer.rounds():
-                    if progress:
-                        progress(step)
+                    report(step)
                     if step.report:
                         stopped = _told_of_epoch(told, trainer, checkpoints)
                     if stopped or interrupt.requested:
@@ -200,6 +247,10 @@ class Annotator:
     ) -> Partition:
         """Partition a folder of Parquet files by shard, beside ``checkpoint``; pass the result to `fit`.
 
+        >>> pairs = Annotator("vse-ens", shards=2, epochs=1).partition("parts", "run")
+        >>> pairs.counts.shards
+        2
+
         ``progress`` is called with the number of pairs done.
         """
         from vse_ens.data.partition.build import partition
@@ -220,7 +271,7 @@ class Annotator:
 
         if isinstance(data, Partition):
             return data
-        if not isinstance(data, PartFiles | str | Path):
+        if not isinstance(data, PartFiles) and not _is_parts(data):
             return _annotations(data)
         if checkpoint is None:
             raise ConfigError("a folder of Parquet files needs checkpoint, a folder on storage that all workers share")
@@ -233,8 +284,12 @@ class Annotator:
             return self.config(shards=_DEFAULT_SHARDS) if use_default else self.config()
         return self.config(shards=pairs.counts.shards)
 
-    def partial_fit(self, data: Any, *, progress: Callable[[Any], None] | None = None) -> Annotator:
+    def partial_fit(self, data: Any, y: Any = None, *, progress: ProgressOption = None) -> Annotator:  # noqa: ARG002
         """Add pairs to a trained model: new labels of known images, new images, new labels.
+
+        >>> new = Annotator.load("model").partial_fit([("holiday", "beach"), ("holiday", "parasol")])
+        >>> new.known_labels("holiday")
+        ['beach', 'parasol']
 
         The vocabularies grow and all ids stay valid. Only images with new pairs and a sample of the others are trained,
         so this takes a fraction of the time of `fit` and changes old suggestions little. Without a trained model it
@@ -243,7 +298,7 @@ class Annotator:
         from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 
         more = _annotations(data)
-        if not hasattr(self, "model_"):
+        if not self._is_fitted:
             return self.fit(more, progress=progress)
         known = self.known_.joined(more)
         if known.pairs == self.known_.pairs:
@@ -258,9 +313,9 @@ class Annotator:
             generation=generation,
             workers=self.workers,
         )
-        for step in trainer.rounds():
-            if progress:
-                progress(step)
+        with _TrainingBar(progress) as report:
+            for step in trainer.rounds():
+                report(step)
         self.model_ = Model(trainer.embeddings, self._learn_label_weights(known), self.model_.label_weights_scale)
         self.known_ = known
         self.training_ = {**self.training_, "generations": generation}
@@ -277,7 +332,12 @@ class Annotator:
             return learn_label_weights(known, self.training_["label_weights_regularization"], LocalPool(workers))
 
     def memory_estimate(self, data: Any) -> RamEstimate:
-        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available."""
+        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available.
+
+        >>> estimate = Annotator(dimensions=256).memory_estimate(data)
+        >>> estimate.total == sum(estimate.parts.values())
+        True
+        """
         from vse_ens.train.ram_estimate import estimate_ram
 
         return estimate_ram(self.config(), _annotations(data), self.workers)
@@ -306,7 +366,10 @@ class Annotator:
         return self.model_.embeddings
 
     def remove_checkpoint(self, checkpoint: str | Path) -> None:
-        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it, and no other file."""
+        """Remove the checkpoint of a finished run, and the pairs that were partitioned for it, and no other file.
+
+        >>> Annotator().remove_checkpoint("run")
+        """
         from vse_ens.train.run_files import remove_checkpoint
 
         remove_checkpoint(Path(checkpoint))
@@ -314,25 +377,49 @@ class Annotator:
     # --- suggestions ---
 
     @overload
-    def annotate(self, images: str, **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...  # type: ignore[overload-overlap]
+    def annotate(  # type: ignore[overload-overlap]
+        self, images: str, *, frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> Suggestions: ...
     @overload
-    def annotate(self, images: Sequence[str], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]: ...
+    def annotate(
+        self, images: Iterable[str], *, frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> SuggestionLists: ...
     @overload
-    def annotate(self, *, labels: list[str], **how: Unpack[SuggestOptions]) -> list[Suggestion]: ...
+    def annotate(self, *, labels: list[str], frame: None = None, **how: Unpack[SuggestOptions]) -> Suggestions: ...
     @overload
-    def annotate(self, *, labels: list[list[str]], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]: ...
+    def annotate(
+        self, *, labels: list[list[str]], frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> SuggestionLists: ...
+    @overload
     def annotate(
         self,
-        images: str | Sequence[str] | None = None,
+        images: str | Iterable[str] | None = None,
         *,
         labels: list[str] | list[list[str]] | None = None,
+        frame: str,
         **how: Unpack[SuggestOptions],
-    ) -> list[Suggestion] | list[list[Suggestion]]:
+    ) -> Any: ...
+    def annotate(
+        self,
+        images: str | Iterable[str] | None = None,
+        *,
+        labels: list[str] | list[list[str]] | None = None,
+        frame: str | None = None,
+        **how: Unpack[SuggestOptions],
+    ) -> Any:
         """Suggest labels that an image is not known to have, best first.
+
+        >>> [suggestion.label for suggestion in model.annotate(labels=["beach", "sand"], top=3)]
+        ['sea', 'wave', 'palm tree']
+        >>> model.annotate(["img_0000001", "img_0000002"], top=2, frame="pandas").columns.to_list()
+        ['image', 'label', 'score', 'confidence', 'rank']
 
         Args:
             images: One image id, or several for a list of lists.
             labels: Instead of ``images``: the labels of an image the model has not seen, or a list of such lists.
+            frame: "arrow", "pandas" or "polars" for a frame with one row per suggestion instead of lists. Its columns
+                are image, label, score, confidence and rank; with ``labels``, the number of the list stands for the
+                image, in the column row. Many images at once are much faster this way.
             top: The number of suggestions per image, 5 by default.
             allow: Suggest only these labels.
             deny: Never suggest these labels.
@@ -342,18 +429,37 @@ class Annotator:
             explain: Fill ``because`` of each suggestion.
         """
         self._check_fitted()
+        check_options("annotate", how)
         suggester = self._suggester(**how)
         if (images is None) == (labels is None):
             raise ConfigError("annotate takes images or labels, exactly one of them")
+        if frame is not None and how.get("explain"):
+            raise ConfigError("explain cannot be used with frame; leave one of them out")
         if labels is not None:
             if isinstance(labels, str):  # type: ignore[unreachable]  # for callers without type checks
                 raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
             one = all(isinstance(label, str) for label in labels)
-            found = self._annotate_rows(self._label_rows([labels] if one else labels), suggester)  # type: ignore[list-item]
-            return found[0] if one else found
+            rows = self._label_rows([labels] if one else labels)  # type: ignore[list-item]
+            if frame is not None:
+                return self._as_frame(suggester.rows(self._vectors_by_labels(rows), rows), frame, by_id=False)
+            found = self._annotate_rows(rows, suggester)
+            return found[0] if one else SuggestionLists(found)
         if isinstance(images, str):
-            return self._annotate_images(np.array([self.known_.images.number(images)]), suggester)[0]
-        return self._annotate_images(self.known_.images.numbers(images or []), suggester)
+            numbers = np.array([self.known_.images.number(images)])
+        else:
+            ids = list(images or ())
+            numbers = self.known_.images.numbers(ids)
+        if frame is not None:
+            return self._as_frame(suggester.images(numbers), frame, by_id=True)
+        found = self._annotate_images(numbers, suggester)
+        return found[0] if isinstance(images, str) else SuggestionLists(found, ids)
+
+    def _as_frame(self, blocks: Iterable[TopLabels], backend: str, *, by_id: bool) -> Any:
+        """Return the suggestions of all blocks as one frame."""
+        from vse_ens.data.io.frames import as_backend
+        from vse_ens.export.suggestions import suggestion_table
+
+        return as_backend(suggestion_table(blocks, self.known_.labels, self.known_.images if by_id else None), backend)
 
     def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]:
         """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``."""
@@ -374,6 +480,9 @@ class Annotator:
     ) -> ExportCounts:
         """Write suggestions for all images to a file, atomically and block by block.
 
+        >>> model.annotate_all("suggestions.csv", top=2)
+        ExportCounts(images=1500, images_with_suggestions=1500, suggestions=3000)
+
         ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
         ``prefix`` and ``defuse_formulas`` are those of `vse_ens.export.suggestions.write_suggestions`. ``progress`` is
         called with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make
@@ -382,6 +491,7 @@ class Annotator:
         from vse_ens.export.suggestions import format_of, write_suggestions
 
         self._check_fitted()
+        check_options("annotate_all", how)
         if how.get("explain"):
             raise ConfigError("explain cannot be used for a file of all suggestions; leave it out")
         form = form or format_of(path)
@@ -403,9 +513,14 @@ class Annotator:
     ) -> dict[str, LabelEdit]:
         """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
 
+        >>> edits = model.suggested_edits(top=1)
+        >>> edits["img_0000001"].add
+        ('sand',)
+
         Images without a suggestion have an empty edit. The arguments are those of `annotate`.
         """
         self._check_fitted()
+        check_options("suggested_edits", how)
         images, labels = self.known_.images, self.known_.labels
         edits: dict[str, LabelEdit] = {}
         for block in self._suggester(**how).images():
@@ -416,7 +531,11 @@ class Annotator:
         return edits
 
     def known_labels(self, image: str) -> list[str]:
-        """Return the labels that an image had in training."""
+        """Return the labels that an image had in training.
+
+        >>> model.known_labels("img_0000001")
+        ['cactus', 'camel', 'desert', 'lizard', 'rock', 'sand dune', 'sky']
+        """
         self._check_fitted()
         return self.known_.labels_of(image)
 
@@ -457,7 +576,7 @@ class Annotator:
         with Workers(self.workers if len(tasks) > 1 else 1) as workers:
             return workers.run(tasks)
 
-    def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[list[Suggestion]]:
+    def _annotate_images(self, numbers: NDArray[np.int64], suggester: Suggester) -> list[Suggestions]:
         found = []
         for best in suggester.images(numbers):
             if suggester.explains:
@@ -469,7 +588,7 @@ class Annotator:
 
     def _annotate_rows(
         self, rows: Csr, suggester: Suggester, images: NDArray[np.int64] | None = None
-    ) -> list[list[Suggestion]]:
+    ) -> list[Suggestions]:
         """Suggest labels for images given by their labels; ``images`` are their numbers if the model knows them."""
         vectors = self._vectors_by_labels(rows)
         own = None if self.embeddings_.has_context else vectors
@@ -500,6 +619,10 @@ class Annotator:
     def label_scores(self, labels: list[str], image: str | None = None) -> Floats:
         """Return the scores of all labels for an image with the given labels, in the order of ``known_.labels``.
 
+        >>> scores = model.label_scores(["beach", "sand"])
+        >>> scores.shape == (len(model.known_.labels),)
+        True
+
         With ``image``, its own vector counts as well if the model has vectors of images beside a context tower.
         """
         self._check_fitted()
@@ -512,8 +635,12 @@ class Annotator:
 
     def search(
         self, labels: Sequence[str], top: int = 20, *, tagged: bool = False, index: str | Path | None = None
-    ) -> list[FoundImage]:
+    ) -> FoundImages:
         """Find images for labels, best first; a label with a leading dash, as in ``-people``, is excluded.
+
+        >>> found = model.search(["beach", "-person"], top=2)
+        >>> [one.image for one in found]
+        ['img_0001449', 'img_0000304']
 
         Images that already have all the labels are left out unless ``tagged`` is True. The first search of a model
         scores all images once. With ``index``, the path of an approximate index that is created if missing, only some
@@ -523,12 +650,23 @@ class Annotator:
             raise ConfigError(f"search takes a list of label ids, got the text {labels!r}")
         return self._searcher().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
-    def similar_labels(self, label: str, top: int = 10) -> list[Neighbour]:
-        """Return the labels most similar to a label, by cosine."""
+    def similar_labels(self, label: str, top: int = 10) -> Neighbours:
+        """Return the labels most similar to a label, by cosine.
+
+        >>> model.similar_labels("beach", top=3)
+        id         similarity
+        crab            0...
+        towel           0...
+        lightning       0...
+        """
         return self._searcher().similar_labels(label, top)
 
-    def similar_images(self, image: str, top: int = 10) -> list[Neighbour]:
-        """Return the images most similar to an image, by cosine."""
+    def similar_images(self, image: str, top: int = 10) -> Neighbours:
+        """Return the images most similar to an image, by cosine.
+
+        >>> len(model.similar_images("img_0000001", top=2))
+        2
+        """
         return self._searcher().similar_images(image, top)
 
     def _searcher(self) -> Searcher:
@@ -544,6 +682,8 @@ class Annotator:
     def label_ranker(self, scan_run: TaskRunner = run_serial, run: TaskRunner = run_serial) -> LabelRanker:
         """Return a ranker of images for single labels. Its scan, which it needs first, runs its tasks by ``scan_run``.
 
+        >>> ranker = model.label_ranker()
+
         When the scan is done, pass it to `use_scan`, so that the first search does not score all images again.
         """
         from vse_ens.curate.audit.wrong import total_step_size
@@ -558,11 +698,19 @@ class Annotator:
         )
 
     def use_scan(self, scan: ImageScan) -> None:
-        """Use the finished scan of a `label_ranker` of this model for searches."""
+        """Use the finished scan of a `label_ranker` of this model for searches.
+
+        >>> ranker = model.label_ranker()
+        >>> rows = list(ranker.scan.steps())
+        >>> model.use_scan(ranker.scan)
+        """
         self._searcher().use_totals(scan.log_totals)
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
-        """Write label or image vectors to a ``.parquet``, ``.npy``, ``.vec``, ``.faiss`` or ``.usearch`` file."""
+        """Write label or image vectors to a ``.parquet``, ``.npy``, ``.vec``, ``.faiss`` or ``.usearch`` file.
+
+        >>> model.export_vectors("labels.parquet")
+        """
         from vse_ens.export.vectors import write_image_vectors, write_label_vectors
 
         self._check_fitted()
@@ -575,6 +723,14 @@ class Annotator:
 
     def explain(self, image: str | None = None, label: str = "", *, labels: list[str] | None = None) -> Explanation:
         """Explain a label's score: how much each known label adds to it, exactly for the context tower.
+
+        >>> model.explain(labels=["beach", "sand"], label="sea")
+        sea: score 17..., confidence 0...
+        reason                 share
+        beach                  9...
+        sand                   6...
+        beach + sand           1...
+        the label's own bias   0...
 
         With ``labels`` instead of ``image``: for an image that has these labels. A label that the image has is left
         out of it first, as the audit does, so that its other labels explain it; `Explanation.left_out` is then True.
@@ -599,29 +755,34 @@ class Annotator:
             [[found]] = self._annotate_rows(Csr(np.array([0, len(others)]), others), suggester, images)
         return Explanation(label, found.score, found.confidence, found.because, left_out)
 
-    def audit(
-        self, top: int = 50, *, wrong_share: float = 0.02, progress: Callable[[int], None] | None = None
-    ) -> Audit:
+    def audit(self, top: int = 50, *, wrong_share: float = 0.02, progress: ProgressOption = None) -> Audit:
         """Find labels that are likely wrong, likely missing, or duplicates, in the pairs the model knows.
 
+        >>> findings = model.audit(top=2)
+        >>> len(findings.wrong), len(findings.missing)
+        (2, 2)
+        >>> findings.to_frame("pandas").columns.to_list()
+        ['kind', 'image', 'label', 'other_label', 'confidence', 'reason']
+
         ``top`` is the number of findings of each kind. ``wrong_share`` is the expected share of wrong labels; it sets
-        the level of their confidence, not their order. ``progress`` is called with the number of rows of scores done,
-        out of `vse_ens.curate.audit.audit.audit_rows`.
+        the level of their confidence, not their order. ``progress`` is that of `fit`; a function is called with the
+        number of rows of scores done since its last call, out of `vse_ens.curate.audit.audit.audit_rows`.
         """
-        from vse_ens.curate.audit.audit import audit
+        from vse_ens.curate.audit.audit import audit, audit_rows
         from vse_ens.curate.audit.wrong import total_step_size
 
         self._check_fitted()
-        return audit(
-            self.model_,
-            self.known_,
-            top=top,
-            calibration=self.calibration_,
-            wrong_share=wrong_share,
-            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
-            fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
-            progress=progress,
-        )
+        with ProgressBar("auditing", progress) as bar:
+            return audit(
+                self.model_,
+                self.known_,
+                top=top,
+                calibration=self.calibration_,
+                wrong_share=wrong_share,
+                step_size=total_step_size(self.config_, self.training_["best_epoch"]),
+                fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
+                progress=bar.adder(audit_rows(self.known_), "rows"),
+            )
 
     def evaluate(
         self,
@@ -629,19 +790,28 @@ class Annotator:
         *,
         known: Annotations | None = None,
         tops: Sequence[int] = (1, 5, 10),
+        progress: ProgressOption = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Report:
         """Measure how well held-out labels rank among all labels that the image does not have in training.
 
+        >>> report = model.evaluate(test)
+        >>> 0.4 < report["recall@10"] < 0.8
+        True
+
         Images and labels of ``test`` that the model does not know count as misses. With ``known``, such as the
         ``revealed`` part of the new-images protocol, images are scored by these labels instead of their training
-        labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. With ``cluster="ray"`` a
+        labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. ``progress`` is that of
+        `fit`; a function is called with the number of images done. With ``cluster="ray"`` a
         Ray cluster ranks the images, with the same result.
         """
         from vse_ens.evaluate.report import summarise
 
-        rankings = self.rankings(test, known=known, top=max(tops, default=1), cluster=cluster, address=address)
+        test = _annotations(test)
+        rankings = self.rankings(
+            test, known=known, top=max(tops, default=1), progress=progress, cluster=cluster, address=address
+        )
         return summarise(rankings, tops=tops, workers=self.workers)
 
     def rankings(
@@ -651,11 +821,15 @@ class Annotator:
         known: Annotations | None = None,
         top: int = 10,
         memory: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: ProgressOption = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
     ) -> Rankings:
-        """Return the ranks of held-out labels, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`."""
+        """Return the ranks of held-out labels, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`.
+
+        >>> model.rankings(test).pairs == test.pairs
+        True
+        """
         from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate, rank_held_out
         from vse_ens.evaluate.rank_remote import remote_ranker
         from vse_ens.evaluate.scorer import FunctionScorer
@@ -665,24 +839,53 @@ class Annotator:
         pairs = self.known_ if shown is None else shown
         if cluster is not None and shown is not None and not self.embeddings_.has_context:
             raise ConfigError("a cluster cannot fold in the images of known, which this tower needs; leave cluster out")
-        with self._remote(cluster, address) as remote:
+        limit = memory or DEFAULT_MEMORY
+        with self._remote(cluster, address) as remote, ProgressBar("evaluating", progress) as bar:
+            count = bar.counter(len(test.images), "images")
             if remote:
                 rank = remote_ranker(*remote, top, shown)
-                return rank_held_out(rank, pairs, test, top=top, memory=memory or DEFAULT_MEMORY, progress=progress)
-        return evaluate(
-            FunctionScorer(pairs.images, pairs.labels, self._scores(shown)),
-            pairs,
-            test,
-            top=top,
-            memory=memory or DEFAULT_MEMORY,
-            workers=self.workers,
-            progress=progress,
-        )
+                return rank_held_out(rank, pairs, test, top=top, memory=limit, progress=count)
+            scorer = FunctionScorer(pairs.images, pairs.labels, self._scores(shown))
+            return evaluate(scorer, pairs, test, top=top, memory=limit, workers=self.workers, progress=count)
+
+    def score(self, data: Any, y: Any = None) -> float:  # noqa: ARG002  # scikit-learn's signature
+        """Return the mean reciprocal rank of the labels in ``data``, for scikit-learn: 1 is best.
+
+        Every label is ranked without knowing it, by the other labels that the image had in training. Images the model
+        does not know, and the rows of a matrix, are known by their other labels in ``data``. Use `evaluate` for more
+        metrics, and to count the image's own vector as well.
+
+        >>> 0.2 < model.score(test) < 1.0
+        True
+        """
+        self._check_fitted()
+        return self._score(_annotations(data), by_id=not hasattr(data, "tocsr"))
+
+    def _score(self, data: Annotations, *, by_id: bool) -> float:
+        from vse_ens.evaluate.leave_one_out import leave_each_out
+        from vse_ens.evaluate.metrics import per_image
+
+        known, test = leave_each_out(data, self.known_, by_id=by_id)
+        rankings = self.rankings(test, known=known, top=1, progress=False)
+        return float(per_image(rankings, (1,))["mrr"].mean())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        given = InputTags(two_d_array=False, sparse=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=given)
 
     def reliability(
         self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
     ) -> list[Reliability]:
-        """Compare confidences with hit rates, in bins, for the ``top`` suggestions of images with held-out labels."""
+        """Compare confidences with hit rates, in bins, for the ``top`` suggestions of images with held-out labels.
+
+        >>> sum(one.count for one in model.reliability(test, top=1)) == len([n for n in test.labels_per_image if n])
+        True
+        """
         from vse_ens.curate.calibration_check import reliability_of
 
         self._check_fitted()
@@ -704,7 +907,10 @@ class Annotator:
     # --- saving and loading ---
 
     def save(self, path: str | Path) -> None:
-        """Write the model directory, atomically."""
+        """Write the model directory, atomically.
+
+        >>> model.save("model")
+        """
         self._save_to(path)
         self._saved = ModelRef.of(path), self.model_
 
@@ -723,6 +929,9 @@ class Annotator:
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True, in_memory: bool = False) -> Annotator:
         """Load a model directory; every fault is a `ModelError`.
+
+        >>> Annotator.load("model").annotate("img_0000001") == model.annotate("img_0000001")
+        True
 
         Args:
             path: The directory.
@@ -771,7 +980,7 @@ class Annotator:
             return push(path, repo, facts=CardFacts(**facts), private=private, revision=revision)
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):
+        if not self._is_fitted:
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
 
 
@@ -786,11 +995,46 @@ def _told_of_epoch(told: CallbackList, trainer: Trainer, checkpoints: Checkpoint
 
 
 def _annotations(data: Any) -> Annotations:
+    """Return pairs of any kind as `Annotations`."""
     if isinstance(data, Annotations):
         return data
+    if isinstance(data, str | Path):
+        return Annotations.read(data)
+    if isinstance(data, list | tuple):
+        return Annotations.from_pairs(data)
     if hasattr(data, "tocsr"):
         return Annotations.from_matrix(data)
     return Annotations.from_frame(data)
+
+
+def _is_parts(data: Any) -> bool:
+    """Return whether data is the path of a folder of Parquet files, or an address such as ``s3://bucket/pairs``."""
+    if not isinstance(data, str | Path):
+        return False
+    if "://" in str(data):
+        return True
+    from vse_ens.data.collections.detect import find_collection
+
+    return Path(data).is_dir() and find_collection(data) is None
+
+
+class _TrainingBar(ProgressBar):
+    """The progress of a training, called after every round."""
+
+    def __init__(self, progress: ProgressOption) -> None:
+        super().__init__("training", progress)
+
+    def __enter__(self) -> _TrainingBar:
+        super().__enter__()
+        return self
+
+    def __call__(self, step: Progress) -> None:
+        """Show the epoch and the time left, or call the function that was given."""
+        if self._given:
+            return self._given(step)
+        done = step.epoch - 1 + step.rounds_done / step.rounds
+        phase = "epoch" if step.final else "trial epoch"  # a trial finds out how many epochs are best
+        return self.update(done / step.epochs, f"{phase} {step.epoch:,} of {step.epochs:,}")
 
 
 def _differences(name: str, config: Config) -> Mapping[str, Any]:

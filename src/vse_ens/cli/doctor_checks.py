@@ -34,6 +34,8 @@ class Finding(NamedTuple):
 OPTIONAL_PARTS = {
     "frames": "for pandas and Polars frames",
     "als": "for the baseline als",
+    "sklearn": "for LabelCompleter in scikit-learn",
+    "notebook": "for the widget in notebooks",
     "index": "for an approximate index of images",
     "faiss": "for vse export to a Faiss index",
     "hub": "for models on the Hugging Face Hub",

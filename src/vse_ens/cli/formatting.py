@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from vse_ens.curate.explain import Reason
 
-_SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
-
 
 def duration(seconds: float) -> str:
     """Return a duration in seconds, minutes or hours."""
@@ -39,16 +37,6 @@ def label_list(labels: Sequence[str], *, first: Sequence[str] = (), limit: int =
     ordered = sorted(labels, key=lambda label: label not in first)
     more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
     return ", ".join(ordered[:limit]) + more
-
-
-def reason_name(reason: Reason) -> str:
-    """Return the labels of a reason, or the name of its source."""
-    return " + ".join(reason.labels) or _SOURCE_NAMES[reason.source]
-
-
-def reasons_text(reasons: Sequence[Reason], limit: int = 3) -> str:
-    """Return the first few reasons with their shares, for a table."""
-    return ", ".join(f"{reason_name(reason)} ({reason.share:+.2f})" for reason in reasons[:limit])
 
 
 def reasons_json(reasons: Sequence[Reason]) -> list[dict[str, Any]]:

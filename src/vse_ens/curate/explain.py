@@ -10,20 +10,23 @@ labels, and a known label contributes only by the label weights B.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.display import Shown, Table, rounded
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.attribution import PairContributions, context_contributions
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
+
+_SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,22 @@ class Reason:
     source: Literal["labels", "image", "bias"] = "labels"
     """If there are no labels: the image's own vector, or the bias of the suggested label."""
 
+    @property
+    def name(self) -> str:
+        """The labels, or the source in words."""
+        return " + ".join(self.labels) or _SOURCE_NAMES[self.source]
 
-@dataclass(frozen=True)
-class Explanation:
+    def __repr__(self) -> str:
+        return f"Reason({self.name!r}, {self.share:+.3f})"
+
+
+def reasons_text(reasons: Sequence[Reason], most: int = 3) -> str:
+    """Return the first few reasons with their shares, such as ``sea (+1.20), sand (+0.42)``."""
+    return ", ".join(f"{one.name} ({one.share:+.2f})" for one in reasons[:most])
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """A label's score for an image, and the reasons that add up to it."""
 
     label: str
@@ -48,6 +64,25 @@ class Explanation:
     """Known labels and pairs by size of contribution, then the image's own vector and the label's bias."""
     left_out: bool = False
     """Whether the image has the label; it is then explained by the other labels, as if the image lacked it."""
+
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return a frame with the columns reason, source and share; it is "arrow", "pandas" or "polars"."""
+        import pyarrow as pa
+
+        from vse_ens.data.io.frames import as_backend
+
+        columns = {
+            "reason": pa.array([one.name for one in self.reasons], pa.string()),
+            "source": pa.array([one.source for one in self.reasons], pa.string()),
+            "share": pa.array([one.share for one in self.reasons], pa.float64()),
+        }
+        return as_backend(pa.table(columns), backend)
+
+    def _tables(self) -> list[Table]:
+        confidence = "" if self.confidence is None else f", confidence {rounded(self.confidence)}"
+        left_out = ", explained by the other labels" if self.left_out else ""
+        title = f"{self.label}: score {rounded(self.score)}{confidence}{left_out}"
+        return [Table(("reason", "share"), [(one.name, one.share) for one in self.reasons], title)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.display import ResultList, Table, rounded
 from vse_ens.model.ann_index import ImageIndex
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
@@ -29,6 +31,32 @@ class FoundImage:
     confidence: float | None
     """The same probability, calibrated on held-out labels; None if training held none out."""
 
+    def __repr__(self) -> str:
+        confidence = "" if self.confidence is None else f", confidence={rounded(self.confidence)}"
+        return f"FoundImage({self.image!r}, score={rounded(self.score)}{confidence})"
+
+
+class FoundImages(ResultList[FoundImage]):
+    """The images found by a search, best first: a list that is shown as a table."""
+
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return a frame with the columns image, score and confidence; it is "arrow", "pandas" or "polars"."""
+        import pyarrow as pa
+
+        from vse_ens.data.arrow import strings_to_arrow
+        from vse_ens.data.io.frames import as_backend
+
+        columns = {
+            "image": strings_to_arrow([one.image for one in self]),
+            "score": pa.array([one.score for one in self], pa.float64()),
+            "confidence": pa.array([one.confidence for one in self], pa.float64()),
+        }
+        return as_backend(pa.table(columns), backend)
+
+    def _tables(self) -> list[Table]:
+        rows = [(one.image, one.score, one.confidence) for one in self]
+        return [Table(("image", "score", "confidence"), rows, bars=("confidence",))]
+
 
 @dataclass(frozen=True)
 class Neighbour:
@@ -38,6 +66,27 @@ class Neighbour:
     similarity: float
     """The cosine similarity, from -1 to 1."""
 
+    def __repr__(self) -> str:
+        return f"Neighbour({self.id!r}, similarity={rounded(self.similarity)})"
+
+
+class Neighbours(ResultList[Neighbour]):
+    """Similar images or labels, most similar first: a list that is shown as a table."""
+
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return a frame with the columns id and similarity; it is "arrow", "pandas" or "polars"."""
+        import pyarrow as pa
+
+        from vse_ens.data.arrow import strings_to_arrow
+        from vse_ens.data.io.frames import as_backend
+
+        similarities = pa.array([one.similarity for one in self], pa.float64())
+        ids = strings_to_arrow([one.id for one in self])
+        return as_backend(pa.table({"id": ids, "similarity": similarities}), backend)
+
+    def _tables(self) -> list[Table]:
+        return [Table(("id", "similarity"), [(one.id, one.similarity) for one in self], bars=("similarity",))]
+
 
 class Searcher:
     """Searches the images of a model. The first search scores all images once and keeps their softmax totals."""
@@ -46,7 +95,7 @@ class Searcher:
         self.loaded = loaded
         self._search = ImageSearch(loaded.model, loaded.known, temperature=loaded.temperature, run=run)
 
-    def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> list[FoundImage]:
+    def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> FoundImages:
         """Return the best images, by an exact search or by the index file ``index``, which is created if missing."""
         query = Query.parse(terms, self.loaded.known.labels)
         # Confidences are not a function of the score, and the images are sorted by the number that people see.
@@ -55,7 +104,7 @@ class Searcher:
         ids = self.loaded.known.images.ids(result.images)
         confidences = self._confidences(result, len(query.include))
         found = [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
-        return sorted(found, key=lambda one: -(one.confidence or 0.0))[:top]
+        return FoundImages(sorted(found, key=lambda one: -(one.confidence or 0.0))[:top])
 
     @property
     def has_totals(self) -> bool:
@@ -83,17 +132,19 @@ class Searcher:
         confidences = per_label[:, :included].prod(axis=1) * (1.0 - per_label[:, included:]).prod(axis=1)
         return confidences.tolist()  # type: ignore[no-any-return]
 
-    def similar_labels(self, label: str, top: int) -> list[Neighbour]:
+    def similar_labels(self, label: str, top: int) -> Neighbours:
         """Return the labels nearest to a label."""
         labels = self.loaded.known.labels
         return _by_id(similar_labels(self.loaded.model.embeddings, labels.number(label), top), labels)
 
-    def similar_images(self, image: str, top: int) -> list[Neighbour]:
+    def similar_images(self, image: str, top: int) -> Neighbours:
         """Return the images nearest to an image."""
         known = self.loaded.known
         near = similar_images(self.loaded.model.embeddings, known, known.images.number(image), top)
         return _by_id(near, known.images)
 
 
-def _by_id(near: Similar, vocabulary: Vocabulary) -> list[Neighbour]:
-    return [Neighbour(*one) for one in zip(vocabulary.ids(near.numbers), near.similarities.tolist(), strict=True)]
+def _by_id(near: Similar, vocabulary: Vocabulary) -> Neighbours:
+    return Neighbours(
+        Neighbour(*one) for one in zip(vocabulary.ids(near.numbers), near.similarities.tolist(), strict=True)
+    )

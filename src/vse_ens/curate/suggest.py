@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.curate.explain import Reason, contributions
+from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.hierarchy import facet, matching
+from vse_ens.display import ResultList, Table, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
@@ -32,6 +34,89 @@ class Suggestion:
     because: tuple[Reason, ...] = ()
     """The contributions that add up to the score; filled on request."""
 
+    def __repr__(self) -> str:
+        confidence = "" if self.confidence is None else f", confidence={rounded(self.confidence)}"
+        return f"Suggestion({self.label!r}, score={rounded(self.score)}{confidence})"
+
+
+class Suggestions(ResultList[Suggestion]):
+    """The suggestions for one image, best first: a list that is shown as a table."""
+
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return a frame with the columns label, score, confidence and rank; it is "arrow", "pandas" or "polars"."""
+        from vse_ens.data.io.frames import as_backend
+
+        return as_backend(_suggestion_table([self]), backend)
+
+    def _tables(self) -> list[Table]:
+        rows = [(one.label, one.score, one.confidence) for one in self]
+        names = ("label", "score", "confidence")
+        if not any(one.because for one in self):
+            return [Table(names, rows, bars=names[2:])]
+        reasons = [reasons_text(one.because) for one in self]
+        return [
+            Table((*names, "because"), [(*row, why) for row, why in zip(rows, reasons, strict=True)], bars=names[2:])
+        ]
+
+
+class SuggestionLists(ResultList[Suggestions]):
+    """The suggestions for several images: a list of lists that is shown as one table."""
+
+    def __init__(self, lists: Iterable[Suggestions] = (), images: Sequence[str] | None = None) -> None:
+        super().__init__(lists)
+        self.images = None if images is None else list(images)
+        """The ids of the images; None if they were given by their labels."""
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        if isinstance(index, slice) and self.images is not None:
+            found.images = self.images[index]
+        return found
+
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return one row per suggestion: image (or row, its number), label, score, confidence and rank.
+
+        ``backend`` is "arrow", "pandas" or "polars". `Annotator.annotate` makes the same frame without a list of
+        objects if it is given ``frame``.
+        """
+        import pyarrow as pa
+
+        from vse_ens.data.arrow import strings_to_arrow
+        from vse_ens.data.io.frames import as_backend
+
+        rows = np.repeat(np.arange(len(self)), [len(one) for one in self])
+        table = _suggestion_table(self)
+        ids = None if self.images is None else strings_to_arrow(self.images)
+        first = pa.array(rows) if ids is None else ids.take(pa.array(rows))
+        return as_backend(table.add_column(0, "row" if ids is None else "image", first), backend)
+
+    def _tables(self) -> list[Table]:
+        names: Sequence[str | int] = range(len(self)) if self.images is None else self.images
+        rows = [
+            (name, one.label, one.score, one.confidence)
+            for name, found in zip(names, self, strict=True)
+            for one in found
+        ]
+        first = "row" if self.images is None else "image"
+        return [Table((first, "label", "score", "confidence"), rows, bars=("confidence",))]
+
+
+def _suggestion_table(lists: Iterable[Sequence[Suggestion]]) -> Any:
+    """Return an Arrow table with one row per suggestion, without the images."""
+    import pyarrow as pa
+
+    from vse_ens.data.arrow import strings_to_arrow
+
+    ranked = [(one, rank) for found in lists for rank, one in enumerate(found, 1)]
+    return pa.table(
+        {
+            "label": strings_to_arrow([one.label for one, _ in ranked]),
+            "score": pa.array([one.score for one, _ in ranked], pa.float32()),
+            "confidence": pa.array([one.confidence for one, _ in ranked], pa.float32()),
+            "rank": pa.array([rank for _, rank in ranked], pa.int32()),
+        }
+    )
+
 
 class SuggestOptions(TypedDict, total=False):
     """Options of `Annotator.annotate`."""
@@ -43,6 +128,14 @@ class SuggestOptions(TypedDict, total=False):
     per_namespace: int | None
     min_confidence: float
     explain: bool
+
+
+def check_options(method: str, options: Mapping[str, Any]) -> None:
+    """Raise a TypeError that names the method for an argument that is not one of `SuggestOptions`."""
+    for name in options.keys() - SuggestOptions.__annotations__.keys():
+        near = difflib.get_close_matches(name, SuggestOptions.__annotations__, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"Annotator.{method}() got an unexpected keyword argument {name!r}{hint}")
 
 
 class Suggester:
@@ -105,7 +198,7 @@ class Suggester:
 
     def to_suggestions(
         self, block: TopLabels, known: Csr | None = None, own: Floats | None = None
-    ) -> list[list[Suggestion]]:
+    ) -> list[Suggestions]:
         """Convert a block to ids; reasons need the ``known`` labels and ``own`` vectors of its images."""
         filled = block.labels >= 0
         labels, vocabulary = block.labels[filled], self._loaded.known.labels
@@ -118,11 +211,11 @@ class Suggester:
         scores = block.scores.tolist()
         confidences = repeat(repeat(None)) if block.confidences is None else block.confidences.tolist()
         return [
-            [
+            Suggestions(
                 Suggestion(next(ids), score, confidence, next(reasons))
                 for is_filled, score, confidence in zip(*image, strict=False)
                 if is_filled
-            ]
+            )
             for image in zip(filled.tolist(), scores, confidences, strict=False)
         ]
 

@@ -92,7 +92,11 @@ class Annotations:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]]) -> Annotations:
-        """Return the annotations of (image id, label id) tuples."""
+        """Return the annotations of (image id, label id) tuples.
+
+        >>> Annotations.from_pairs([("a", "sea"), ("b", "sea")])
+        Annotations(2 images, 1 labels, 2 pairs)
+        """
         ids = list(pairs)
         images = Vocabulary.from_ids((image for image, _ in ids), "image")
         labels = Vocabulary.from_ids((label for _, label in ids), "label")
@@ -152,7 +156,11 @@ class Annotations:
         rows: str | Path | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
     ) -> Annotations:
-        """Read a file of pairs or a collection, such as a folder of photos; see `vse_ens.data.io.read.read`."""
+        """Read a file of pairs or a collection, such as a folder of photos; see `vse_ens.data.io.read.read`.
+
+        >>> Annotations.read("pairs.csv") == data
+        True
+        """
         from vse_ens.data.io.read import read
 
         return read(
@@ -190,7 +198,11 @@ class Annotations:
         min_images_per_label: int = 1,
         min_labels_per_image: int = 1,
     ) -> Annotations:
-        """Return the pairs of a pandas, Polars, Arrow or other frame; see `vse_ens.data.io.frames.from_frame`."""
+        """Return the pairs of a pandas, Polars, Arrow or other frame; see `vse_ens.data.io.frames.from_frame`.
+
+        >>> Annotations.from_frame(data.to_frame("pandas")) == data
+        True
+        """
         from vse_ens.data.io.frames import from_frame
 
         return from_frame(
@@ -207,7 +219,12 @@ class Annotations:
     def from_matrix(
         cls, matrix: Any, images: Iterable[str] | None = None, labels: Iterable[str] | None = None
     ) -> Annotations:
-        """Return the nonzero entries of a SciPy sparse matrix; see `vse_ens.data.io.frames.from_matrix`."""
+        """Return the nonzero entries of a SciPy sparse matrix; see `vse_ens.data.io.frames.from_matrix`.
+
+        >>> from scipy.sparse import csr_array
+        >>> Annotations.from_matrix(csr_array([[1, 1], [0, 1]]), labels=["sand", "sea"])
+        Annotations(2 images, 2 labels, 3 pairs)
+        """
         from vse_ens.data.io.frames import from_matrix
 
         return from_matrix(matrix, images, labels)
@@ -221,6 +238,12 @@ class Annotations:
 
     def __len__(self) -> int:
         return self.pairs
+
+    def __getitem__(self, pair: int) -> tuple[str, str]:
+        """Return the image and the label of a pair; the pairs are sorted."""
+        index = range(self.pairs)[pair]
+        image = int(np.searchsorted(self.indptr, index, side="right")) - 1
+        return self.images.id(image), self.labels.id(int(self.indices[index]))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -254,40 +277,86 @@ class Annotations:
         return self.indptr.nbytes + self.indices.nbytes + self.images.nbytes + self.labels.nbytes
 
     def label_numbers(self, image_number: int) -> NDArray[np.int32]:
-        """Return the numbers of an image's labels, sorted."""
+        """Return the numbers of an image's labels, sorted.
+
+        >>> data.labels.ids(data.label_numbers(0)) == data.labels_of(data.images.id(0))
+        True
+        """
         return self.indices[self.indptr[image_number] : self.indptr[image_number + 1]]
 
     def rows(self, images: NDArray[np.integer]) -> Csr:
-        """Return the labels of ``images`` in CSR form, one row each, in that order."""
+        """Return the labels of ``images`` in CSR form, one row each, in that order.
+
+        >>> import numpy as np
+        >>> data.rows(np.array([3, 5])).indptr[0]
+        np.int64(0)
+        """
         return take_rows(self.indptr, self.indices, images)
 
     def labels_of(self, image: str) -> list[str]:
-        """Return the labels of an image, by id."""
+        """Return the labels of an image, by id.
+
+        >>> Annotations.from_pairs([("a", "sea"), ("a", "sand")]).labels_of("a")
+        ['sand', 'sea']
+        """
         return self.labels.ids(self.label_numbers(self.images.number(image)))
 
     def images_with(self, label_number: int) -> NDArray[np.int64]:
-        """Return the numbers of the images that have a label; this reads all pairs."""
+        """Return the numbers of the images that have a label; this reads all pairs.
+
+        >>> len(data.images_with(0)) == int(data.images_per_label[0])
+        True
+        """
         return rows_with(self.indptr, self.indices, label_number)
 
     def image_numbers(self) -> NDArray[np.int32]:
-        """Return the image number of every pair, in the order of ``indices``."""
+        """Return the image number of every pair, in the order of ``indices``.
+
+        >>> Annotations.from_pairs([("a", "sea"), ("a", "sand"), ("b", "sea")]).image_numbers()
+        array([0, 0, 1], dtype=int32)
+        """
         return np.repeat(np.arange(len(self.images), dtype=np.int32), self.labels_per_image)
 
-    def to_frame(self, backend: str = "pyarrow") -> Any:
-        """Return the pairs as an Arrow table or another frame; see `vse_ens.data.io.frames.to_frame`."""
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return the pairs as a frame with the columns ``image`` and ``label``, sorted.
+
+        >>> data.to_frame("polars").columns
+        ['image', 'label']
+
+        ``backend`` is "arrow", "pandas", "polars" or another eager library that narwhals supports.
+        """
         from vse_ens.data.io.frames import to_frame
 
         return to_frame(self, backend)
 
+    def to_matrix(self) -> Any:
+        """Return the pairs as a SciPy ``csr_array`` of images by labels, with a 1 for every pair.
+
+        >>> Annotations.from_pairs([("a", "sea"), ("b", "sand")]).to_matrix().toarray()
+        array([[0, 1],
+               [1, 0]], dtype=int8)
+        """
+        from scipy import sparse
+
+        shape = (len(self.images), len(self.labels))
+        return sparse.csr_array((np.ones(self.pairs, np.int8), self.indices, self.indptr), shape)
+
     # --- changed copies -----------------------------------------------------------------------------------------
 
     def with_pairs(self, keep: NDArray[np.bool_]) -> Annotations:
-        """Return the pairs where ``keep`` is true, with the same vocabularies."""
+        """Return the pairs where ``keep`` is true, with the same vocabularies.
+
+        >>> data.with_pairs(data.indices == 0).pairs == int(data.images_per_label[0])
+        True
+        """
         kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
     def joined(self, more: Annotations) -> Annotations:
         """Return the pairs of both, with the joined vocabularies; features and notes are dropped.
+
+        >>> data.joined(Annotations.from_pairs([("new", "sea")])).pairs == data.pairs + 1
+        True
 
         The pictures are those of ``self`` if it has any.
         """
@@ -303,7 +372,11 @@ class Annotations:
         return replace(both, pictures=pictures) if pictures else both
 
     def relabelled(self, labels: Vocabulary) -> Annotations:
-        """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped."""
+        """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped.
+
+        >>> train.relabelled(data.labels) == train
+        True
+        """
         if labels == self.labels:
             return self
         numbers = labels.translate(self.labels)[self.indices]
@@ -311,7 +384,12 @@ class Annotations:
         return Annotations.from_numbers(self.images, labels, images[numbers >= 0], numbers[numbers >= 0])
 
     def with_features(self, features: Any) -> Annotations:
-        """Return the pairs with image features, one float32 row per image in the order of ``images``."""
+        """Return the pairs with image features, one float32 row per image in the order of ``images``.
+
+        >>> import numpy as np
+        >>> data.with_features(np.ones((len(data.images), 3))).features.shape == (len(data.images), 3)
+        True
+        """
         from vse_ens.data.features.matrix import plain_features
 
         return replace(self, features=plain_features(features))
@@ -319,19 +397,30 @@ class Annotations:
     # --- splitting ----------------------------------------------------------------------------------------------
 
     def leave_one_out(self, seed: int = 0) -> Split:
-        """Hold out one random label of every image that has two or more: the paper's protocol."""
+        """Hold out one random label of every image that has two or more: the paper's protocol.
+
+        >>> train, test = data.leave_one_out(seed=0)
+        >>> train.pairs + test.pairs == data.pairs
+        True
+        """
         from vse_ens.data.splits import leave_one_out
 
         return leave_one_out(self, seed)
 
     def random(self, share: float = 0.2, seed: int = 0) -> Split:
-        """Hold out a random ``share`` of all pairs."""
+        """Hold out a random ``share`` of all pairs.
+
+        >>> train, test = data.random(share=0.2, seed=0)
+        """
         from vse_ens.data.splits import random
 
         return random(self, share, seed)
 
     def new_images(self, share: float = 0.1, reveal: float = 0.5, seed: int = 0) -> NewImagesSplit:
-        """Hold out a ``share`` of the images, and reveal a part of their labels."""
+        """Hold out a ``share`` of the images, and reveal a part of their labels.
+
+        >>> train, revealed, test = data.new_images(share=0.1, seed=0)
+        """
         from vse_ens.data.splits import new_images
 
         return new_images(self, share, reveal, seed)
@@ -341,11 +430,18 @@ class Annotations:
     def __repr__(self) -> str:
         return f"Annotations({len(self.images):,} images, {len(self.labels):,} labels, {self.pairs:,} pairs)"
 
+    def _repr_html_(self) -> str:
+        return Summary.of(self)._repr_html_()
+
     def __str__(self) -> str:
         return self.summary().text()
 
     def summary(self) -> Summary:
-        """Return counts that describe the data set."""
+        """Return counts that describe the data set.
+
+        >>> Annotations.from_pairs([("a", "sea"), ("b", "sea")]).summary().pairs
+        2
+        """
         return Summary.of(self)
 
 

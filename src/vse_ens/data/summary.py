@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.display import Shown, Table
 from vse_ens.errors import ConfigError
 
 _FACETS_SHOWN = 10
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Shown):
     """The size and shape of a data set; `text` prints it as a short table."""
 
     images: int
@@ -73,6 +74,9 @@ class Summary:
             more = len(self.facets) - len(shown)
             rows.append(("facets", ", ".join([*shown, f"and {more:,} more"] if more else shown)))
         return [row for row in rows if row[1]] + [("note", note) for note in self.notes]
+
+    def _tables(self) -> list[Table]:
+        return [Table(("", ""), self.rows())]
 
     def text(self) -> str:
         """Return the table as plain text."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.display import Shown, Table, Value, aligned
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
 from vse_ens.evaluate.metrics import TOPS
@@ -34,9 +35,9 @@ class Group:
     intervals: dict[str, Interval]
 
 
-@dataclass(frozen=True)
-class Report(Mapping[str, float]):
-    """Metrics by name, as in ``report["recall@10"]``; prints as a table.
+@dataclass(frozen=True, repr=False)
+class Report(Shown, Mapping[str, float]):
+    """Metrics by name, as in ``report["recall@10"]``; shown as tables.
 
     All are means over images. ``intervals`` are 95 % bootstrap intervals over images. ``groups`` are the same results
     by frequency of the held-out label in training: head, middle and tail; groups without pairs are left out.
@@ -85,6 +86,26 @@ class Report(Mapping[str, float]):
             },
         }
 
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return one row per group and metric, with the ends of its interval; the group of all labels is ``all``.
+
+        ``backend`` is "arrow", "pandas" or "polars".
+        """
+        import pyarrow as pa
+
+        from vse_ens.data.io.frames import as_backend
+
+        parts = {"all": (self.metrics, self.intervals)}
+        parts |= {name: (group.metrics, group.intervals) for name, group in self.groups.items()}
+        rows = [
+            (group, metric, value, *intervals.get(metric, (None, None)))
+            for group, (metrics, intervals) in parts.items()
+            for metric, value in metrics.items()
+        ]
+        types = (pa.string(), pa.string(), pa.float64(), pa.float64(), pa.float64())
+        columns = [pa.array([row[column] for row in rows], kind) for column, kind in enumerate(types)]
+        return as_backend(pa.table(columns, ["group", "metric", "value", "low", "high"]), backend)
+
     def notes(self) -> list[str]:
         """Return one sentence each for unknown images and unknown labels, if there are any."""
         unknown = [(self.unknown_images, self.images, "images"), (self.unknown_labels, self.pairs, "held-out labels")]
@@ -132,17 +153,36 @@ class Report(Mapping[str, float]):
             f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,} labels",
             *self.notes(),
             "",
-            *_aligned([("metric", "value", "95 % interval"), *rows]),
+            *aligned([("metric", "value", "95 % interval"), *rows]),
         ]
         shown = self.group_metrics()
         groups = [
             (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in shown))
             for name, group in self.groups.items()
         ]
-        lines += ["", *_aligned([("group", "labels", "pairs", *shown), *groups])]
+        lines += ["", *aligned([("group", "labels", "pairs", *shown), *groups])]
         if headline := self.headline():
             lines += ["", *textwrap.wrap(headline, 80)]
         return "\n".join(lines)
+
+    def _tables(self) -> list[Table]:
+        shown = self.group_metrics()
+        rows = [
+            (" = ".join(names), self.metrics[names[0]], _interval_text(self.intervals.get(names[0])))
+            for names in self.folded()
+        ]
+        groups: list[Sequence[Value]] = [
+            (name, group.labels, group.pairs, *(group.metrics[one] for one in shown))
+            for name, group in self.groups.items()
+        ]
+        title = f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,} labels"
+        notes = "; ".join(self.notes())
+        return [
+            Table(("metric", "value", "95 % interval"), rows, title, note=notes),
+            Table(("group", "labels", "pairs", *shown), groups, note=self.headline()),
+        ]
+
+    __repr__ = __str__
 
 
 def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, workers: int | None = None) -> Report:
@@ -208,15 +248,3 @@ def _named(values: Mapping[str, Numbers], ends: Numbers) -> dict[str, Interval]:
 
 def _interval_text(ends: Interval | None) -> str:
     return f"{ends[0]:.4f} to {ends[1]:.4f}" if ends else ""
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align columns of text: the first to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            text.rjust(width) if column else text.ljust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

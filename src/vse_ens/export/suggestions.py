@@ -96,6 +96,33 @@ def write_suggestions(
     return total
 
 
+def suggestion_table(blocks: Iterable[TopLabels], labels: Vocabulary, images: Vocabulary | None = None) -> pa.Table:
+    """Return all suggestions as one table; without ``images``, the column ``row`` has the numbers of the images."""
+    if images is None:
+        schema = _SCHEMA.set(0, pa.field("row", pa.int64()))
+        return pa.concat_tables([schema.empty_table(), *(_table(None, labels, block) for block in blocks)])
+    return pa.concat_tables([_SCHEMA.empty_table(), *(_table(images, labels, block) for block in blocks)])
+
+
+def _table(images: Vocabulary | None, labels: Vocabulary, block: TopLabels) -> pa.Table:
+    """Translate the numbers of a block to ids; the confidence is null if the model has none."""
+    filled = block.labels >= 0
+    row, _ = np.nonzero(filled)
+    numbers = pa.array(block.images[row])
+    confidences = pa.nulls(len(row), pa.float32())
+    if block.confidences is not None:
+        confidences = pa.array(block.confidences[filled])
+    return pa.table(
+        {
+            **({"row": numbers} if images is None else {"image": images.arrow.take(numbers)}),
+            "label": labels.arrow.take(pa.array(block.labels[filled])),
+            "score": pa.array(block.scores[filled]),
+            "confidence": confidences,
+            "rank": pa.array((np.cumsum(filled, axis=1, dtype=np.int32))[filled]),
+        }
+    )
+
+
 @dataclass(frozen=True)
 class _Rows:
     """A block of suggestions by id; the table has one row per suggestion, grouped by image, best first."""
@@ -108,23 +135,9 @@ class _Rows:
 
     @classmethod
     def from_block(cls, images: Vocabulary, labels: Vocabulary, block: TopLabels) -> _Rows:
-        """Translate numbers to ids; the confidence is null if the model has none."""
-        filled = block.labels >= 0
-        row, _ = np.nonzero(filled)
-        confidences = pa.nulls(len(row), pa.float32())
-        if block.confidences is not None:
-            confidences = pa.array(block.confidences[filled])
-        table = pa.table(
-            [
-                images.arrow.take(pa.array(block.images[row])),
-                labels.arrow.take(pa.array(block.labels[filled])),
-                pa.array(block.scores[filled]),
-                confidences,
-                pa.array((np.cumsum(filled, axis=1, dtype=np.int32))[filled]),
-            ],
-            schema=_SCHEMA,
-        )
-        return cls(images.ids(block.images), filled.sum(axis=1), table)
+        """Translate the numbers of a block to ids."""
+        counts = (block.labels >= 0).sum(axis=1)
+        return cls(images.ids(block.images), counts, _table(images, labels, block))
 
     def by_image(self) -> Iterator[tuple[str, list[str], list[float | None]]]:
         """Yield each image with its labels and their confidences."""

@@ -41,7 +41,8 @@ def log_totals(scores: Floats, temperatures: Floats | float) -> Floats:
     powers = scores - highest
     powers /= divisors
     np.exp(powers, out=powers)
-    with np.errstate(divide="ignore"):
+    # In such a row, the logarithm of 0 and the quotient of the smallest number are both -inf, as they should be.
+    with np.errstate(divide="ignore", over="ignore"):
         totals: Floats = np.log(powers.sum(axis=1)) + (highest / divisors)[:, 0]
     return totals
 

@@ -8,6 +8,7 @@ from html import escape
 from itertools import chain
 
 from vse_ens.errors import ConfigError
+from vse_ens.report.html import in_notebook
 from vse_ens.report.svg import Axis, Size, bar_sample, colour, dash, figure, line_sample, marker, text, tick_text
 from vse_ens.report.tables import Column, Table, Value, shown
 
@@ -52,6 +53,9 @@ class BarChart:
             [(group, *(one.values[index] for one in self.bars)) for index, group in enumerate(self.groups)],
         )
         return figure(self.title, description, legend, self._draw, data)
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.html())
 
     def _draw(self, size: Size) -> tuple[str, int]:
         ends = [end for one in self.bars for pair in one.intervals or () if pair for end in pair]
@@ -142,6 +146,9 @@ class LineChart:
         """Return the chart as HTML."""
         legend = [(line_sample(number, len(one.xs) > 1), one.name) for number, one in enumerate(self.series)]
         return figure(self.title, self._description(), legend, self.draw, self._data())
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.html())
 
     def _description(self) -> str:
         ends = (f"{one.name} ends at {one.ys[-1]:.4g}" for one in self.series if len(one.ys))

@@ -195,6 +195,18 @@ class Page:
         write_text(Path(path), self.html(), errors="xmlcharrefreplace")
 
 
+def in_notebook(html: str) -> str:
+    """Return HTML of a block with the style sheet of reports, for the output of a notebook's cell.
+
+    Rules are nested, so that they hold for this block only. It has a background of its own, since the theme of a
+    notebook may differ from that of the system.
+    """
+    own = "background:var(--paper);color:var(--ink);padding:.5rem 1rem;border-radius:.3rem"
+    return (
+        f'<div class="vse-ens-report"><style>.vse-ens-report{{{STYLE.replace(":root", "&")}{own}}}</style>{html}</div>'
+    )
+
+
 # Style sheet. Colours are variables: one set for light screens and print, one for dark screens.
 
 # Series colours after Okabe and Ito (2008), distinguishable with any colour vision; shapes and dashes differ as well.

@@ -135,7 +135,7 @@ def test_an_arrow_table_is_the_default() -> None:
 
 def test_frames_of_unknown_or_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Annotations.from_pairs(PAIRS)
-    with pytest.raises(ConfigError, match="backend must be pyarrow, polars or pandas, got 'excel'"):
+    with pytest.raises(ConfigError, match="backend must be arrow, pandas or polars, got 'excel'"):
         data.to_frame("excel")
     with pytest.raises(MissingPartError, match="a modin frame needs the package modin"):
         data.to_frame("modin")

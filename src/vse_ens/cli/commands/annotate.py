@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vse_ens.cli.console import Console, columns, facts
-from vse_ens.cli.formatting import confidence_text, plural, reasons_json, reasons_text
+from vse_ens.cli.formatting import confidence_text, plural, reasons_json
 from vse_ens.cli.options import (
     ClusterOptions,
     DefuseFormulas,
@@ -241,6 +241,8 @@ def _suggestions_json(suggestions: Sequence[Suggestion], explain: bool) -> list[
 
 
 def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
+    from vse_ens.curate.explain import reasons_text
+
     return [
         (
             suggestion.label,

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from vse_ens.cli.console import Console, columns
-from vse_ens.cli.formatting import confidence_text, reason_name, reasons_json
+from vse_ens.cli.formatting import confidence_text, reasons_json
 from vse_ens.cli.options import LabelsOption, ModelDir, load_model, parse_labels
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def explain(
 def _rows(explanation: Explanation, top: int) -> list[tuple[str, str]]:
     from_labels = [reason for reason in explanation.reasons if reason.labels]
     others = [reason for reason in explanation.reasons if not reason.labels]
-    parts = [(reason_name(reason), reason.share) for reason in from_labels[:top]]
+    parts = [(reason.name, reason.share) for reason in from_labels[:top]]
     if unlisted := from_labels[top:]:
         parts.append((f"{len(unlisted)} others", sum(reason.share for reason in unlisted)))
-    parts += [(reason_name(reason), reason.share) for reason in others]
+    parts += [(reason.name, reason.share) for reason in others]
     shares = _rounded([share for _, share in parts])
     rows = [(name, f"{share / 100:+.2f}") for (name, _), share in zip(parts, shares, strict=True)]
     return [*rows, ("score", f"{sum(shares) / 100:+.2f}")]

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from vse_ens.curate.audit.duplicates import Duplicate, near_duplicates
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label, wrong_confidences
-from vse_ens.curate.explain import Reason, contributions, own_vectors
+from vse_ens.curate.explain import Reason, contributions, own_vectors, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.io.formulas import defuse
+from vse_ens.display import Shown, Table, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
@@ -28,6 +29,8 @@ from vse_ens.storage.atomic import replace_file
 _REASONS = 3
 _MIN_SHARE = 0.05
 _NO_SUPPORT = "no known label supports it"
+# Findings of each kind that are shown.
+_SHOWN = 10
 # Column ``kind`` of audit.csv.
 _KINDS = {"same": "duplicate", "alike": "alike"}
 
@@ -43,10 +46,13 @@ class Finding:
     because: tuple[Reason, ...]
     """The known labels and label pairs that contribute most against or for the label."""
 
+    def __repr__(self) -> str:
+        return f"Finding({self.image!r}, {self.label!r}, confidence={rounded(self.confidence)}, {self.reason!r})"
 
-@dataclass(frozen=True)
-class Audit:
-    """Findings for a curator, each list with the most certain first."""
+
+@dataclass(frozen=True, repr=False)
+class Audit(Shown):
+    """Findings for a curator, each list with the most certain first; shown as three tables."""
 
     wrong: list[Finding]
     missing: list[Finding]
@@ -59,6 +65,45 @@ class Audit:
             "missing": [_to_dict(finding) for finding in self.missing],
             "duplicates": [asdict(duplicate) for duplicate in self.duplicates],
         }
+
+    def to_frame(self, backend: str = "arrow") -> Any:
+        """Return one row per finding: kind, image, label, other_label, confidence and reason.
+
+        The kinds are ``wrong``, ``missing``, ``duplicate`` and ``alike``. ``backend`` is "arrow", "pandas" or "polars".
+        """
+        import pyarrow as pa
+
+        from vse_ens.data.arrow import strings_to_arrow
+        from vse_ens.data.io.frames import as_backend
+
+        rows: list[tuple[Any, ...]] = [
+            (kind, one.image, one.label, None, one.confidence, one.reason)
+            for kind, findings in (("wrong", self.wrong), ("missing", self.missing))
+            for one in findings
+        ]
+        rows += [(_KINDS[one.kind], None, one.label, one.other, None, one.reason) for one in self.duplicates]
+        names = ("kind", "image", "label", "other_label", "confidence", "reason")
+        columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+        arrays = [
+            pa.array(columns[name], pa.float64()) if name == "confidence" else strings_to_arrow(columns[name])
+            for name in names
+        ]
+        return as_backend(pa.table(arrays, names), backend)
+
+    def _tables(self) -> list[Table]:
+        names = ("image", "label", "confidence", "reason")
+        tables = [
+            Table(
+                names,
+                [(one.image, one.label, one.confidence, one.reason) for one in findings],
+                f"{len(findings):,} labels that are likely {kind}",
+                bars=("confidence",),
+            ).cut(_SHOWN)
+            for kind, findings in (("wrong", self.wrong), ("missing", self.missing))
+        ]
+        same = [(one.label, one.other, one.reason) for one in self.duplicates]
+        title = f"{len(same):,} pairs of labels that are the same or used alike"
+        return [*tables, Table(("label", "other label", "reason"), same, title).cut(_SHOWN)]
 
     def write_csv(self, path: str | Path, *, defuse_formulas: bool = False) -> None:
         """Write one line per finding, atomically; the column ``decision`` is empty, for the curator.
@@ -144,22 +189,18 @@ def _findings(
 def _wrong_reason(reasons: Sequence[Reason]) -> tuple[str, tuple[Reason, ...]]:
     against = sorted((reason for reason in reasons if reason.share < -_MIN_SHARE), key=lambda reason: reason.share)
     if against:
-        return f"contradicted by {_names(against[:_REASONS])}", tuple(against[:_REASONS])
+        return f"contradicted by {reasons_text(against[:_REASONS])}", tuple(against[:_REASONS])
     support = _support(reasons)
-    return f"weakly supported by {_names(support)}" if support else _NO_SUPPORT, support
+    return f"weakly supported by {reasons_text(support)}" if support else _NO_SUPPORT, support
 
 
 def _missing_reason(reasons: Sequence[Reason]) -> tuple[str, tuple[Reason, ...]]:
     support = _support(reasons)
-    return f"supported by {_names(support)}" if support else _NO_SUPPORT, support
+    return f"supported by {reasons_text(support)}" if support else _NO_SUPPORT, support
 
 
 def _support(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
     return tuple(reason for reason in reasons if reason.share > _MIN_SHARE)[:_REASONS]
-
-
-def _names(reasons: Sequence[Reason]) -> str:
-    return ", ".join(f"{' + '.join(reason.labels)} ({reason.share:+.2f})" for reason in reasons)
 
 
 def _to_dict(finding: Finding) -> dict[str, Any]:

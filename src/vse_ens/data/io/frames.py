@@ -45,18 +45,23 @@ def from_frame(
     return ingest(source, min_images_per_label, min_labels_per_image)
 
 
-def to_frame(data: Annotations, backend: str = "pyarrow") -> Any:
-    """Return the pairs as a frame with the columns ``image`` and ``label``, sorted.
-
-    ``backend`` is "pyarrow" for an Arrow table, "polars", "pandas" or another eager library that narwhals supports.
-    """
+def to_frame(data: Annotations, backend: str = "arrow") -> Any:
+    """Return the pairs as a frame with the columns ``image`` and ``label``, sorted, as `as_backend` does."""
     table = pa.table(
         {
             "image": data.images.arrow.take(as_arrow(data.image_numbers())),
             "label": data.labels.arrow.take(as_arrow(data.indices)),
         }
     )
-    if backend == "pyarrow":
+    return as_backend(table, backend)
+
+
+def as_backend(table: pa.Table, backend: str) -> Any:
+    """Return an Arrow table as a frame of another library.
+
+    ``backend`` is "arrow" for the table itself, "pandas", "polars" or another eager library that narwhals supports.
+    """
+    if backend in ("arrow", "pyarrow"):
         return table
     import narwhals.stable.v2 as nw
 
@@ -65,7 +70,7 @@ def to_frame(data: Annotations, backend: str = "pyarrow") -> Any:
     except ImportError as error:
         raise MissingPartError(f"a {backend} frame needs the package {backend}; install it") from error
     except (ValueError, AssertionError) as error:  # narwhals 2.0 asserts
-        raise ConfigError(f"backend must be pyarrow, polars or pandas, got {backend!r}") from error
+        raise ConfigError(f"backend must be arrow, pandas or polars, got {backend!r}") from error
 
 
 def from_matrix(matrix: Any, images: Iterable[str] | None = None, labels: Iterable[str] | None = None) -> Annotations:

@@ -101,9 +101,10 @@ def shard_images(images: int, shard: int, shards: int) -> NDArray[np.int64]:
 
 def numbered(rows: Csr, labels: int) -> Annotations:
     """Return pairs by number as `Annotations` with the numbers as ids."""
-    return Annotations.trusted(_numbers(len(rows.indptr) - 1, "image"), _numbers(labels, "label"), *rows)
+    return Annotations.trusted(number_ids(len(rows.indptr) - 1, "image"), number_ids(labels, "label"), *rows)
 
 
-def _numbers(count: int, kind: str) -> Vocabulary:
+def number_ids(count: int, kind: str) -> Vocabulary:
+    """Return the ids 0, 1, ... with leading zeros, so that the number of an id is the id itself."""
     digits = pa.array(np.arange(count)).cast(pa.large_string())
     return Vocabulary.trusted(pc.utf8_lpad(digits, len(str(count)), "0"), kind)
