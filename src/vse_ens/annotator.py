@@ -461,7 +461,7 @@ class Annotator(Shown):
 
         return as_backend(suggestion_table(blocks, self.known_.labels, self.known_.images if by_id else None), backend)
 
-    def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[list[Suggestion]]:
+    def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[Suggestions]:
         """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``."""
         self._check_fitted()
         return self._annotate_images(images, self._suggester(**how))

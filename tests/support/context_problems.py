@@ -148,7 +148,7 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
     sampler, towers = samplers.CODES[config.sampler], (config.has_ids, config.has_features, has_pairs)
     softmax = config.loss == "softmax"
     kernel = (
-        softmax_kernel(DIMENSIONS, sampler, *towers)
+        softmax_kernel(DIMENSIONS, sampler, problem.sharing, *towers)
         if softmax
         else pairwise_kernel(DIMENSIONS, sampler, losses.CODES[config.loss], *towers)
     )
@@ -168,7 +168,6 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
             moves,
             problem.sampling,
             step,
-            *([problem.sharing] if softmax else []),
             ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_pairs, problem.labels, negatives),
         )
     return Batch(problem, step, layout, changes, moves, loss)

@@ -26,7 +26,8 @@ from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import Calibration, Temperature
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
-from vse_ens.model.topk import row_blocks, stable_products
+from vse_ens.model.products import stable_products
+from vse_ens.model.topk import row_blocks
 
 Doubles = NDArray[np.float64]
 

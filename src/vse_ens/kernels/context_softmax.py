@@ -36,7 +36,7 @@ MAX_SHARING = 3
 
 @cache
 def softmax_kernel(
-    dimensions: int, sampler: int, has_ids: bool, has_features: bool, has_pairs: bool
+    dimensions: int, sampler: int, sharing: int, has_ids: bool, has_features: bool, has_pairs: bool
 ) -> Callable[..., float]:
     """Return the kernel of the first phase for these parts, all of them compile-time constants."""
     uniform, popularity, vse_ens = (
@@ -57,7 +57,6 @@ def softmax_kernel(
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
-        sharing: int,
         scratch: ContextScratch,
     ) -> float:
         whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives

@@ -39,9 +39,10 @@ def dense_label_weights(gram: NDArray[np.float64], regularization: float) -> NDA
 
 def invert_in_place(matrix: NDArray[Any]) -> NDArray[Any]:
     """Return the inverse of a symmetric positive definite matrix, by Cholesky; ``matrix`` is overwritten."""
-    from scipy.linalg.lapack import get_lapack_funcs
+    from scipy.linalg import lapack
 
-    factorize, invert = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    single = matrix.dtype == np.float32
+    factorize, invert = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
     with one_thread():
         # LAPACK is column-major: given the transpose, which is the same matrix, it works without a copy.
         factor, failed = factorize(matrix.T, lower=0, clean=0, overwrite_a=1)

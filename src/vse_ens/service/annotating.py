@@ -64,7 +64,7 @@ def _annotate(served: ServedModel, names: LabelNames, request: AnnotateRequest, 
         images = [None] * len(known_labels)
         suggestions = annotator.annotate(labels=known_labels, **options)
     # Plain values in the form of the schema: objects of its classes would take longer than the suggestions.
-    results = []
+    results: list[dict[str, Any]] = []
     for image, labels, best in zip(images, known_labels, suggestions, strict=True):
         shown = names.show(labels)
         found = names.show_suggestions(best, lambda one: one.label, _renamed, shown)[: request.top]

@@ -38,11 +38,10 @@ class ContextEngine(TwoPhaseEngine):
         self._context = context_tables(embeddings)
         has_label_pairs = len(embeddings.label_pairs) > 0
         self._softmax = config.loss == "softmax"
-        # How many positives share negatives: an argument of the softmax kernels only.
-        self._sharing = [MAX_SHARING if len(data.labels) <= _MAX_SHARING_LABELS else 1] if self._softmax else []
+        self._sharing = MAX_SHARING if len(data.labels) <= _MAX_SHARING_LABELS else 1
         sampler, towers = samplers.CODES[config.sampler], (config.has_ids, config.has_features, has_label_pairs)
         if self._softmax:
-            self._kernel = softmax_kernel(self._width, sampler, *towers)
+            self._kernel = softmax_kernel(self._width, sampler, self._sharing, *towers)
         else:
             self._kernel = pairwise_kernel(self._width, sampler, losses.CODES[config.loss], *towers)
         counts = data.labels_per_image
@@ -81,7 +80,6 @@ class ContextEngine(TwoPhaseEngine):
             self._feature_gradients,
             self._sampling,
             step,
-            *self._sharing,
             self._context_scratch[worker],
         )
 
@@ -90,7 +88,7 @@ class ContextEngine(TwoPhaseEngine):
             tables, context, gradients = self._tables, self._context, self._gradients
             if self._softmax:
                 apply_softmax_gradients(
-                    tables, context, self._pairs, batch, gradients, step, *self._sharing, first, last
+                    tables, context, self._pairs, batch, gradients, step, self._sharing, first, last
                 )
             else:
                 apply_pairwise_gradients(tables, context, gradients, int(batch.first_draws[-1]), step, first, last)
