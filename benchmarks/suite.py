@@ -31,6 +31,7 @@ from benchmarks.service.latency import LATENCY
 from benchmarks.service.page import PAGE
 from benchmarks.service.serving import SERVING
 from benchmarks.service.thumbnails import THUMBNAILS
+from benchmarks.speed.default import DEFAULT
 from benchmarks.speed.evaluation import EVALUATION
 from benchmarks.speed.folders import FOLDERS
 from benchmarks.speed.labels import LABELS
@@ -44,6 +45,7 @@ SUITE: dict[str, Benchmark[Any]] = {
     benchmark.name: benchmark
     for benchmark in (
         SPEED,
+        DEFAULT,
         WORKERS,
         LABELS,
         LABEL_WEIGHTS,

@@ -19,11 +19,17 @@ _FOLDER = Path(os.environ.get("VSE_ENS_SHARED_DATA", Path(__file__).parents[3] /
 
 def real(names: tuple[str, ...]) -> tuple[dict[str, Annotations], list[str]]:
     """Return the real data sets by name, and one sentence for each that is missing."""
+    paths, skipped = real_files(names)
+    return {name: Annotations.read(path, header=False) for name, path in paths.items()}, skipped
+
+
+def real_files(names: tuple[str, ...]) -> tuple[dict[str, Path], list[str]]:
+    """Return the files of the real data sets by name, and one sentence for each that is missing."""
     found, skipped = {}, []
     for name in names:
         path = _FOLDER / name / "pairs.tsv.gz"
         if path.exists():
-            found[name] = Annotations.read(path, header=False)
+            found[name] = path
         else:
             skipped.append(f"{name}: {path} does not exist; set VSE_ENS_SHARED_DATA to the folder of the data sets.")
     return found, skipped
