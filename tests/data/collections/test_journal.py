@@ -142,6 +142,29 @@ def test_a_file_that_a_killed_write_did_write_and_somebody_changed_is_no_file_it
     assert (folder / "0").read_bytes() == b"new 0"
 
 
+def test_a_journal_is_read_a_batch_at_a_time_and_says_what_became_of_every_file(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_BATCH", 2)
+    wanted = changes(folder, NEW)
+    write = journal._write
+
+    def killed_at_the_last(change: FileChange, *more: Any) -> bool:
+        if change.path.name == "6":
+            raise KilledError
+        if change.path.name == "3":  # another program, which takes no lock
+            change.path.write_text("mine")
+        return write(change, *more)
+
+    monkeypatch.setattr(journal, "_write", killed_at_the_last)
+    with pytest.raises(KilledError):
+        write_changes(wanted, log)
+    assert [(entry.path.name, entry.written) for entry in read_journal(log)] == [
+        *((name, True) for name in "01245"),
+        ("6", False),
+    ]
+
+
 def test_a_journal_of_an_earlier_version_is_undone_and_every_file_in_it_counts_as_written(
     folder: Path, log: Path
 ) -> None:

@@ -15,6 +15,7 @@ import json
 import os
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -202,21 +203,34 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
     An incomplete last line, left by a crash, belongs to a file that was not written.
     """
     noted: dict[str, set[str]] = {"skipped": set(), "written": set()}
-    version = _VERSION
-    for record in _records(path):
-        version = record.get("version", version)
-        for kind, paths in noted.items():
-            if kind in record:
-                paths.add(str(record[kind]))
-    for number, record in enumerate(_records(path), 1):
-        if number == 1 or not noted.keys().isdisjoint(record) or record.get("path") in noted["skipped"]:
-            continue
+    entries: deque[tuple[int, dict[str, Any]]] = deque()
+    says_written = False
+
+    def oldest() -> Iterator[JournalEntry]:
+        number, record = entries.popleft()
         try:
-            before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
-            written = version == _WITHOUT_WRITTEN or record["path"] in noted["written"]
-            yield JournalEntry(_decoded(record["path"]), before, str(record["after_sha256"]), written)
+            name = record["path"]
+            if name not in noted["skipped"]:
+                before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
+                written = not says_written or name in noted["written"]
+                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written)
         except (ValueError, KeyError, TypeError, zlib.error):
             raise _damaged(path, number) from None
+        for names in noted.values():
+            names.discard(name)
+
+    for number, record in enumerate(_records(path), 1):
+        kind = next((kind for kind in noted if kind in record), None)
+        if number == 1:
+            says_written = record["version"] != _WITHOUT_WRITTEN
+        elif kind is not None:
+            noted[kind].add(str(record[kind]))
+        else:
+            entries.append((number, record))
+            if len(entries) > _BATCH:  # what became of an entry is noted before those of the next batch
+                yield from oldest()
+    while entries:
+        yield from oldest()
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
