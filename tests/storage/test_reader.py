@@ -19,8 +19,9 @@ from vse_ens.errors import ModelError
 from vse_ens.model.loaded import ModelRef
 from vse_ens.model.store import MODEL, load_model, save_model
 from vse_ens.storage import reader as reader_module
-from vse_ens.storage.artifact import MANIFEST, MAX_MANIFEST_BYTES, Entry, manifest_bytes, parse_manifest
+from vse_ens.storage.artifact import MANIFEST, MAX_MANIFEST_BYTES, Entry, canonical_json, manifest_bytes, parse_manifest
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
+from vse_ens.storage.tensors import read_header
 from vse_ens.system import OpenFolder
 
 FILES = sorted([*MODEL.parts, MODEL.document, MANIFEST])
@@ -249,3 +250,13 @@ def test_a_manifest_states_sizes_and_digests_only(entry: tuple[Any, Any]) -> Non
     assert parse_manifest(manifest_bytes({"a": Entry(0, DIGEST)})) == {"a": Entry(0, DIGEST)}
     with pytest.raises(ValueError, match="not a manifest"):
         parse_manifest(manifest_bytes({"a": Entry(*entry)}))
+
+
+def test_a_manifest_is_json_that_people_can_read() -> None:
+    assert canonical_json({"b": [1], "a": "ü"}).decode() == '{\n  "a": "ü",\n  "b": [\n    1\n  ]\n}\n'
+
+
+@pytest.mark.parametrize("content", [b"", b"1234567", bytes(7), b"\x01" + bytes(7)])
+def test_a_file_shorter_than_its_header_holds_no_arrays(content: bytes) -> None:
+    with pytest.raises(ValueError, match="the header is longer than the file"):
+        read_header(memoryview(content))
