@@ -19,6 +19,7 @@ from vse_ens.errors import ModelError
 from vse_ens.model.loaded import ModelRef
 from vse_ens.model.store import MODEL, load_model, save_model
 from vse_ens.storage import reader as reader_module
+from vse_ens.storage import tensors
 from vse_ens.storage.artifact import MANIFEST, MAX_MANIFEST_BYTES, Entry, canonical_json, manifest_bytes, parse_manifest
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
 from vse_ens.storage.tensors import read_header
@@ -259,4 +260,12 @@ def test_a_manifest_is_json_that_people_can_read() -> None:
 @pytest.mark.parametrize("content", [b"", b"1234567", bytes(7), b"\x01" + bytes(7)])
 def test_a_file_shorter_than_its_header_holds_no_arrays(content: bytes) -> None:
     with pytest.raises(ValueError, match="the header is longer than the file"):
+        read_header(memoryview(content))
+
+
+def test_a_huge_header_of_arrays_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = (10).to_bytes(8, "little") + b"{}" + b" " * 8
+    assert read_header(memoryview(content)) == {}
+    monkeypatch.setattr(tensors, "_MAX_HEADER_BYTES", 9)
+    with pytest.raises(ValueError, match="the header is longer"):
         read_header(memoryview(content))
