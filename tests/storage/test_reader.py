@@ -269,3 +269,15 @@ def test_a_huge_header_of_arrays_is_refused_before_it_is_parsed(monkeypatch: pyt
     monkeypatch.setattr(tensors, "_MAX_HEADER_BYTES", 9)
     with pytest.raises(ValueError, match="the header is longer"):
         read_header(memoryview(content))
+
+
+@pytest.mark.parametrize(("shape", "fits"), [("1", True), ("2", False), ("0", False), ("1, 1", True)])
+def test_arrays_are_as_long_as_their_shape_says(shape: str, fits: bool) -> None:
+    header = b'{"a": {"dtype": "F32", "shape": [%b], "data_offsets": [0, 4]}}' % shape.encode()
+    header += b" " * (-len(header) % 8)
+    content = memoryview(len(header).to_bytes(8, "little") + header + bytes(4))
+    if fits:
+        assert list(read_header(content)) == ["a"]
+    else:
+        with pytest.raises(ValueError, match="the offsets of the array 'a' do not match its type and shape"):
+            read_header(content)
