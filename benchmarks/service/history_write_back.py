@@ -44,7 +44,7 @@ class WriteBackSession:
             # Journals would fill the small disk.
             _journal(self._folder, what[1]).unlink()
             self._done.remove(what[1])
-            return sorted(path.name for path in restored)
+            return sorted(path.name for path in restored.files)
         written = write_changes(self._changes(name, what[1]), _journal(self._folder, name))
         self._done.append(name)
         return sorted(path.name for path in written.files)
@@ -151,8 +151,9 @@ def check_log(operations: Iterable[Operation], files: dict[str, bytes]) -> list[
 def restore_all(folder: Path, undone: Collection[str], interrupted: Collection[str]) -> tuple[list[str], int]:
     """Undo every journal that was not ``undone`` already, the last writes first; all files must be as at the start.
 
-    Of a write that was killed or failed, nobody knows which files it reached. If a write below it was undone since,
-    `undo` refuses. Such an ``interrupted`` write is taken back by hand; returns the faults and the number of these.
+    Of an undo that was killed, and of a write that was killed between a file and the line that says so, nobody knows
+    whether it reached a file. If that was changed since, `undo` refuses or leaves it. Such an ``interrupted`` write is
+    taken back by hand; returns the faults and the number of these.
     """
     left = sorted((folder / "journals").glob("*.jsonl"), key=lambda journal: -journal.stat().st_mtime_ns)
     # A process that was killed before it wrote anything leaves no header.
@@ -166,10 +167,15 @@ def restore_all(folder: Path, undone: Collection[str], interrupted: Collection[s
         for journal in left:
             try:
                 undo(journal)
-                journal.unlink()  # the disk may be full of them
             except DataError as error:
                 refused.append(journal)
                 errors.append(str(error))
+                continue
+            if _has(folder, journal.stem):  # it left a file with a write of others above
+                refused.append(journal)
+                errors.append("it left a file that has its line")
+            else:
+                journal.unlink()  # the disk may be full of them
         if len(refused) == len(left):
             taken = [journal for journal in refused if journal.stem in interrupted and _take_back(folder, journal.stem)]
             if not taken:
@@ -183,10 +189,15 @@ def restore_all(folder: Path, undone: Collection[str], interrupted: Collection[s
     return ([] if restored == expected else [f"after undoing everything the files are {restored}"]), by_hand
 
 
+def _has(folder: Path, name: str) -> dict[str, bytes]:
+    """Return the contents of the files that have the line of a write."""
+    line = f"{name}\n".encode()
+    return {file: content for file, content in _contents(folder).items() if line in content.splitlines(keepends=True)}
+
+
 def _take_back(folder: Path, name: str) -> bool:
     """Remove the line of a write where it is the last one; return False if another write is above it."""
-    line = f"{name}\n".encode()
-    has = {file: content for file, content in _contents(folder).items() if line in content.splitlines(keepends=True)}
+    line, has = f"{name}\n".encode(), _has(folder, name)
     if not all(content.endswith(line) for content in has.values()):
         return False
     for file, content in has.items():

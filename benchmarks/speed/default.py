@@ -181,7 +181,7 @@ def score(raw: Raw) -> Score:
     if raw.get("profile"):
         tables.append(_profile_table(raw["profile"]))
         notes.append(
-            "The second table is a profile of one training on IAPR TC-12 in CPU seconds; the profiler itself adds some. "
+            "The second table is a profile of one training on IAPR TC-12 in CPU seconds; the profiler adds some. "
             f"This core multiplies float32 matrices at {raw['product_gflops']:.0f} GFlop/s."
         )
     return Score(checks, tables, notes)

@@ -8,7 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from vse_ens.curate.usage import LabelUsage, interchangeable_pairs
+from vse_ens.curate import usage as usage_module
+from vse_ens.curate.usage import LabelUsage, Usage, interchangeable_pairs
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.streams import Streams
@@ -79,3 +80,38 @@ def test_no_images_and_no_labels() -> None:
     nothing = Annotations.from_pairs([("a", "x"), ("b", "y")]).with_pairs(np.zeros(2, bool))
     assert LabelUsage(nothing).compare(0, 1) == (0, 0.0, 0.0, 0, 0.0)
     assert interchangeable_pairs(nothing, LabelUsage(nothing)) == []
+
+
+@pytest.mark.parametrize("block", [1, 7, 1_000])
+def test_sketches_are_random_projections_of_the_company(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def blocks(rows: int, _width: int) -> list[slice]:
+        return [slice(first, min(first + block, rows)) for first in range(0, rows, block)]
+
+    monkeypatch.setattr(usage_module, "row_blocks", blocks)
+    data = scenes(200, 50, seed=1)
+    table = np.zeros((len(data.images), len(data.labels)))
+    for image in range(len(data.images)):
+        table[image, data.label_numbers(image)] = 1
+    counts = table.sum(axis=0)
+    company = table.T @ table - np.diag(counts)
+    sketches = usage_module._sketches(data)
+    signs = np.linalg.lstsq(company / np.sqrt(counts), sketches, rcond=None)[0]
+    signs = signs[company.any(axis=0)]
+    np.testing.assert_allclose(np.abs(signs), 1.0, atol=1e-2)  # as many of +1 as of -1, and no other
+    assert abs(signs.mean()) < 0.1
+
+
+def test_rare_labels_are_not_compared_however_alike_they_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = Usage(together=0, chance=50.0, difference=1.0, companions=100, affinity=1.0)
+    monkeypatch.setattr(LabelUsage, "compare", lambda *_: alike)
+
+    def of(images: int) -> LabelUsage:
+        pairs = [(f"{name}{number}", name) for name in "xy" for number in range(images)]
+        return LabelUsage(Annotations.from_pairs(pairs))
+
+    assert not of(99).are_interchangeable(0, 1)
+    assert of(100).are_interchangeable(0, 1)
+
+
+def test_chance_on_a_single_image_is_certainty() -> None:
+    assert LabelUsage(Annotations.from_pairs([("a", "x"), ("a", "y")])).compare(0, 1)[:2] == (1, 1.0)

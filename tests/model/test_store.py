@@ -18,7 +18,7 @@ from tests.support.stored_models import contents, make_model, reseal
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ModelError
-from vse_ens.model.store import MODEL, StoredModel, load_model, save_model, write_ids
+from vse_ens.model.store import MODEL, StoredModel, load_model, reserve_target, save_model, write_ids
 from vse_ens.storage.artifact import MANIFEST, Entry, canonical_json, manifest_bytes, parse_manifest
 from vse_ens.storage.tensors import write_tensors
 
@@ -459,3 +459,15 @@ def test_nothing_is_pickled() -> None:
     )
     assert len(files) > 10
     assert [str(file) for file in files if banned.search(file.read_text(encoding="utf-8"))] == []
+
+
+def test_a_run_learns_at_its_start_that_its_model_could_not_be_saved(saved: Path, tmp_path: Path) -> None:
+    for free in (tmp_path / "new" / "model", saved):
+        with reserve_target(free):
+            pass
+    (saved / "thesis.tex").write_text("precious")
+    with (
+        pytest.raises(ModelError, match=r"contains 'thesis\.tex', which is not part of a model"),
+        reserve_target(saved),
+    ):
+        pytest.fail("it began")

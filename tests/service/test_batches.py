@@ -183,3 +183,18 @@ def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path:
         sizes.append(len(kept.events(limit=100_000)))
         kept.close()
     assert all(size % 2_000 == 0 for size in sizes)
+
+
+def test_batches_are_numbered_by_their_first_event_and_hold_their_own_events_only(feedback: Feedback) -> None:
+    first = feedback.add_batch([Decision("a", "sea", "accept")], **WHO)
+    feedback.add("b", "sea", "accept", **SINGLE)
+    second = feedback.add_batch([Decision("c", "sea", "accept"), Decision("d", "sea", "accept")], **WHO)
+    feedback.add("e", "sea", "accept", **SINGLE)
+    assert (first, second) == (StoredBatch(1, 1, 0), StoredBatch(3, 2, 0))
+    assert feedback.undo_batch(1, by="anna", model="abc") == UndoneBatch(1, 0)
+    assert {image for image, _, _ in in_force(feedback)} == {"b", "c", "d", "e"}
+    assert feedback.undo_batch(3, by="anna", model="abc") == UndoneBatch(2, 0)
+    assert {image for image, _, _ in in_force(feedback)} == {"b", "e"}
+    for unknown in (-1, 0, 2, 4, 2**70):
+        with pytest.raises(UnknownIdError, match="batch"):
+            feedback.undo_batch(unknown, by="anna", model="abc")

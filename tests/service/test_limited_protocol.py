@@ -428,3 +428,31 @@ def test_requests_in_one_piece_are_answered_one_after_the_other(count: int) -> N
         assert (connection.state, connection.transport.written.count(b"HTTP/1.1 200")) == ("open", count)
 
     run(work)
+
+
+def test_an_error_that_nobody_reads_does_not_keep_the_connection() -> None:
+    async def work() -> None:
+        connection = Connection()
+        connection.transport.stuck = True
+        await connection.send(b"nonsense\r\n\r\n")
+        assert (connection.state, connection.status) == ("closed", 400)
+        connection.clock.advance(29.9)
+        assert connection.state == "closed"
+        connection.clock.advance(0.1)
+        assert connection.state == "aborted"
+
+    run(work)
+
+
+def test_a_client_that_goes_on_reading_a_long_answer_has_as_long_as_it_takes() -> None:
+    async def work() -> None:
+        connection = Connection()
+        await connection.send(GET)
+        connection.protocol.pause_writing()
+        connection.transport.unread = 1
+        connection.clock.advance(29)
+        connection.protocol.resume_writing()  # the buffer is almost empty, and the answer goes on
+        connection.clock.advance(29)
+        assert connection.state == "open"
+
+    run(work)

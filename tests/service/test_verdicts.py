@@ -387,3 +387,20 @@ def test_a_full_disk_is_told_and_the_file_lives_on(feedback: Feedback) -> None:
     feedback._writer.execute("PRAGMA max_page_count = 1000000")
     feedback.add("img", "sand", "accept", **WHO)
     assert list(feedback.of("img").accepted) == ["sand", "sea"]
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 0, 1])
+def test_a_confidence_may_be_certain(feedback: Feedback, confidence: float) -> None:
+    event = feedback.add("img", "sea", "accept", **WHO | {"confidence": confidence})
+    assert feedback.events(event - 1)[0].confidence == confidence
+
+
+def test_changes_are_the_pairs_with_an_event_since_and_what_is_in_force_on_them(feedback: Feedback) -> None:
+    first = feedback.add("img", "sea", "accept", **WHO)
+    assert feedback.changes(0) == (first, [("img", "sea", "accept")])
+    assert feedback.changes(first) == (first, [])
+    second = feedback.add("img", "fog", "reject", **WHO)
+    assert feedback.changes(first) == (second, [("img", "fog", "reject")])
+    third = feedback.undo(second, by="anna", model="abc")
+    assert feedback.changes(second) == (third, [("img", "fog", None)])
+    assert feedback.changes(0) == (third, [("img", "sea", "accept")])

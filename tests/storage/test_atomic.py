@@ -80,6 +80,7 @@ def test_text_and_json_are_utf8_and_lone_surrogates_become_escapes(tmp_path: Pat
     value = {"b": ["Über", 1.5], "a": "\udc80"}
     write_json(tmp_path / "file.json", value)
     assert json.loads((tmp_path / "file.json").read_bytes()) == value
+    assert (tmp_path / "file.json").read_text(encoding="utf-8").startswith('{\n  "b": [\n    "Über"')
     assert "Über" in (tmp_path / "file.json").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_json(tmp_path / "file.json", float("nan"))
@@ -190,3 +191,37 @@ def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
         pass
     assert (tmp_path / "file").read_text() == "mine"
     assert beside(tmp_path / "file") == []
+
+
+def test_a_lock_that_cannot_be_taken_leaves_no_open_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    open_lock = atomic.open_lock
+    monkeypatch.setattr(atomic, "open_lock", lambda lock: opened.append(open_lock(lock)) or opened[-1])
+
+    def interrupted(_: int) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(atomic, "try_lock", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        atomic._try_lock(tmp_path / "lock")
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows removes a lock file after it was closed")
+def test_a_released_lock_does_not_remove_that_of_the_next_holder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, close = tmp_path / "lock", os.close
+    descriptor = atomic._try_lock(lock)
+    assert descriptor is not None
+
+    def closed(number: int) -> None:
+        close(number)
+        if number == descriptor:
+            lock.touch()  # of another process, which may lock from now on
+
+    monkeypatch.setattr(os, "close", closed)
+    atomic._release(lock, descriptor)
+    monkeypatch.undo()
+    assert lock.exists()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +19,10 @@ from vse_ens.errors import ModelError
 from vse_ens.model.loaded import ModelRef
 from vse_ens.model.store import MODEL, load_model, save_model
 from vse_ens.storage import reader as reader_module
-from vse_ens.storage.artifact import MANIFEST, MAX_MANIFEST_BYTES, Entry, manifest_bytes, parse_manifest
+from vse_ens.storage import tensors
+from vse_ens.storage.artifact import MANIFEST, MAX_MANIFEST_BYTES, Entry, canonical_json, manifest_bytes, parse_manifest
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
+from vse_ens.storage.tensors import read_header
 from vse_ens.system import OpenFolder
 
 FILES = sorted([*MODEL.parts, MODEL.document, MANIFEST])
@@ -184,3 +188,96 @@ def test_the_digest_of_a_manifest_reads_no_more_than_a_manifest(tmp_path: Path) 
     (tmp_path / "model" / MANIFEST).unlink()
     os.mkfifo(tmp_path / "model" / MANIFEST)
     assert manifest_digest(tmp_path / "model") == ""
+
+
+def test_text_that_is_not_utf8_is_refused(saved: Path) -> None:
+    (saved / "README.md").write_bytes(b"\xff\xfe")
+    reseal(saved)
+    with pytest.raises(ModelError, match=r"README\.md is damaged: it is not UTF-8 text"):
+        load_model(saved)
+
+
+def test_a_directory_that_the_system_refuses_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> OpenFolder:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(reader_module, "OpenFolder", refuse)
+    with pytest.raises(ModelError, match=r"model cannot be read: Permission denied"):
+        load_model(saved)
+
+
+def test_a_model_is_mapped_unless_a_copy_is_asked_for(saved: Path) -> None:
+    with ArtifactReader(saved, MODEL) as mapping, ArtifactReader(saved, MODEL, in_memory=True) as copying:
+        for reader in (mapping, copying):
+            reader.document("settings", "counts")
+        mapped, copied = mapping.map("README.md"), copying.map("README.md")
+        with (saved / "README.md").open("r+b") as file:
+            file.write(b"changed")
+        assert (bytes(mapped[:7]), bytes(copied[:7]) == b"changed") == (b"changed", False)
+
+
+def test_a_file_that_grows_while_it_is_verified_is_read_to_its_size(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "BLOCK_BYTES", 64)
+    with ArtifactReader(saved, MODEL) as reader:
+        reader.document("settings", "counts")
+        blocks = reader._blocks("images.arrow")
+        read = [bytes(next(blocks))]
+        with (saved / "images.arrow").open("ab") as file:
+            file.write(b"more" * 100)
+        read += [bytes(block) for block in blocks]
+        assert sum(map(len, read)) == reader._entries["images.arrow"].size
+        assert {len(block) for block in read[:-1]} == {64}
+
+
+DIGEST = "0" * 64
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        (-1, DIGEST),
+        (True, DIGEST),
+        (1.0, DIGEST),
+        ("1", DIGEST),
+        (1, "0" * 63),
+        (1, "A" * 64),
+        (1, 5),
+        (1, DIGEST + "\n"),
+    ],
+)
+def test_a_manifest_states_sizes_and_digests_only(entry: tuple[Any, Any]) -> None:
+    assert parse_manifest(manifest_bytes({"a": Entry(0, DIGEST)})) == {"a": Entry(0, DIGEST)}
+    with pytest.raises(ValueError, match="not a manifest"):
+        parse_manifest(manifest_bytes({"a": Entry(*entry)}))
+
+
+def test_a_manifest_is_json_that_people_can_read() -> None:
+    assert canonical_json({"b": [1], "a": "ü"}).decode() == '{\n  "a": "ü",\n  "b": [\n    1\n  ]\n}\n'
+
+
+@pytest.mark.parametrize("content", [b"", b"1234567", bytes(7), b"\x01" + bytes(7)])
+def test_a_file_shorter_than_its_header_holds_no_arrays(content: bytes) -> None:
+    with pytest.raises(ValueError, match="the header is longer than the file"):
+        read_header(memoryview(content))
+
+
+def test_a_huge_header_of_arrays_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = (10).to_bytes(8, "little") + b"{}" + b" " * 8
+    assert read_header(memoryview(content)) == {}
+    monkeypatch.setattr(tensors, "_MAX_HEADER_BYTES", 9)
+    with pytest.raises(ValueError, match="the header is longer"):
+        read_header(memoryview(content))
+
+
+@pytest.mark.parametrize(("shape", "fits"), [("1", True), ("2", False), ("0", False), ("1, 1", True)])
+def test_arrays_are_as_long_as_their_shape_says(shape: str, fits: bool) -> None:
+    header = b'{"a": {"dtype": "F32", "shape": [%b], "data_offsets": [0, 4]}}' % shape.encode()
+    header += b" " * (-len(header) % 8)
+    content = memoryview(len(header).to_bytes(8, "little") + header + bytes(4))
+    if fits:
+        assert list(read_header(content)) == ["a"]
+    else:
+        with pytest.raises(ValueError, match="the offsets of the array 'a' do not match its type and shape"):
+            read_header(content)

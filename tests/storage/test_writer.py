@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import io
 import os
 import random
 import shutil
@@ -405,3 +407,12 @@ def test_a_killed_writer_leaves_a_whole_version(tmp_path: Path, way: str) -> Non
         version = found
     save_state(path, {}, {})
     assert beside(path) == []
+
+
+def test_a_hashed_file_says_how_much_it_wrote() -> None:
+    """Arrow and others write through it."""
+    sink = io.BytesIO()
+    file = writer_module.HashedFile(sink)
+    assert (file.writable(), file.write(b"abc"), file.write(b"defg"), file.tell()) == (True, 3, 4, 7)
+    assert file.entry() == (7, hashlib.sha256(b"abcdefg").hexdigest())
+    assert sink.getvalue() == b"abcdefg"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tools.mutation.areas import AREAS, EQUIVALENT
-from tools.mutation.generate import mutants
+from tools.mutation.generate import Mutant, mutants
+from tools.mutation.progress import Progress, digest_of
 from tools.mutation.tracing import LineRecorder
 
 ROOT = Path(__file__).parents[2]
@@ -75,8 +76,10 @@ def test_tests_that_execute_a_line_come_fastest_first() -> None:
 FORK = """
 import os, sys, time
 from pathlib import Path
+from tools.mutation import runner
 from tools.mutation.runner import forked, run_mutant
 
+runner._TURNS = 12  # on a busy machine, tests that end may take minutes
 folder = Path(sys.argv[1])
 assert forked(lambda: {"answer": 42}, 300) == {"answer": 42}
 assert forked(lambda: os._exit(3), 300) is None
@@ -115,3 +118,32 @@ def test_every_area_names_files_that_exist_and_equivalents_are_current() -> None
     for module, before, after in EQUIVALENT:
         source = (ROOT / "src" / "vse_ens" / f"{module}.py").read_text(encoding="utf-8")
         assert (before, after) in {(mutant.before, mutant.after) for mutant in mutants(source)}
+
+
+def test_a_run_that_was_stopped_goes_on_and_another_run_starts_anew(tmp_path: Path) -> None:
+    path, run = tmp_path / "build" / "area.jsonl", {"code": "c", "seed": 1}
+    first, second = Mutant(1, "a", "b", ""), Mutant(2, "a", "b", "")
+    progress = Progress(path, run)
+    assert progress.get("m", first) is None
+    progress.add("m", first, "killed")
+    with path.open("a") as file:
+        file.write('["m", 2, "a')  # killed while it wrote
+    again = Progress(path, run)
+    assert (again.get("m", first), again.get("m", second), again.get("n", first)) == ("killed", None, None)
+    again.add("m", second, "survived")
+    assert Progress(path, run).get("m", second) == "survived"
+    assert Progress(path, {**run, "seed": 2}).get("m", first) is None
+    assert Progress(path, run).get("m", first) is None
+
+
+def test_outcomes_do_not_hold_for_other_code(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    file = tmp_path / "src" / "a.py"
+    file.write_text("a = 1\n")
+    before = digest_of(tmp_path, ["src", "tests"])
+    assert digest_of(tmp_path, ["src", "tests"]) == before
+    file.write_text("a = 2\n")
+    assert digest_of(tmp_path, ["src", "tests"]) != before
+    file.write_text("a = 1\n")
+    file.rename(tmp_path / "src" / "b.py")
+    assert digest_of(tmp_path, ["src", "tests"]) != before

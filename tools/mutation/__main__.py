@@ -5,6 +5,7 @@ python -m tools.mutation feedback security    some
 python -m tools.mutation feedback --sample 40 some mutants of each area, drawn by a seed
 
 Scores are stored in benchmarks/results/mutants.json; areas that were not run keep theirs.
+A run that was stopped goes on where it was if it is started again with the same options and the same code.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from typing import Any
 
 from tools.mutation.areas import AREAS, EQUIVALENT, Area
 from tools.mutation.generate import Mutant, mutants
-from tools.mutation.runner import Outcome, import_libraries, record_lines, run_mutant
+from tools.mutation.progress import Progress, digest_of
+from tools.mutation.runner import import_libraries, record_lines, run_mutant
 
 _ROOT_VARIABLE, _COMMIT_VARIABLE = "VSE_ENS_MUTATION_ROOT", "VSE_ENS_MUTATION_COMMIT"
 # In the copy, it is the folder of the original.
@@ -107,13 +109,17 @@ def run_area(name: str, area: Area, sample: int | None, seed: int, budget: float
     if sample is not None and sample < count:
         chosen = random.Random(seed).sample(chosen, sample)
     print(f"== {name}: {len(chosen)} of {count} mutants", flush=True)
+    run = {"code": digest_of(COPY, ("src", "tests")), "sample": sample, "seed": seed, "budget": budget}
+    progress = Progress(COPY.parent / "mutants-progress" / f"{name}.jsonl", run)
     survivors: list[dict[str, Any]] = []
     outcomes = {"killed": 0, "timeout": 0, "survived": 0}
     for number, (module, mutant) in enumerate(chosen, start=1):
         tests, seconds = recorder.tests_of(str(files[module]), mutant.line, budget)
-        outcome: Outcome = "survived"
-        if tests:
-            outcome = run_mutant(files[module], mutant.source, tests, 30.0 + 4.0 * seconds)
+        outcome = progress.get(module, mutant)
+        if outcome is None:
+            limit = 30.0 + 4.0 * seconds
+            outcome = run_mutant(files[module], mutant.source, tests, limit) if tests else "survived"
+            progress.add(module, mutant, outcome)
         outcomes[outcome] += 1
         if number % 20 == 0:
             print(f"   {number} of {len(chosen)}: {outcomes}", flush=True)
@@ -128,6 +134,7 @@ def run_area(name: str, area: Area, sample: int | None, seed: int, budget: float
         "mutants": len(chosen),
         "of": count,
         **outcomes,
+        "seed": seed,
         "budget": budget,
         "equivalent": sum(module in area.modules for module, _, _ in EQUIVALENT),
         "seconds": round(time.monotonic() - started, 1),

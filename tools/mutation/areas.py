@@ -18,6 +18,7 @@ AREAS = {
         (
             "tests/data/feedback",
             "tests/service/test_verdicts.py",
+            "tests/service/test_batches.py",
             "tests/service/routes/test_feedback.py",
             "tests/cli/commands/test_feedback.py",
         ),

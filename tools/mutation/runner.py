@@ -73,6 +73,9 @@ def record_lines(tests: Sequence[str], files: Sequence[Path], timeout: float) ->
     def work() -> Any:
         from tools.mutation.tracing import LineRecorder
 
+        # Compiled files save the mutants a second each. They hold for files with the old times only, and a mutant and
+        # the file that is restored after it have new ones.
+        sys.dont_write_bytecode = False
         recorder = LineRecorder(str(file) for file in files)
         recorder.start()
         code = run_tests(tests, [recorder])

@@ -21,6 +21,7 @@ from vse_ens.data.csr import take_rows
 from vse_ens.errors import MissingPartError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import transpose_pairs
+from vse_ens.model.ann_file import check_graph_file
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.search import ImageSearch, Numbers, Query, SearchResult
 from vse_ens.storage.atomic import replace_file
@@ -63,15 +64,17 @@ class ImageIndex:
 
     @classmethod
     def load(cls, path: str | Path, search: ImageSearch) -> ImageIndex:
-        """Memory-map the index file of the same model."""
+        """Check the index file of the same model, and memory-map it."""
+        index = _usearch()
         try:
-            graph = _usearch().restore(str(path), view=True)
-        except (RuntimeError, ValueError) as error:
-            raise ModelError(f"{path} is not an image index ({error}); build it again") from error
+            check_graph_file(str(path), len(search.known.images), _width(search))
+            graph = index.restore(str(path), view=True)
+        except FileNotFoundError:
+            raise ModelError(f"there is no image index {path}; build it first") from None
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ModelError(f"{path} is not an image index of this model ({error}); build it again") from error
         if graph is None:
-            raise ModelError(f"there is no image index {path}; build it first")
-        if len(graph) != len(search.known.images) or graph.ndim != _width(search):
-            raise ModelError(f"{path} is the index of another model; build it again")
+            raise ModelError(f"{path} cannot be mapped; build it again")
         return cls(search, graph)
 
     def find(self, query: Query, top: int, *, tagged: bool = False) -> SearchResult:

@@ -88,7 +88,7 @@ def read_header(mapped: memoryview) -> dict[str, Tensor]:
     """Return the arrays of a safetensors file; raise a ValueError with the fault unless they fill it exactly."""
     length = int.from_bytes(mapped[:8], "little")
     start = 8 + length
-    if len(mapped) < 8 or length > _MAX_HEADER_BYTES or start > len(mapped):
+    if length > _MAX_HEADER_BYTES or start > len(mapped):
         raise ValueError("the header is longer than the file")
     try:
         header = json.loads(bytes(mapped[8:start]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +44,10 @@ def check_run_files(checkpoint: Path) -> None:
             raise ModelError(
                 f"{folder} contains {file.relative_to(folder).as_posix()!r}, which is not part of a training and would "
                 "be lost; move it away or choose another --out"
+            )
+        if not stat.S_ISREG(file.lstat().st_mode):  # a write through a link would change a file elsewhere
+            raise ModelError(
+                f"{file} is not a regular file, which no training wrote; remove it or choose another --out"
             )
 
 

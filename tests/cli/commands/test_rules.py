@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from vse_ens.curate.rules.aliases import Alias
+from vse_ens.curate.rules.proposals_file import write_proposals
+from vse_ens.curate.rules.propose import Proposals
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rules.store import read_rules
 
@@ -197,3 +200,5 @@ def test_proposals_defuse_formulas_on_request(vse: Vse, tmp_path: Path) -> None:
     path.write_text("".join(json.dumps({"image": image, "label": label}) + "\n" for image, label in rows))
     vse("rules", "propose", path, "--out", tmp_path / "p.csv", "--defuse-formulas")
     assert "alias,'=Cars,'=car," in (tmp_path / "p.csv").read_text()
+    write_proposals(Proposals([], [Alias("=Cars", "=car", "spelling")]), tmp_path / "p.csv")
+    assert "alias,=Cars,=car," in (tmp_path / "p.csv").read_text()

@@ -16,7 +16,8 @@ from tests.support.collections_made import photo_folder, tagged_images, tags_fol
 from tests.support.photos import jpeg, packet
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections import open_collection
+from vse_ens.data.collections import FileChange, open_collection
+from vse_ens.data.collections.journal import write_changes
 from vse_ens.service.verdicts import Feedback
 
 Vse = Callable[..., Any]
@@ -83,6 +84,20 @@ def test_suggestions_are_written_and_undone(
     undone = vse("undo", report["journal"], "--json").document
     assert sorted(undone["files"]) == sorted(report["files"])
     assert state(source) == before
+
+
+def test_an_undo_names_files_that_a_killed_write_never_reached(vse: Vse, tmp_path: Path) -> None:
+    path, journal = tmp_path / "a.txt", tmp_path / "undo.jsonl"
+    path.write_text("old\n")
+    write_changes([FileChange(path, b"old\n", b"new\n")], journal)
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:2]))  # the process was killed when it had noted the file
+    path.write_text("mine\n")
+    answer = vse("undo", journal, "--json")
+    assert (answer.status, answer.document["files"], answer.document["left"]) == (0, [], [str(path)])
+    shown = vse("undo", journal)
+    assert "left as they are" in shown.out
+    assert path.read_text() == "mine\n"
 
 
 def test_a_second_write_changes_nothing(vse: Vse, folder_model: Path, photos: Path) -> None:

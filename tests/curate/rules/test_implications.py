@@ -153,3 +153,7 @@ def test_general_words_are_found_if_annotators_give_them(share: float) -> None:
     assert found["known"] > 300
     assert found["right"] / found["found"] >= 0.95
     assert found["known_found"] / found["known"] >= 0.7
+
+
+def test_a_single_image_is_enough_support_if_one_says_so() -> None:
+    assert find_implications(Annotations.from_pairs([("a", "x"), ("a", "y"), ("b", "y")]), min_support=1) == []

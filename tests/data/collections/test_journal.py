@@ -5,15 +5,23 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.data.collections import FileChange, journal
-from vse_ens.data.collections.journal import default_journal, diff, read_journal, undo, write_changes
+from vse_ens.data.collections.journal import (
+    Undone,
+    default_journal,
+    diff,
+    read_journal,
+    undo,
+    write_changes,
+)
 from vse_ens.errors import DataError
 
 contents = st.dictionaries(
@@ -46,8 +54,8 @@ def test_undo_restores_the_exact_bytes(before: dict[str, bytes], after: dict[str
         assert written.files == [change.path for change in wanted]
         assert written.journal == (log if wanted else None)
         if wanted:
-            assert len(undo(log)) == len(wanted)
-            assert undo(log) == []
+            assert undo(log) == Undone([change.path for change in wanted])
+            assert undo(log) == Undone([])
         assert state(folder) == before
 
 
@@ -77,6 +85,19 @@ def test_a_process_that_dies_leaves_whole_files_and_a_journal_that_restores_them
     folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
     before, wanted = state(folder), changes(folder, NEW)
+    stop_after(written, monkeypatch)
+    try:
+        write_changes(wanted, log)
+    except KilledError:
+        assert written < 7
+    monkeypatch.undo()
+    assert state(folder) == before | dict(list(NEW.items())[:written])
+    undo(log)
+    assert state(folder) == before
+
+
+def stop_after(written: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the process when it has written this many files."""
     real, count = journal._replace, 0
 
     def replace(path: Path, content: bytes) -> None:
@@ -87,13 +108,76 @@ def test_a_process_that_dies_leaves_whole_files_and_a_journal_that_restores_them
         real(path, content)
 
     monkeypatch.setattr(journal, "_replace", replace)
-    try:
+
+
+def test_a_killed_write_is_undone_although_a_write_below_it_was_undone_meanwhile(
+    folder: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = state(folder)
+    write_changes(changes(folder, {"1": b"below 1", "2": b"below 2"}), tmp_path / "below.jsonl")
+    wanted = changes(folder, {"0": b"new 0", "1": b"new 1", "2": b"new 2"})
+    stop_after(1, monkeypatch)
+    with pytest.raises(KilledError):
         write_changes(wanted, log)
-    except KilledError:
-        assert written < 7
     monkeypatch.undo()
-    assert state(folder) == before | dict(list(NEW.items())[:written])
-    undo(log)
+    undo(tmp_path / "below.jsonl")
+    assert undo(log) == Undone([folder / "0"], [folder / "1", folder / "2"])
+    assert state(folder) == before
+    # If it is forced, the bytes before the killed write come back, as for any file.
+    assert undo(log, force=True) == Undone([folder / "1", folder / "2"])
+    assert (folder / "1").read_bytes() == b"below 1"
+
+
+def test_a_file_that_a_killed_write_did_write_and_somebody_changed_is_no_file_it_was_stopped_before(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = changes(folder, {"0": b"new 0", "1": b"new 1", "2": b"new 2"})
+    stop_after(2, monkeypatch)
+    with pytest.raises(KilledError):
+        write_changes(wanted, log)
+    monkeypatch.undo()
+    (folder / "1").write_text("mine")
+    with pytest.raises(DataError, match=r"files/1 changed after"):
+        undo(log)
+    assert (folder / "0").read_bytes() == b"new 0"
+
+
+def test_a_journal_is_read_a_batch_at_a_time_and_says_what_became_of_every_file(
+    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_BATCH", 2)
+    wanted = changes(folder, NEW)
+    write = journal._write
+
+    def killed_at_the_last(change: FileChange, *more: Any) -> bool:
+        if change.path.name == "6":
+            raise KilledError
+        if change.path.name == "3":  # another program, which takes no lock
+            change.path.write_text("mine")
+        return write(change, *more)
+
+    monkeypatch.setattr(journal, "_write", killed_at_the_last)
+    with pytest.raises(KilledError):
+        write_changes(wanted, log)
+    assert [(entry.path.name, entry.written) for entry in read_journal(log)] == [
+        *((name, True) for name in "01245"),
+        ("6", False),
+    ]
+
+
+def test_a_journal_of_an_earlier_version_is_undone_and_every_file_in_it_counts_as_written(
+    folder: Path, log: Path
+) -> None:
+    before = state(folder)
+    write_changes(changes(folder, NEW), log)
+    header, *lines = log.read_text().splitlines(keepends=True)
+    assert json.loads(header)["version"] == 2
+    log.write_text(header.replace("2", "1") + "".join(line for line in lines if "written" not in line))
+    (folder / "3").write_text("mine")
+    with pytest.raises(DataError, match=r"files/3 changed after"):
+        undo(log)
+    (folder / "3").write_bytes(NEW["3"])
+    assert len(undo(log).files) == 7
     assert state(folder) == before
 
 
@@ -105,7 +189,7 @@ def test_entries_are_on_disk_before_their_files_change(
 
     def fsync(descriptor: int) -> None:
         if os.path.samestat(os.fstat(descriptor), log.stat()):
-            order.append(f"{log.read_bytes().count(chr(10).encode()) - 1} entries")
+            order.append(f"{log.read_bytes().count(b'after_sha256')} entries")
         sync(descriptor)
 
     def write(path: Path, content: bytes) -> None:
@@ -124,7 +208,7 @@ def test_a_journal_with_an_incomplete_last_line_restores_the_others(folder: Path
     write_changes(changes(folder, NEW), log)
     lines = log.read_bytes().splitlines(keepends=True)
     (folder / "6").unlink()  # its entry was not complete, so it was not written
-    log.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
+    log.write_bytes(b"".join(lines[:7]) + lines[7][:20])
     undo(log)
     assert state(folder) == before
 
@@ -146,7 +230,7 @@ def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(folder: Path,
     written = write_changes(wanted, log)
     assert written.skipped == [folder / "3"]
     assert (folder / "3").read_text() == "mine"
-    assert len(undo(log)) == 6  # and the file that was not written does not stand in the way
+    assert len(undo(log).files) == 6  # and the file that was not written does not stand in the way
     assert (folder / "3").read_text() == "mine"
 
 
@@ -157,9 +241,9 @@ def test_a_file_that_changes_after_its_entry_was_noted_is_left_by_the_write_and_
     wanted = changes(folder, {"1": b"new 1", "3": b"new 3", "4": b"new 4"})
     append = journal._append
 
-    def note(file: BinaryIO, entries: Iterable[dict[str, Any]]) -> None:
+    def note(file: FileIO, entries: Iterable[dict[str, Any]], *, flush: bool = True) -> None:
         noted = list(entries)
-        append(file, noted)
+        append(file, noted, flush=flush)
         if any("after_sha256" in entry for entry in noted):
             (folder / "3").write_text("mine")  # another program, which takes no lock
 
@@ -167,7 +251,7 @@ def test_a_file_that_changes_after_its_entry_was_noted_is_left_by_the_write_and_
     written = write_changes(wanted, log)
     assert (written.files, written.skipped) == ([folder / "1", folder / "4"], [folder / "3"])
     assert [entry.path.name for entry in read_journal(log)] == ["1", "4"]
-    assert undo(log) == [folder / "1", folder / "4"]
+    assert undo(log) == Undone([folder / "1", folder / "4"])
     assert state(folder) == before | {"3": b"mine"}
 
 
@@ -175,7 +259,7 @@ def test_a_created_file_that_somebody_removed_is_no_obstacle_to_an_undo(folder: 
     before = state(folder)
     write_changes(changes(folder, {"0": b"new 0", "9": b"created"}), log)
     (folder / "9").unlink()
-    assert undo(log) == [folder / "0"]
+    assert undo(log) == Undone([folder / "0"])
     assert state(folder) == before
     (folder / "0").write_text("new 0")
     (folder / "9").write_text("something else")
@@ -249,7 +333,7 @@ def test_changes_are_taken_a_few_at_a_time(folder: Path, log: Path, monkeypatch:
         (b"", "is not a journal of vse"),
         (b"pairs\n", "is not a journal of vse"),
         (b"no end of line", "is not a journal of vse"),
-        (b'{"format": "vse-ens journal", "version": 2}\n', "is not a journal of vse"),
+        (b'{"format": "vse-ens journal", "version": 3}\n', "is not a journal of vse"),
         (b'{"format": "vse-ens journal", "version": 1}\n{}\n', "is damaged in line 2"),
     ],
 )
@@ -332,7 +416,7 @@ def test_an_error_after_some_files_names_the_undo(tmp_path: Path) -> None:
         DataError, match=r"cannot be read; vse undo .*undo\.jsonl restores the 256 files written before"
     ):
         write_changes(broken(), tmp_path / "undo.jsonl")
-    assert len(undo(tmp_path / "undo.jsonl")) == 256
+    assert len(undo(tmp_path / "undo.jsonl").files) == 256
 
 
 def test_a_file_that_changed_before_the_write_is_not_in_the_journal(tmp_path: Path) -> None:
@@ -356,7 +440,7 @@ def test_another_process_that_writes_to_the_folder_is_waited_for(
     write_changes([change], tmp_path / "two.jsonl")
     with journal._alone([change.path]), pytest.raises(DataError, match="another process keeps writing to"):
         undo(tmp_path / "two.jsonl")
-    assert undo(tmp_path / "two.jsonl") == [change.path]
+    assert undo(tmp_path / "two.jsonl").files == [change.path]
 
 
 def test_a_file_that_changes_during_an_undo_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

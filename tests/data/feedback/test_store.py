@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from vse_ens.data.feedback import store
 from vse_ens.data.feedback.store import (
     COLUMNS,
     check_integrity,
@@ -198,3 +199,42 @@ def test_a_file_that_another_holds_too_long_is_told(path: Path, monkeypatch: pyt
     with pytest.raises(DataError, match="is locked by another process; try again when it has finished"):
         open_writer(path)
     other.close()
+
+
+def test_a_reader_opens_a_file_after_a_crash(path: Path, tmp_path: Path) -> None:
+    """What a killed writer left in the log is read: the reader makes the shared memory file that belongs to it."""
+    connection = open_writer(path)
+    with transaction(connection):
+        connection.execute(ADD, ("one more",))
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for name in ("f.sqlite", "f.sqlite-wal"):
+        (crashed / name).write_bytes((tmp_path / name).read_bytes())
+    connection.close()
+    with read_connection(crashed / "f.sqlite") as file:
+        assert file.execute("SELECT count(*) FROM in_force").fetchone() == (501,)
+
+
+@pytest.mark.parametrize(("writable", "mode"), [(True, "rw"), (False, "ro")])
+def test_a_reader_does_not_ask_to_write_where_it_may_not(
+    path: Path, monkeypatch: pytest.MonkeyPatch, writable: bool, mode: str
+) -> None:
+    modes: list[str] = []
+    connect = store._connect
+
+    def connecting(file: Path, how: str) -> sqlite3.Connection:
+        modes.append(how)
+        return connect(file, "rw")
+
+    monkeypatch.setattr(os, "access", lambda *_: writable)
+    monkeypatch.setattr(store, "_connect", connecting)
+    open_reader(path).close()
+    assert modes == [mode]
+
+
+def test_an_error_of_sqlite_that_nobody_foresaw_names_the_file(path: Path) -> None:
+    with (
+        pytest.raises(DataError, match=r"f\.sqlite could not be used: no such table: missing"),
+        read_connection(path) as file,
+    ):
+        file.execute("SELECT * FROM missing")

@@ -269,3 +269,29 @@ def test_a_name_is_one_line(path: Path, by: str) -> None:
     with pytest.raises(ConfigError, match="must be one line"):
         RulesFile(path).add([ALIAS], by=by)
     assert not path.exists()
+
+
+def test_a_write_that_failed_is_taken_back_on_disk_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = RulesFile(path)
+    file.add([ALIAS], by="anna")
+    before, flushed = path.read_bytes(), []
+    fsync, write = os.fsync, os.write
+
+    def half(descriptor: int, content: bytes) -> int:
+        write(descriptor, content[:5])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", half)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (fsync(descriptor), flushed.append(path.read_bytes())))
+    with pytest.raises(DataError, match="no space left on device"):
+        file.add([IMPLIES], by="anna")
+    assert flushed == [before]
+
+
+def test_a_file_that_cannot_be_opened_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(DataError, match=r"rules\.jsonl could not be opened: permission denied"):
+        RulesFile(path).add([ALIAS], by="anna")

@@ -4,6 +4,7 @@ import pytest
 
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
+from vse_ens.service.label_studio import config as config_module
 from vse_ens.service.label_studio.config import controls
 
 KNOWN = Vocabulary.from_ids(["sea", "Online/UGC", "NY Times", "Male", "other"], "label")
@@ -68,6 +69,7 @@ def test_tags_that_choose_nothing_for_a_whole_image_are_passed_over() -> None:
         '<View><Image name="i" value="$x"/><Labels name="l" toName="i"><Label value="sea"/></Labels></View>',
         '<View><Image name="i" value="$x"/><Choices name="c" toName="i" perRegion="true"/></View>',
         '<View><Choices name="c" toName="nothing"/></View>',
+        '<View><Image name="i" value="$x"/><Choices toName="i"><Choice value="sea"/></Choices></View>',
         '<View><Text name="t" value="said here"/><Choices name="c" toName="t"/></View>',
     ):
         assert controls(config) == ()
@@ -144,3 +146,35 @@ def test_an_interface_within_the_limits_is_taken() -> None:
 
 def test_tags_in_tags_without_end_do_no_harm() -> None:
     assert controls("<a>" * 140_000 + "</a>" * 140_000) == ()
+
+
+def test_the_first_label_of_a_model_is_known_like_any_other() -> None:
+    [control] = controls(VIEW + '<Choices name="c" toName="i"><Choice alias="A" value="B"/></Choices>' + END)
+    assert list(control.labels(Vocabulary.from_ids(["A", "z"], "label"))) == ["A"]
+    assert list(control.labels(Vocabulary.from_ids(["z"], "label"))) == ["B"]
+
+
+def test_a_blank_choice_of_a_taxonomy_is_passed_over_and_the_next_ones_are_not() -> None:
+    listed = '<Choice value="a"/><Choice value=" "><Choice value="hidden"/></Choice><Choice value="b"/>'
+    [control] = controls(VIEW + f'<Taxonomy name="c" toName="i" maxUsages="1">{listed}</Taxonomy>' + END)
+    assert [choice.path for choice in control.choices] == [("a",), ("b",)]
+    assert control.top == 1
+
+
+@pytest.mark.parametrize(("usages", "top"), [("0.5", 1), ("1", 1), ("2.9", 2), ("7", 5), ("0", 5)])
+def test_as_many_suggestions_are_ticked_as_the_interface_allows(usages: str, top: int) -> None:
+    [control] = controls(VIEW + f'<Taxonomy name="c" toName="i" maxUsages="{usages}"/>' + END)
+    assert control.top == top
+
+
+def test_an_interface_at_its_limits_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = VIEW + '<Taxonomy name="c" toName="i">{}{}</Taxonomy>' + END
+    [control] = controls(nested.format('<Choice value="v">' * 50, "</Choice>" * 50))
+    assert len(control.choices) == 50
+    with pytest.raises(ConfigError, match="more than 50 levels deep"):
+        controls(nested.format('<Choice value="v">' * 51, "</Choice>" * 51))
+    exact = VIEW + "<!-- exactly as long as it may be -->" + END
+    monkeypatch.setattr(config_module, "MAX_CONFIG_LENGTH", len(exact))
+    assert controls(exact) == ()
+    with pytest.raises(ConfigError, match="is longer than"):
+        controls(exact + " ")

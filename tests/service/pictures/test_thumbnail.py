@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from pathlib import Path
@@ -10,7 +11,9 @@ from PIL import Image
 
 from tests.service.pictures.conftest import decoded
 from vse_ens.service.errors import ApiError
+from vse_ens.service.pictures import jpeg_scans
 from vse_ens.service.pictures import thumbnail as thumbnail_module
+from vse_ens.service.pictures.jpeg_scans import count_scans
 from vse_ens.service.pictures.thumbnail import make_thumbnail
 
 
@@ -115,6 +118,58 @@ def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path: 
     status, message = refusal(path)
     assert status == 415
     assert "pixels" in message
+
+
+def with_scans(raw: bytes, scans: int) -> bytes:
+    """A progressive JPEG with its last scan repeated."""
+    last = raw[raw.rindex(b"\xff\xda") : -2]
+    return raw[:-2] + last * scans + b"\xff\xd9"
+
+
+def jpeg(*, size: tuple[int, int] = (64, 64), progressive: bool = True, exif: bytes = b"") -> bytes:
+    out = io.BytesIO()
+    noise = np.random.Generator(np.random.PCG64(0)).integers(0, 255, (*size[::-1], 3), np.uint8)
+    Image.fromarray(noise).save(out, "JPEG", progressive=progressive, quality=95, exif=exif)
+    return out.getvalue()
+
+
+def test_a_progressive_picture_of_too_many_scans_is_refused_before_it_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, raw = tmp_path / "a.jpg", jpeg()
+    path.write_bytes(with_scans(raw, 80))
+    assert made(path).size == (64, 64)
+    path.write_bytes(with_scans(raw, 91))  # Pillow writes ten
+    assert refusal(path) == (415, "the picture has more than 100 scans")
+    monkeypatch.setattr(thumbnail_module, "_MAX_SCANNED_PIXELS", 64 * 64 * 20)
+    path.write_bytes(with_scans(raw, 10))
+    assert made(path).size == (64, 64)
+    path.write_bytes(with_scans(raw, 11))
+    assert refusal(path) == (415, "the picture has 21 scans, which are too many for its size")
+
+
+@pytest.mark.parametrize("block", [2, 3, 50, 1 << 20])
+def test_scans_are_counted_as_a_decoder_reads_them(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jpeg_scans, "_BLOCK", block)
+    plain = jpeg(progressive=False)
+    restarts = plain.replace(b"\xff\xda", b"\xff\xdd\x00\x04\x00\x01\xff\xda", 1)
+    assert count_scans(io.BytesIO(plain)) == 1
+    assert count_scans(io.BytesIO(restarts[:-2] + b"\xff\xd0\xff\x00\xff\xd9")) == 1
+    assert count_scans(io.BytesIO(jpeg())) == 10
+    # A picture in the metadata, or after the end, is not decoded.
+    assert count_scans(io.BytesIO(jpeg(exif=b"Exif\0\0" + b"\xff\xda" * 200))) == 10
+    assert count_scans(io.BytesIO(jpeg() + jpeg())) == 10
+    # Between segments, a decoder skips what is no marker.
+    assert count_scans(io.BytesIO(plain[:2] + b"junk\xff\xff\xff\x01" + plain[2:])) == 1
+    assert count_scans(io.BytesIO(plain[:-200])) == 1
+    assert count_scans(io.BytesIO(b"\xff\xd8")) == 0
+    assert count_scans(io.BytesIO(b"GIF89a\xff\xda")) == 0
+
+
+def test_a_picture_of_too_many_segments_is_refused(tmp_path: Path) -> None:
+    path, raw = tmp_path / "a.jpg", jpeg()
+    path.write_bytes(raw[:2] + b"\xff\xe0\x00\x02" * 10_000 + raw[2:])
+    assert refusal(path) == (415, "the picture has more than 10,000 segments")
 
 
 def test_a_file_of_too_many_bytes_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

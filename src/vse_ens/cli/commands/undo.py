@@ -27,9 +27,18 @@ def undo(
     from vse_ens.data.collections.journal import undo as undo_journal
 
     with console.status(f"restoring the files of {journal}"):
-        files = undo_journal(journal, force=force)
-    console.result(
-        {"journal": str(journal), "files": [str(path) for path in files]},
-        facts([("journal", str(journal)), ("restored", f"{len(files):,} file{'' if len(files) == 1 else 's'}")]),
-    )
-    console.finish(f"Every file is as it was before the write of {journal}.")
+        undone = undo_journal(journal, force=force)
+    document = {"journal": str(journal), "files": [str(path) for path in undone.files]}
+    rows = [("journal", str(journal)), ("restored", _files(len(undone.files)))]
+    if undone.left:
+        document["left"] = [str(path) for path in undone.left]
+        rows.append(("left as they are", f"{_files(len(undone.left))}, such as {undone.left[0]}"))
+        console.result(document, facts(rows))
+        console.finish("The write was stopped at or before the files that were left, which were changed since.")
+    else:
+        console.result(document, facts(rows))
+        console.finish(f"Every file is as it was before the write of {journal}.")
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"

@@ -2,7 +2,8 @@
 
 The journal is a file of JSON lines: a header, then one entry per file with its bytes before the change and the SHA-256
 of its bytes after it. Entries are flushed to disk before their files are touched, and each file is replaced atomically.
-So after a crash every file has its old or its new bytes, and the journal restores the old ones.
+So after a crash every file has its old or its new bytes, and the journal restores the old ones. A line follows for each
+file that was written: a file without one that has neither its old nor its new bytes counts as never reached.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import json
 import os
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from io import FileIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.walk import is_image, suffix
@@ -28,7 +30,8 @@ from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
 from vse_ens.system import copy_permissions, try_lock
 
-_FORMAT, _VERSION = "vse-ens journal", 1
+_FORMAT, _VERSION = "vse-ens journal", 2
+_WITHOUT_WRITTEN = 1  # a version that does not say which files were written
 _BATCH = 256  # changes that share one flush of the journal
 # The longest wait for another process that writes to the same folder; a write takes milliseconds.
 _LOCK_SECONDS = 60.0
@@ -46,6 +49,19 @@ class Written:
     """None if no file changed."""
     skipped: list[Path] = field(default_factory=list)
     """Files that another program changed while the change was computed."""
+
+
+@dataclass(frozen=True)
+class Undone:
+    """The result of an undo."""
+
+    files: list[Path]
+    """The files that were restored."""
+    left: list[Path] = field(default_factory=list)
+    """Files that the write did not reach before it was stopped, and that were changed since.
+
+    A write that was stopped right after it replaced a file, before it said so, counts as not having reached it.
+    """
 
 
 def default_journal() -> Path:
@@ -74,7 +90,7 @@ def write_changes(
                 with _alone(change.path for change in batch):
                     ready = [change for change in batch if _current(change.path) == change.before]
                     _append(log, map(_entry, ready))
-                    left = [change for change in ready if not _write(change, files, progress)]
+                    left = [change for change in ready if not _write(change, log, files, progress)]
                 if left:
                     # Their entries must not be undone.
                     _append(log, ({"skipped": _encoded(change.path)} for change in left))
@@ -88,23 +104,25 @@ def write_changes(
     return Written(files, journal, skipped)
 
 
-def _write(change: FileChange, files: list[Path], progress: Callable[[int], None] | None) -> bool:
+def _write(change: FileChange, log: FileIO, files: list[Path], progress: Callable[[int], None] | None) -> bool:
     """Write one change and add its path to ``files``; return False if another program changed the file meanwhile."""
     if _current(change.path) != change.before:
         return False
     _replace(change.path, change.after)
     files.append(change.path)
+    # Not flushed: it survives the end of the process, and is flushed with the next entries.
+    _append(log, [{"written": _encoded(change.path)}], flush=False)
     if progress is not None:
         progress(len(files))
     return True
 
 
-def undo(journal: Path, *, force: bool = False) -> list[Path]:
-    """Restore the bytes that files had before a write, and return the files that changed.
+def undo(journal: Path, *, force: bool = False) -> Undone:
+    """Restore the bytes that files had before a write.
 
     Nothing is restored if a file was changed after the write, unless ``force``. Undoing twice changes nothing.
     """
-    changed = [entry.path for entry in read_journal(journal) if not force and not entry.is_expected()]
+    changed = [entry.path for entry in read_journal(journal) if not force and entry.state() == "changed"]
     if changed:
         others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
         raise DataError(
@@ -112,11 +130,16 @@ def undo(journal: Path, *, force: bool = False) -> list[Path]:
             f"use --force to restore the old bytes and lose that change"
         )
     restored: list[Path] = []
+    left: list[Path] = []
     for entry in read_journal(journal):
         with _alone([entry.path]):
-            if _current(entry.path) == entry.before:
+            state = entry.state()
+            if state == "old":
                 continue
-            if not force and not entry.is_expected():
+            if state == "not written" and not force:
+                left.append(entry.path)
+                continue
+            if state == "changed" and not force:
                 raise DataError(
                     f"{entry.path} was changed while {journal} was undone; {len(restored):,} files were restored; "
                     f"undo that change first, then run vse undo again"
@@ -127,7 +150,7 @@ def undo(journal: Path, *, force: bool = False) -> list[Path]:
             else:
                 _replace(entry.path, entry.before)
         restored.append(entry.path)
-    return restored
+    return Undone(restored, left)
 
 
 @contextmanager
@@ -161,11 +184,17 @@ class JournalEntry:
     path: Path
     before: bytes | None
     after_sha256: str
+    written: bool
+    """False if the write ended, by an error or with its process, before the journal said that the file was written."""
 
-    def is_expected(self) -> bool:
-        """Return whether the file is as the write left it, or as it was before."""
+    def state(self) -> Literal["old", "new", "not written", "changed"]:
+        """Return whether the file is as it was before the write, as the write left it, or as somebody else did."""
         current = _current(self.path)
-        return current == self.before or (current is not None and _sha256(current) == self.after_sha256)
+        if current == self.before:
+            return "old"
+        if current is not None and _sha256(current) == self.after_sha256:
+            return "new"
+        return "changed" if self.written else "not written"
 
 
 def read_journal(path: Path) -> Iterator[JournalEntry]:
@@ -173,30 +202,51 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
 
     An incomplete last line, left by a crash, belongs to a file that was not written.
     """
-    skipped = {record["skipped"] for record in _records(path) if "skipped" in record}
-    for number, record in enumerate(_records(path), 2):
-        if "skipped" in record or record.get("path") in skipped:
-            continue
+    noted: dict[str, set[str]] = {"skipped": set(), "written": set()}
+    entries: deque[tuple[int, dict[str, Any]]] = deque()
+    says_written = False
+
+    def oldest() -> Iterator[JournalEntry]:
+        number, record = entries.popleft()
         try:
-            before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
-            yield JournalEntry(_decoded(record["path"]), before, str(record["after_sha256"]))
+            name = record["path"]
+            if name not in noted["skipped"]:
+                before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
+                written = not says_written or name in noted["written"]
+                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written)
         except (ValueError, KeyError, TypeError, zlib.error):
             raise _damaged(path, number) from None
+        for names in noted.values():
+            names.discard(name)
+
+    for number, record in enumerate(_records(path), 1):
+        kind = next((kind for kind in noted if kind in record), None)
+        if number == 1:
+            says_written = record["version"] != _WITHOUT_WRITTEN
+        elif kind is not None:
+            noted[kind].add(str(record[kind]))
+        else:
+            entries.append((number, record))
+            if len(entries) > _BATCH:  # what became of an entry is noted before those of the next batch
+                yield from oldest()
+    while entries:
+        yield from oldest()
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a journal after its header."""
+    """Yield the lines of a journal, its header first."""
     number = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if number > 1 and not line.endswith(b"\n"):
                     break
-                record = json.loads(line)
-                if number > 1:
-                    yield dict(record)
-                elif record["format"] != _FORMAT or record["version"] != _VERSION:
+                record = dict(json.loads(line))
+                if number == 1 and (
+                    record["format"] != _FORMAT or record["version"] not in (_VERSION, _WITHOUT_WRITTEN)
+                ):
                     raise ValueError
+                yield record
     except OSError as error:
         raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, KeyError, TypeError):
@@ -252,12 +302,13 @@ def _create(path: Path) -> FileIO:
     return file
 
 
-def _append(log: FileIO, entries: Iterable[dict[str, Any]]) -> None:
+def _append(log: FileIO, entries: Iterable[dict[str, Any]], *, flush: bool = True) -> None:
     rest = b"".join(json.dumps(entry).encode() + b"\n" for entry in entries)
     try:
         while rest:
             rest = rest[log.write(rest) :]
-        os.fsync(log.fileno())
+        if flush:
+            os.fsync(log.fileno())
     except OSError as error:
         raise DataError(f"{log.name} could not be written: {(error.strerror or str(error)).lower()}") from None
 

@@ -48,6 +48,7 @@ def partition(
     if (folder / MANIFEST).exists():
         existing = Partition.open(folder)
         if existing.made_from == parts.fingerprint and existing.counts.shards == shards:
+            existing.check()
             return existing
     with replace_dir(folder, check=check_own) as partial:
         built = _Builder(parts, partial, shards, bucket_pairs, progress).run()

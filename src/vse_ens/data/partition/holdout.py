@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.partition.store import MANIFEST, Partition, check_own, shard_file
 from vse_ens.data.splits import HeldOut
+from vse_ens.errors import DataError
 from vse_ens.storage.atomic import replace_dir
 
 # Pairs or images copied at a time.
@@ -23,8 +24,13 @@ def without_pairs(whole: Partition, held_out: HeldOut, folder: Path) -> Partitio
     """Return a partition of the same images and labels without the held-out pairs; an existing one is reused."""
     digest = hashlib.blake2b(whole.digest.encode() + held_out.positions.tobytes(), digest_size=16).hexdigest()
     counts = replace(whole.counts, pairs=whole.counts.pairs - len(held_out.positions))
-    if (folder / MANIFEST).exists() and Partition.open(folder).digest == digest:
-        return Partition.open(folder)
+    if (folder / MANIFEST).exists():
+        existing = Partition.open(folder)
+        if existing.digest == digest:
+            if existing.counts != counts:
+                raise DataError(f"{folder} is not a part of {whole.folder}; delete {folder} to rebuild it")
+            existing.check()
+            return existing
     with replace_dir(folder, check=check_own) as partial:
         _link_ids(whole, partial)
         _copy_pairs(whole, held_out, partial)

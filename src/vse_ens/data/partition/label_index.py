@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.csr import ends_match, rows_ascend
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import transpose_pairs
@@ -52,6 +53,25 @@ def open_label_index(folder: Path, labels: int, pairs: int) -> Csr:
     return Csr(starts, images)
 
 
+def check_label_index(folder: Path, by_image: Csr, labels: int) -> None:
+    """Read the files that were found, if any, and raise a `DataError` if they are not those of the pairs.
+
+    The pairs by label are as many of each label, sorted by image; that they are the same pairs is not checked.
+    """
+    if not _is_complete(folder, labels, len(by_image.indices)):
+        return
+    starts, images = open_label_index(folder, labels, len(by_image.indices))
+    if (
+        not ends_match(starts, images, labels)
+        or not np.array_equal(starts, label_starts(by_image, labels))
+        or (len(images) and not 0 <= images.min() <= images.max() < len(by_image.indptr) - 1)
+        or not rows_ascend(starts, images)
+    ):
+        raise DataError(
+            f"{folder / _IMAGES} is damaged (it is not the index of the pairs); delete {folder} to rebuild it"
+        )
+
+
 def label_starts(by_image: Csr, labels: int) -> NDArray[np.int64]:
     """Return the CSR offsets of the images of every label."""
     starts = np.zeros(labels + 1, np.int64)
@@ -69,4 +89,4 @@ def _fill(by_image: Csr, starts: NDArray[np.int64], images: NDArray[np.int32]) -
 
 def _is_complete(folder: Path, labels: int, pairs: int) -> bool:
     sizes = {_STARTS: 8 * (labels + 1), _IMAGES: 4 * pairs}
-    return all((path := folder / name).exists() and path.stat().st_size == size for name, size in sizes.items())
+    return all((path := folder / name).is_file() and path.stat().st_size == size for name, size in sizes.items())

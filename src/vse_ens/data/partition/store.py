@@ -24,10 +24,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.label_index import open_label_index, write_label_index
+from vse_ens.data.csr import ends_match, rises, rows_ascend
+from vse_ens.data.partition.label_index import check_label_index, open_label_index, write_label_index
+from vse_ens.data.partition.parts import shard_images
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
+from vse_ens.storage.artifact import read_small
 
 MANIFEST = "partition.json"
 OWN_FILE = re.compile(
@@ -36,6 +39,8 @@ OWN_FILE = re.compile(
 )
 """The names of the files of a partition, finished or not."""
 _FORMAT = 1
+_MAX_MANIFEST_BYTES = 1 << 16
+_MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,12 @@ class Counts:
     labels: int
     pairs: int
     shards: int
+
+    def __post_init__(self) -> None:
+        for name, most in (("images", _MAX_INT32), ("labels", _MAX_INT32), ("pairs", 2**60), ("shards", _MAX_INT32)):
+            value = getattr(self, name)
+            if type(value) is not int or not 0 <= value <= most:
+                raise ValueError(f"{name} {value!r:.40}")
 
 
 @dataclass(frozen=True)
@@ -60,16 +71,16 @@ class Partition:
 
     @classmethod
     def open(cls, folder: str | Path) -> Partition:
-        """Open an existing partition."""
+        """Open an existing partition; `check` reads its files."""
         folder = Path(folder)
         try:
-            content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            content = json.loads(read_small(folder / MANIFEST, _MAX_MANIFEST_BYTES))
             if content["format"] != _FORMAT:
-                raise ValueError(f"format {content['format']}")
-            partition = cls(folder, Counts(**content["counts"]), content["digest"], content["made_from"])
+                raise ValueError(f"format {content['format']!r:.40}")
+            partition = cls(folder, Counts(**content["counts"]), str(content["digest"]), str(content["made_from"]))
         except FileNotFoundError:
             raise DataError(f"{folder} holds no {MANIFEST}; name the folder of a partition") from None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise DataError(f"{folder / MANIFEST} cannot be read ({error}); delete {folder} to rebuild it") from None
         partition._check_sizes()
         return partition
@@ -84,14 +95,35 @@ class Partition:
         }
         (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
 
+    def check(self) -> None:
+        """Read all files once and raise a `DataError` if they are not those of a partition.
+
+        A folder that is found may come from anybody, and kernels do not check bounds. Files that are exchanged later,
+        while a training runs, are not noticed.
+        """
+        images, labels = self._checked_ids("images", "image"), self._checked_ids("labels", "label")
+        try:
+            known = Annotations(images, labels, self._map("indptr", "<i8"), self._map("indices", "<i4"))
+        except DataError as error:
+            raise self._damaged("indices", str(error)) from None
+        for shard in range(self.counts.shards):
+            rows, own = self.rows(shard), known.rows(shard_images(len(images), shard, self.counts.shards))
+            if not (np.array_equal(rows.indptr, own.indptr) and np.array_equal(rows.indices, own.indices)):
+                raise self._damaged(shard_file(shard, "labels"), "its pairs are not those of all images")
+        check_label_index(self.folder, Csr(known.indptr, known.indices), self.counts.labels)
+
     def rows(self, shard: int) -> Csr:
-        """Read the labels of a shard's images."""
+        """Read the labels of a shard's images, and check them."""
         counts = np.fromfile(self.folder / shard_file(shard, "counts"), "<i4")
         labels = np.fromfile(self.folder / shard_file(shard, "labels"), "<i4")
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        if indptr[-1] != len(labels):
-            damaged = self.folder / shard_file(shard, "labels")
-            raise DataError(f"{damaged} is missing or truncated; delete {self.folder} to rebuild it")
+        damaged = shard_file(shard, "labels")
+        if not ends_match(indptr, labels, len(shard_images(self.counts.images, shard, self.counts.shards))):
+            raise self._damaged(damaged)
+        if not rises(indptr) or (len(labels) and not 0 <= labels.min() <= labels.max() < self.counts.labels):
+            raise self._damaged(damaged, f"its labels must lie in 0..{self.counts.labels - 1}")
+        if not rows_ascend(indptr, labels):
+            raise self._damaged(damaged, "the labels of every image must be sorted and distinct")
         return Csr(indptr, labels)
 
     @property
@@ -109,14 +141,25 @@ class Partition:
         """The images of every label, ascending, memory-mapped; call `build_label_index` first."""
         return open_label_index(self.folder, self.counts.labels, self.counts.pairs)
 
+    def _checked_ids(self, name: str, kind: str) -> Vocabulary:
+        try:
+            ids = self._ids(name, kind).arrow
+            ids.validate(full=True)
+            return Vocabulary(ids, kind)
+        except (pa.ArrowInvalid, DataError) as error:
+            raise self._damaged(f"{name}.starts", str(error)) from None
+
     def _ids(self, name: str, kind: str) -> Vocabulary:
         starts, text = self._map(f"{name}.starts", "<i8"), self._map(f"{name}.text", "u1")
         ids = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(text))
         return Vocabulary.trusted(ids, kind)
 
     def _map(self, name: str, kind: str) -> NDArray[Any]:
+        path = self.folder / name
+        if not path.stat().st_size:  # which cannot be mapped
+            return np.empty(0, kind)
         # A plain array over the map: np.memmap slows down every access.
-        return np.asarray(np.memmap(self.folder / name, kind, "r"))
+        return np.asarray(np.memmap(path, kind, "r"))
 
     def _check_sizes(self) -> None:
         counts = self.counts
@@ -128,8 +171,17 @@ class Partition:
         }
         for name, size in expected.items():
             path = self.folder / name
-            if not path.exists() or path.stat().st_size != size:
-                raise DataError(f"{path} is missing or truncated; delete {self.folder} to rebuild it")
+            if not path.is_file() or path.stat().st_size != size:
+                raise self._damaged(name)
+        # Only files that cannot keep a reader waiting are opened, unlike a FIFO.
+        shards = (shard_file(shard, kind) for shard in range(counts.shards) for kind in ("counts", "labels"))
+        for name in ("images.text", "labels.text", *shards):
+            if not (self.folder / name).is_file():
+                raise self._damaged(name)
+
+    def _damaged(self, name: str, reason: str = "") -> DataError:
+        what = f"damaged ({reason})" if reason else "missing or truncated"
+        return DataError(f"{self.folder / name} is {what}; delete {self.folder} to rebuild it")
 
 
 def check_own(folder: Path) -> None:

@@ -6,6 +6,7 @@ Only a part of the XML is read: ``<Choices>`` and ``<Taxonomy>`` tags with their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -168,7 +169,7 @@ def _number(element: ET.Element, attribute: str, *, maximum: float) -> float | N
     try:
         number = float(text)
     except ValueError:
-        number = -1.0
+        number = math.nan
     if not number >= 0.0:
         raise ConfigError(f"the labelling interface has {attribute}={text!r}; it must be a number >= 0")
     return min(number, maximum)

@@ -13,6 +13,7 @@ import numpy as np
 
 from vse_ens.errors import MissingPartError
 from vse_ens.service.errors import ApiError
+from vse_ens.service.pictures.jpeg_scans import count_scans
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -23,6 +24,8 @@ _MAX_BYTES = 250_000_000
 _MAX_PIXELS = 60_000_000
 # A JPEG is decoded at a smaller size.
 _MAX_JPEG_PIXELS = 150_000_000
+# Pixels times scans of a JPEG: about three seconds.
+_MAX_SCANNED_PIXELS = 4_000_000_000
 _MAX_PROFILE_BYTES = 4_000
 
 
@@ -45,8 +48,9 @@ def make_thumbnail(file: BinaryIO, size: int) -> bytes:
         raise ApiError(415, f"the picture is larger than {_MAX_BYTES // 1_000_000} MB")
     pillow = _pillow()
     try:
+        scans = count_scans(file)
         with pillow.open(file, formats=_formats()) as image:
-            _check_size(image)
+            _check_size(image, scans)
             return encode(_small(image, size))
     except ApiError:
         raise
@@ -71,10 +75,12 @@ def encode(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
-def _check_size(image: Image.Image) -> None:
+def _check_size(image: Image.Image, scans: int) -> None:
     limit = _MAX_JPEG_PIXELS if image.format in ("JPEG", "MPO") else _MAX_PIXELS
     if image.width * image.height > limit:
         raise ApiError(415, f"the picture has more than {limit // 1_000_000} million pixels")
+    if image.width * image.height * scans > _MAX_SCANNED_PIXELS:
+        raise ApiError(415, f"the picture has {scans} scans, which are too many for its size")
 
 
 def _small(image: Image.Image, size: int) -> Image.Image:

@@ -65,7 +65,7 @@ class ShardActor:
         if "image_vectors" in arguments:
             return np.array(arguments["image_vectors"])
         if "path" in arguments:
-            return np.array(read_rows(arguments["path"]))
+            return np.array(read_rows(arguments["path"], (images, self._settings["width"])))
         vectors = np.zeros((images, self._settings["width"]), np.float32)
         vectors[:, : self._config.dimensions] = initial_rows(self._config, shard, images)
         return vectors
@@ -90,8 +90,8 @@ class ShardActor:
     def load_shard(self, shard: int, state: Payload) -> None:
         """Set the image vectors of a shard; an empty state leaves them."""
         if state:
-            rows = read_rows(state["path"]) if "path" in state else state["image_vectors"]
-            np.copyto(self._shards[shard].image_vectors, rows)
+            vectors = self._shards[shard].image_vectors
+            np.copyto(vectors, read_rows(state["path"], vectors.shape) if "path" in state else state["image_vectors"])
 
     @cached_property
     def _working(self) -> Embeddings:

@@ -135,9 +135,9 @@ class PartitionSource:
         """Draw all start vectors except those of images, which shards draw."""
         return initial_tables(config, self.known, label_pairs)
 
-    def vector_store(self, config: Config) -> VectorStore:  # noqa: ARG002
+    def vector_store(self, config: Config) -> VectorStore:
         """Keep image vectors in files of the folder."""
-        return ShardVectorStore(self._folder, len(self.known.images))
+        return ShardVectorStore(self._folder, len(self.known.images), config.shards)
 
     def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
         """Return the folder of the pairs and the files of the image vectors."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -13,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.partition.parts import shard_images
-from vse_ens.errors import DataError
+from vse_ens.errors import DataError, ModelError
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.pool import Payload
 from vse_ens.storage.atomic import open_atomic
+from vse_ens.storage.tensors import NOT_FINITE, is_finite
+from vse_ens.system import open_regular
 
 # Rows of the image table that are put in order at a time.
 _BLOCK_ROWS = 1 << 16
+_ROWS_FILE = re.compile(r"rows-\d+/shard-(\d+)\.npy")
 
 
 class VectorStore(Protocol):
@@ -98,17 +103,19 @@ class TableVectors:
 class ShardVectorStore:
     """Keeps the image vectors in one file per shard, on storage that all workers share."""
 
-    def __init__(self, folder: Path, images: int) -> None:
+    def __init__(self, folder: Path, images: int, shards: int) -> None:
         self._folder = folder
         self._images = images
+        self._shards = shards
         self._numbers = count()
         self._pinned: set[Path] = set()
         self._best: list[Payload] = []
         self._states: list[Payload] = []
 
-    def begin(self, embeddings: Embeddings) -> None:  # noqa: ARG002  # which hold no image vectors
-        """Shards start from the seed."""
+    def begin(self, embeddings: Embeddings) -> None:
+        """Shards start from the seed: the embeddings hold no image vectors."""
         self._states = []
+        self._width = embeddings.dimensions
 
     def save_arguments(self) -> Payload:
         """Shards write their rows to a new folder."""
@@ -147,6 +154,7 @@ class ShardVectorStore:
         if not files:
             return tables
         path = self._folder / "image_vectors.npy"
+        path.unlink(missing_ok=True)  # a map of the old file stays as it is
         table = np.lib.format.open_memmap(path, "w+", np.float32, (self._images, dimensions))
         step = _BLOCK_ROWS * len(files)
         for first in range(0, self._images, step):
@@ -159,21 +167,41 @@ class ShardVectorStore:
         return replace(tables, image_vectors=np.asarray(np.load(path, mmap_mode="r")))
 
     def state(self) -> dict[str, Any]:
-        """Return the paths of the files."""
+        """Return the names of the files."""
         self._pinned = self._folders()
-        return {"rows": [one["path"] for one in self._states], "best_rows": [one["path"] for one in self._best]}
+        return {"rows": _names(self._states), "best_rows": _names(self._best)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue with the files of a checkpoint."""
-        missing = next((path for path in (*state["rows"], *state["best_rows"]) if not Path(path).exists()), None)
-        if missing:
-            raise DataError(f"{missing}, which the checkpoint needs, is missing; start without --resume")
-        self._states = [{"path": path} for path in state["rows"]]
-        self._best = [{"path": path} for path in state["best_rows"]]
+        """Continue with the files of a checkpoint, which are read once and checked."""
+        self._states, self._best = self._named(state["rows"]), self._named(state["best_rows"])
         self._pinned = self._folders()
+        for best in (False, True):
+            for one, rows in zip(self._best if best else self._states, self._files(best), strict=True):
+                if not is_finite(rows):
+                    raise DataError(f"{one['path']} {NOT_FINITE}; start without --resume")
+
+    def _named(self, names: Any) -> list[Payload]:
+        """Return the states of the shards, in order; a checkpoint cannot name files of another folder."""
+        if not isinstance(names, list) or len(names) not in (0, self._shards):
+            raise ModelError(f"it does not name the image vectors of {self._shards} shards")
+        states: list[Payload] = []
+        for shard, name in enumerate(names):
+            # The paths of earlier versions end so.
+            short = "/".join(Path(str(name)).parts[-2:])
+            found = _ROWS_FILE.fullmatch(short)
+            if found is None or int(found[1]) != shard:
+                raise ModelError(f"{str(name)[:100]!r} is not a file of image vectors of shard {shard}")
+            path = self._folder / short
+            if not path.exists():
+                raise DataError(f"{path}, which the checkpoint needs, is missing; start without --resume")
+            states.append({"path": str(path)})
+        return states
 
     def _files(self, best: bool) -> list[Floats]:
-        return [read_rows(one["path"]) for one in (self._best if best else self._states)]
+        return [
+            read_rows(one["path"], (len(shard_images(self._images, shard, self._shards)), self._width))
+            for shard, one in enumerate(self._best if best else self._states)
+        ]
 
     def _folders(self) -> set[Path]:
         return {Path(one["path"]).parent for one in (*self._states, *self._best)}
@@ -196,7 +224,17 @@ def write_rows(folder: str, shard: int, rows: Floats) -> Payload:
     return {"path": str(path)}
 
 
-def read_rows(path: str) -> Floats:
-    """Map a file of `write_rows`."""
-    rows: Floats = np.load(path, mmap_mode="r")
+def read_rows(path: str, shape: tuple[int, int]) -> Floats:
+    """Map a file of `write_rows`; raise a `DataError` if it is not one with rows of this shape."""
+    try:
+        os.close(open_regular(path))  # a FIFO would keep a reader waiting
+        rows: Floats = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} cannot be read ({error}); start without --resume") from error
+    if rows.dtype != np.float32 or rows.shape != shape or not rows.flags.c_contiguous:
+        raise DataError(f"{path} does not hold float32 image vectors of shape {shape}; start without --resume")
     return rows
+
+
+def _names(states: Sequence[Payload]) -> list[str]:
+    return ["/".join(Path(one["path"]).parts[-2:]) for one in states]

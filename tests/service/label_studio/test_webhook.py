@@ -1,0 +1,91 @@
+"""Webhooks without a service: what they say, and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ConfigError
+from vse_ens.service.label_studio import webhook
+from vse_ens.service.label_studio.webhook import parse_webhook, store_annotations
+from vse_ens.service.verdicts import Feedback
+
+KNOWN = Annotations.from_pairs([("a.jpg", "fog"), ("b.jpg", "sea"), ("b.jpg", "sand")])
+CONFIG = (
+    '<View><Image name="i" value="$image"/><Choices name="c" toName="i" choice="multiple">'
+    '<Choice value="fog"/><Choice value="sand"/><Choice value="sea"/></Choices></View>'
+)
+
+
+def annotation(number: int = 1, labels: tuple[str, ...] = ("sea",), **more: Any) -> dict[str, Any]:
+    result = {"from_name": "c", "to_name": "i", "type": "choices", "value": {"choices": list(labels)}}
+    return {"id": number, "result": [result], **more}
+
+
+def payload(*annotations: dict[str, Any], image: str = "a.jpg") -> dict[str, Any]:
+    return {
+        "project": {"id": 7, "label_config": CONFIG},
+        "annotations": list(annotations),
+        "task": {"id": 1, "data": {"image": image}},
+    }
+
+
+def parsed(*annotations: dict[str, Any], image: str = "a.jpg") -> list[webhook.Annotation]:
+    return parse_webhook(KNOWN, "ANNOTATION_CREATED", payload(*annotations, image=image))
+
+
+@pytest.fixture
+def feedback(tmp_path: Path) -> Iterator[Feedback]:
+    opened = Feedback(tmp_path / "f.sqlite")
+    yield opened
+    opened.close()
+
+
+def test_a_webhook_may_have_exactly_as_many_annotations_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook, "MAX_EVENTS", 2)
+    deleted = [{"id": number} for number in range(3)]
+    assert len(parse_webhook(KNOWN, "ANNOTATIONS_DELETED", payload(*deleted[:2]))) == 2
+    with pytest.raises(ConfigError, match="more than 2 labels, so nothing was stored"):
+        parse_webhook(KNOWN, "ANNOTATIONS_DELETED", payload(*deleted))
+
+
+def test_the_labels_of_all_annotations_count_against_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook, "MAX_EVENTS", 4)
+    two = ("sea", "sand")
+    assert [set(one.labels) for one in parsed(annotation(1, two), annotation(2, two))] == [{"sea", "sand"}] * 2
+    with pytest.raises(ConfigError, match="more than 4 labels, so nothing was stored"):
+        parsed(annotation(1, two), annotation(2, two), annotation(3))
+
+
+def test_only_numbers_from_0_to_1_are_confidences() -> None:
+    given: dict[str, Any] = {"sea": 1, "sand": 0.0, "fog": "0.5"}
+    one = annotation(labels=("sea", "sand", "fog"), prediction={"result": [{"meta": {"suggested": given}}]})
+    assert parsed(one)[0].labels == {"sea": 1.0, "sand": 0.0, "fog": None}
+    given |= {"sea": None, "sand": 1.1, "fog": -0.1}
+    assert parsed(one)[0].labels == {"sea": None, "sand": None, "fog": None}
+
+
+@pytest.mark.parametrize(
+    ("who", "by"),
+    [
+        ({"completed_by": {"id": 7, "email": "anna@example.org"}}, "anna@example.org"),
+        ({"completed_by": {"id": 7, "email": ""}}, "7"),
+        ({"completed_by": {"id": 7}}, "7"),
+        ({"completed_by": 8, "updated_by": 9}, "9"),
+        ({"completed_by": 8, "updated_by": " "}, "8"),
+        ({}, "label-studio"),
+    ],
+)
+def test_the_person_is_known_by_address_or_number(who: dict[str, Any], by: str) -> None:
+    assert parsed(annotation(**who))[0].by == by
+
+
+def test_an_annotation_that_moves_to_another_image_takes_its_labels_along(feedback: Feedback) -> None:
+    store_annotations(feedback, "m", parsed(annotation()))
+    stored = store_annotations(feedback, "m", parsed(annotation(), image="b.jpg"))
+    assert (len(stored.accepted), len(stored.undone)) == (1, 1)
+    assert [(event.image, event.label) for event in feedback.pairs()] == [("b.jpg", "sea")]
