@@ -117,17 +117,7 @@ def softmax_kernel(
                         )
                         gradients.rows[draw] = rows
                         gradients.rows[draw, 0] = positive
-                        for j in range(0, padded, _AT_ONCE):
-                            score_0, score_1, score_2, score_3 = _ZERO, _ZERO, _ZERO, _ZERO
-                            for f in range(dimensions):
-                                score_0 += vector[f] * negatives[j, f]
-                                score_1 += vector[f] * negatives[j + 1, f]
-                                score_2 += vector[f] * negatives[j + 2, f]
-                                score_3 += vector[f] * negatives[j + 3, f]
-                            scores[j] = score_0
-                            scores[j + 1] = score_1
-                            scores[j + 2] = score_2
-                            scores[j + 3] = score_3
+                        _multiply(negatives[:padded], vector, scores)
                         for j in range(found):
                             scores[j] += bias[j]
                         own = samplers.score(vector, tables, positive)
@@ -143,14 +133,7 @@ def softmax_kernel(
                         gradient = gradients.vector_gradients[draw]
                         for f in range(dimensions):
                             gradient[f] = own_slope * labels[positive, f]
-                        for j in range(0, padded, _AT_ONCE):
-                            for f in range(dimensions):
-                                gradient[f] += (
-                                    scores[j] * negatives[j, f]
-                                    + scores[j + 1] * negatives[j + 1, f]
-                                    + scores[j + 2] * negatives[j + 2, f]
-                                    + scores[j + 3] * negatives[j + 3, f]
-                                )
+                        _add_weighted(negatives[:padded], scores, gradient)
                         draw += 1
                 entry = end_visit(
                     has_ids,
@@ -172,6 +155,36 @@ def softmax_kernel(
         return total_loss
 
     return compute_gradients
+
+
+@inline
+def _multiply(rows: Floats, vector: Floats, products: Floats) -> None:
+    """Write the product of each row with the vector, four rows at a time."""
+    for j in range(0, rows.shape[0], _AT_ONCE):
+        sum_0, sum_1, sum_2, sum_3 = _ZERO, _ZERO, _ZERO, _ZERO
+        for f in range(vector.shape[0]):
+            sum_0 += vector[f] * rows[j, f]
+            sum_1 += vector[f] * rows[j + 1, f]
+            sum_2 += vector[f] * rows[j + 2, f]
+            sum_3 += vector[f] * rows[j + 3, f]
+        products[j] = sum_0
+        products[j + 1] = sum_1
+        products[j + 2] = sum_2
+        products[j + 3] = sum_3
+
+
+@inline
+def _add_weighted(rows: Floats, weights: Floats, total: Floats) -> None:
+    """Add the rows times their weights, four rows at a time."""
+    for j in range(0, rows.shape[0], _AT_ONCE):
+        weight_0, weight_1, weight_2, weight_3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        for f in range(total.shape[0]):
+            total[f] += (
+                weight_0 * rows[j, f]
+                + weight_1 * rows[j + 1, f]
+                + weight_2 * rows[j + 2, f]
+                + weight_3 * rows[j + 3, f]
+            )
 
 
 @inline
