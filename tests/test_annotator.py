@@ -285,7 +285,8 @@ def test_a_saved_model_has_its_memory_and_suggests_the_same(
     assert {name: array.tobytes() for name, array in ours.items()} == {
         name: array.tobytes() for name, array in theirs.items()
     }
-    assert ("label_weights_values" in theirs) is (model.preset == "context")
+    assert ("label_weights_values" in theirs) is (model.model_.label_weights_scale > 0.0)
+    assert model.model_.label_weights_scale > 0.0 or tower != "context"
     assert loaded.annotate(list(data.images), top=8) == model.annotate(list(data.images), top=8)
     assert loaded.annotate(labels=ROWS, top=8) == model.annotate(labels=ROWS, top=8)
 

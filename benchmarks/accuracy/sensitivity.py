@@ -41,10 +41,10 @@ _FACTORS: dict[str, tuple[float, ...]] = {
     "rank_scale": (0.5, 2.0),
 }
 _VALUES: dict[str, tuple[Any, ...]] = {
-    "learning_rate_decay": (0.9, 0.96, 1.0),
+    "learning_rate_decay": (0.75, 0.88, 0.94),
     "negatives": (16, 64),
     "dimensions": (64, 192, 256),
-    "patience": (3, 9),
+    "patience": (2, 6),
     "label_pairs": (0,),
     "label_weights": (False,),
     "sampler": ("uniform",),

@@ -462,7 +462,11 @@ class Annotator(Shown):
         return as_backend(suggestion_table(blocks, self.known_.labels, self.known_.images if by_id else None), backend)
 
     def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[Suggestions]:
-        """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``."""
+        """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``.
+
+        >>> len(model.annotate_numbers(np.array([0, 1]), top=3))
+        2
+        """
         self._check_fitted()
         return self._annotate_images(images, self._suggester(**how))
 
@@ -654,10 +658,8 @@ class Annotator(Shown):
         """Return the labels most similar to a label, by cosine.
 
         >>> model.similar_labels("beach", top=3)
-        id         similarity
-        crab            0...
-        towel           0...
-        lightning       0...
+        id ...
+        crab ...
         """
         return self._searcher().similar_labels(label, top)
 
@@ -955,6 +957,8 @@ class Annotator(Shown):
     def from_pretrained(cls, repo: str, *, revision: str | None = None) -> Annotator:
         """Load a model from the Hugging Face Hub, verified; the cache of huggingface_hub is enough without a network.
 
+        >>> Annotator.from_pretrained("ann/holiday-labels")  # doctest: +SKIP
+
         Args:
             repo: The repository, as ``USER/NAME``.
             revision: A branch, a tag or a commit; by default the main branch.
@@ -965,6 +969,8 @@ class Annotator(Shown):
 
     def push_to_hub(self, repo: str, *, private: bool = False, revision: str | None = None, **facts: Any) -> Pushed:
         """Upload the model to the Hugging Face Hub.
+
+        >>> model.push_to_hub("ann/holiday-labels", private=True)  # doctest: +SKIP
 
         Args:
             repo: The repository, as ``USER/NAME``; it is created if it is missing.

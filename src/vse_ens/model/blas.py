@@ -11,6 +11,8 @@ from functools import cache
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.RLock()
+# Packages that bring a matrix library of their own, beside NumPy's.
+_OWN_LIBRARY = ("scipy.linalg", "faiss")
 
 
 @contextmanager
@@ -20,10 +22,11 @@ def one_thread() -> Iterator[None]:
     The limit is one setting per process, and OpenBLAS 0.3.31 does not let one thread undo the setting of another.
     Therefore a lock guards it. The holder may start work in other threads, but these must not enter this context too.
     """
-    with _lock, _libraries("scipy.linalg" in sys.modules).limit(limits=1):
+    loaded = frozenset(name for name in _OWN_LIBRARY if name in sys.modules)
+    with _lock, _libraries(loaded).limit(limits=1):
         yield
 
 
 @cache
-def _libraries(scipy: bool) -> ThreadpoolController:  # noqa: ARG001  # SciPy brings its own library
+def _libraries(loaded: frozenset[str]) -> ThreadpoolController:  # noqa: ARG001  # finding them takes milliseconds
     return ThreadpoolController().select(user_api="blas")

@@ -62,12 +62,12 @@ def test_the_default_tells_what_it_found_out(vse: Vse, tmp_path: Path) -> None:
     answer = vse("train", path, "--out", tmp_path / "model", *settings)
     assert answer.status == 0
     words = " ".join(answer.out.split())
-    assert re.search(r"epochs (\d) on all pairs, after 3 validation epochs \(best: \1\)", words)
+    assert re.search(r"epochs 3 on all pairs, from the best of 3 epochs on \(best: \d\)", words)
     assert re.search(r"validation recall@5 0\.\d{4}, .*, overall 0\.\d{4}", words)
     assert re.search(r"label weights factor [\d.]+, chosen on held-out labels", words)
 
     document = vse("train", path, "--out", tmp_path / "again", *settings, "--json").document
-    assert (document["preset"], document["epochs"]) == ("context", 3 + document["best_epoch"])
+    assert (document["preset"], document["epochs"]) == ("context", 3 + 3)
     assert document["label_weights_scale"] > 0.0
     assert set(document["validation"]) == set(METRICS)
     assert document["config"]["rank_scale"] > 0.0, "chosen from the data"

@@ -185,4 +185,7 @@ def _epochs(model: Annotator) -> str:
     validated = sum(report.validation is not None for report in model.history_)
     if validated == epochs:
         return f"{epochs} (best: {best})"
-    return f"{epochs - validated} on all pairs, after {validated} validation epochs (best: {best})"
+    start = (
+        f"after {validated} validation epochs" if model.config_.has_ids else f"from the best of {validated} epochs on"
+    )
+    return f"{epochs - validated} on all pairs, {start} (best: {best})"

@@ -50,7 +50,7 @@ _PAPER_RANKS: Space = {"rank_scale": Range(0.001, 1.0, log=True)}
 SPACES: Mapping[str, Space] = {
     "context": {
         "learning_rate": Range(0.02, 0.15, log=True),
-        "learning_rate_decay": Range(0.85, 0.99),
+        "learning_rate_decay": Range(0.7, 0.95),
         "regularization": Range(1e-4, 1e-2, log=True),
         "bias_regularization": Range(1e-4, 1e-2, log=True),
         "init_scale": Range(0.005, 0.08, log=True),
