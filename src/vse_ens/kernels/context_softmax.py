@@ -115,8 +115,9 @@ def softmax_kernel(
                         vector_without(
                             has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
                         )
-                        gradients.rows[draw] = rows
                         gradients.rows[draw, 0] = positive
+                        for j in range(1, wanted + 1):
+                            gradients.rows[draw, j] = rows[j]
                         _multiply(negatives[:padded], vector, scores)
                         for j in range(found):
                             scores[j] += bias[j]

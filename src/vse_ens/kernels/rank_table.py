@@ -70,7 +70,8 @@ def argsort_descending(column: Floats, scratch: RankScratch, order: NDArray[np.i
         highest = max(highest, sortable_bits(bits[a]))
         lowest = min(lowest, sortable_bits(bits[a]))
     scratch.ends[0], scratch.ends[1] = sortable_bits(highest), sortable_bits(lowest)
-    top, bottom = scratch.ends.view(np.float32)
+    ends = scratch.ends.view(np.float32)
+    top, bottom = ends[0], ends[1]
     # A range so small that the scale would overflow has a standard deviation of 0: the factor is never drawn.
     scale = np.float32(steps - 1) / (top - bottom) if top - bottom > _SMALLEST_RANGE else np.float32(0.0)
     for a in range(labels):
@@ -100,7 +101,9 @@ def rank_factors(tables: SharedTables, sampling: Sampling, first: int, last: int
             for f in range(vectors):
                 scratch.columns[f, a] = tables.labels[a, start + f]
         if vectors < width:
-            scratch.columns[vectors, :] = tables.bias
+            # A loop, because assigning an array to a slice takes the compiler a second: it prepares an error message.
+            for a in range(labels):
+                scratch.columns[vectors, a] = tables.bias[a]
         for f in range(width):
             sampling.spread[start + f] = standard_deviation(scratch.columns[f])
             # If a value is NaN, the old order is kept; the trainer stops the run after the round.
