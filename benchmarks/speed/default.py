@@ -201,7 +201,7 @@ def _mean_and_error(values: list[float]) -> str:
 
 DEFAULT = Benchmark(
     "default",
-    "The default preset trains in a third of the CPU time of the version before, as accurately.",
+    "The default preset trains faster than an earlier version, and as accurately.",
     Sizes(),
     Sizes(data_sets=("corel5k",), seeds=1),
     measure,
