@@ -261,4 +261,7 @@ DEPARTURES_BENCHMARK = Benchmark(
     Sizes(seeds=(0,), epochs=2),
     measure,
     score,
+    measures=("kernels", "presets", "train"),
+    repetitions=lambda sizes: len(sizes.seeds),
+    timed=False,
 )

@@ -6,6 +6,7 @@ python -m benchmarks.core.readme
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.core.benchmark import Raw, Table
-from benchmarks.core.report import fill_sections, markdown_table
+from benchmarks.core.report import fill_sections, markdown_table, stale_note
 from benchmarks.core.results import Result, load
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import CHART_STYLE
@@ -29,6 +30,8 @@ _DATA_SETS = {
     "corel5k": "Corel5k",
     "nuswide81": "NUS-WIDE concepts",
 }
+# Of a line of prose.
+_WIDTH = 160
 # Those with stored learning curves.
 _CHARTED = ("iaprtc12", "openimages_v1val_sample")
 _PANEL = Size(width=445, height=340, name="panel", ticks=5)
@@ -142,7 +145,8 @@ def _machine() -> str:
     dates = sorted({str(result.machine["date"]) for result in stored})
     cpus = sorted({f"{result.machine['cores']} cores of {result.machine['cpu']}" for result in stored})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    return f"Measured on {', '.join(cpus)}, {when}."
+    where = f"Measured on {', '.join(cpus)}, {when}. {stale_note(stored)}"
+    return textwrap.fill(where, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def chart() -> str:
