@@ -67,6 +67,7 @@ def test_children_that_nobody_waits_for_are_our_own(monkeypatch: pytest.MonkeyPa
             child.stdout.readline()
             while sum(load._descendants().values()) < 0.4:
                 time.sleep(0.02)
+            time.sleep(0.2)  # for another look
             child.stdin.write(b"\n")
 
     busy(monkeypatch, 0.0, 0.35)
