@@ -3,28 +3,36 @@
 python -m benchmarks                    run all at full size, store the results and rewrite the documents
 python -m benchmarks speed labels       run some
 python -m benchmarks speed --quick      run at small sizes as a smoke test; nothing is stored
+python -m benchmarks speed --allow-busy store the result even if other processes used the cores meanwhile
 python -m benchmarks report             rewrite the documents from the stored results without running anything
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 from benchmarks.accuracy import departures
 from benchmarks.core import readme
+from benchmarks.core.load import LIMIT, OtherProcesses
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
+from benchmarks.core.sources import digests
 from benchmarks.suite import SUITE
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the named benchmarks. A missed promise appears in the output but does not fail the run."""
+    """Run the named benchmarks; exit with status 1 if a result was refused.
+
+    A missed promise appears in the output but does not fail the run.
+    """
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SUITE)}, or report")
     parser.add_argument("--quick", action="store_true", help="use small sizes; nothing is stored")
+    parser.add_argument("--allow-busy", action="store_true", help="store times of a busy machine, marked as such")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.names if name not in (*SUITE, "report")]
     if unknown:
@@ -32,27 +40,46 @@ def main(arguments: list[str] | None = None) -> None:
     if given.names == ["report"]:
         report()
         return
-    for name in given.names or SUITE:
-        run(name, given.quick)
+    refused = [name for name in given.names or SUITE if not run(name, given.quick, given.allow_busy)]
     if not given.quick:
         report()
+    if refused:
+        sys.exit(1)
 
 
-def run(name: str, quick: bool) -> None:
-    """Run one benchmark, print its scores and, unless ``quick``, store its result."""
+def run(name: str, quick: bool, allow_busy: bool) -> bool:
+    """Run one benchmark, print its scores and, unless ``quick``, store its result.
+
+    Returns False if the result was refused because other processes used the cores meanwhile.
+    """
     benchmark = SUITE[name]
+    sizes = benchmark.quick if quick else benchmark.full
     print(f"== {name}: {benchmark.claim}", flush=True)
     facts = machine()  # before the run, so that the load average does not include this benchmark
+    sources = digests(benchmark.measures)  # before the run, in case someone edits meanwhile
     started = time.perf_counter()
-    raw = benchmark.measure(benchmark.quick if quick else benchmark.full)
+    with OtherProcesses() as others:
+        raw = benchmark.measure(sizes)
     seconds = time.perf_counter() - started
     print()
     for block in (*markdown(benchmark.score(raw)), *(f"Skipped: {reason}" for reason in raw["skipped"])):
         print(f"{block}\n")
     if quick:
         print(f"{seconds:.1f} s at small sizes; nothing was stored\n", flush=True)
-    else:
-        print(f"{seconds:.1f} s; stored in {store(name, Result(facts, seconds, raw))}\n", flush=True)
+        return True
+    if benchmark.timed and not allow_busy and others.cores is not None and others.cores > LIMIT:
+        print(
+            f"the result of {name} was not stored: other processes used {others.cores:.2f} cores meanwhile, more than "
+            f"{LIMIT:g}; run it again on a quiet machine, or with --allow-busy\n",
+            file=sys.stderr,
+            flush=True,
+        )
+        return False
+    facts |= {"repetitions": benchmark.repetitions(sizes)}
+    if others.cores is not None:
+        facts |= {"others": round(others.cores, 2)}
+    print(f"{seconds:.1f} s; stored in {store(name, Result(facts, seconds, raw, sources))}\n", flush=True)
+    return True
 
 
 def report() -> None:

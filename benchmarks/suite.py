@@ -22,6 +22,7 @@ from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.accuracy.tune import TUNE
 from benchmarks.accuracy.vocabularies import VOCABULARIES
 from benchmarks.core.benchmark import Benchmark
+from benchmarks.peers.race import PEERS_BENCHMARK
 from benchmarks.robustness.fuzz import FUZZ
 from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
@@ -65,6 +66,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         ACCURACY,
         BASELINES,
         CONTEXT,
+        PEERS_BENCHMARK,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,

@@ -194,4 +194,6 @@ ABLATION = Benchmark(
     ),
     measure,
     score,
+    measures=("kernels", "label_weights", "presets", "train"),
+    timed=False,
 )

@@ -173,4 +173,6 @@ AUDIT = Benchmark(
     Sizes(("corel5k",), seeds=(0,), epochs=2),
     measure,
     score,
+    measures=("curate/audit", "kernels", "label_weights", "presets", "train"),
+    repetitions=lambda sizes: len(sizes.seeds),
 )

@@ -87,4 +87,5 @@ BASELINES = Benchmark(
     Sizes(("corel5k",), models=("popularity", "cooccurrence")),
     measure,
     score,
+    measures=("baselines", "label_weights"),
 )

@@ -75,4 +75,7 @@ CALIBRATION = Benchmark(
     Sizes(("corel5k",), (0,), epochs=3),
     measure,
     score,
+    measures=("evaluate", "kernels", "label_weights", "presets", "train"),
+    repetitions=lambda sizes: len(sizes.seeds),
+    timed=False,
 )

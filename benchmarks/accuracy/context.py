@@ -160,4 +160,6 @@ CONTEXT = Benchmark(
     Sizes(("corel5k",), seeds=(0, 1), words=(600,), images=1_000, epochs=2),
     measure,
     score,
+    measures=("baselines", "kernels", "label_weights", "presets", "train"),
+    repetitions=lambda sizes: len(sizes.seeds),
 )

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.accuracy.fitting import fit_and_rank
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
-from benchmarks.core.report import markdown_table
+from benchmarks.core.report import markdown_table, stale_note
 from benchmarks.core.results import Result
 from vse_ens.config import Config
 from vse_ens.errors import TrainingError
@@ -251,7 +251,9 @@ def training_table(result: Result | None) -> str:
     for departure in DEPARTURES:
         changes = _changes(runs[departure.name]) if departure.name in runs else [_NOT_MEASURED, _NOT_MEASURED]
         rows.append((departure.name, departure.paper, departure.fast, *changes))
-    return markdown_table(Table(("departure", "algorithm 1", "fast engine", "recall@10", "map"), rows))
+    table = markdown_table(Table(("departure", "algorithm 1", "fast engine", "recall@10", "map"), rows))
+    stale = stale_note([result]) if result else ""
+    return f"{table}\n\n{stale}" if stale else table
 
 
 DEPARTURES_BENCHMARK = Benchmark(
@@ -261,4 +263,7 @@ DEPARTURES_BENCHMARK = Benchmark(
     Sizes(seeds=(0,), epochs=2),
     measure,
     score,
+    measures=("kernels", "presets", "train"),
+    repetitions=lambda sizes: len(sizes.seeds),
+    timed=False,
 )

@@ -143,4 +143,5 @@ FOLD_IN = Benchmark(
     Sizes(("corel5k",), methods=("vse-ens", _SOFTMAX), epochs=3),
     measure,
     score,
+    measures=("kernels", "label_weights", "presets", "train"),
 )

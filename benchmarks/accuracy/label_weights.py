@@ -153,4 +153,5 @@ LABEL_WEIGHTS = Benchmark(
     Sizes(words=(500, 1_000), images=3_000, real=(), supports=(16, 32)),
     measure,
     score,
+    measures=("kernels", "label_weights"),
 )

@@ -152,4 +152,5 @@ PARTIAL_FIT = Benchmark(
     Sizes(("corel5k",), epochs=3),
     measure,
     score,
+    measures=("kernels", "label_weights", "presets", "train"),
 )

@@ -98,4 +98,5 @@ ACCURACY = Benchmark(
     Sizes(("corel5k",), models=("opt-auc", "vse-ens"), epochs=2),
     measure,
     score,
+    measures=("kernels", "presets", "train"),
 )

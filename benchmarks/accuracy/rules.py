@@ -182,4 +182,5 @@ RULES = Benchmark(
     Sizes((20_000, 2_000), 5_000, (1.0,), (), (20_000, 2_000)),
     measure,
     score,
+    measures=("curate/rules", "kernels"),
 )

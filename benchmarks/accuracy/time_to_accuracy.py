@@ -82,4 +82,5 @@ TIME_TO_ACCURACY = Benchmark(
     Sizes(("iaprtc12",), models=(_REFERENCE, "vse-ens"), evaluations=2, epochs=2),
     measure,
     score,
+    measures=("kernels", "presets", "train"),
 )

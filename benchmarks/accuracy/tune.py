@@ -145,4 +145,5 @@ TUNE = Benchmark(
     Sizes(("corel5k",), "opt-auc", 0.1, {"epochs": 4, "dimensions": 16}),
     measure,
     score,
+    measures=("experiments/tune", "kernels", "label_weights", "presets", "train"),
 )

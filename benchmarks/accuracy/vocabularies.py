@@ -96,4 +96,5 @@ VOCABULARIES = Benchmark(
     Sizes(words=(100, 1_500), images=1_000, negatives=(8,), epochs=3),
     measure,
     score,
+    measures=("kernels", "presets", "train"),
 )

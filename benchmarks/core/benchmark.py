@@ -65,6 +65,12 @@ class Benchmark(Generic[Sizes]):
     quick: Sizes
     measure: Callable[[Sizes], Raw]
     score: Callable[[Raw], Score]
+    measures: tuple[str, ...]
+    """The folders and modules of vse_ens that the result depends on; a change in one makes it stale."""
+    repetitions: Callable[[Sizes], int] = lambda _: 1
+    """How often each figure was measured: turns, processes or seeds."""
+    timed: bool = True
+    """Whether the result shows times. If so, it is refused on a busy machine."""
 
 
 def log(text: str) -> None:

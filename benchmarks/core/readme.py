@@ -6,6 +6,7 @@ python -m benchmarks.core.readme
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.core.benchmark import Raw, Table
-from benchmarks.core.report import fill_sections, markdown_table
+from benchmarks.core.report import fill_sections, markdown_table, stale_note
 from benchmarks.core.results import Result, load
+from benchmarks.peers.race import METRIC, median_run
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import CHART_STYLE
 from vse_ens.report.svg import Size, colour, dash, marker, text
@@ -29,9 +31,11 @@ _DATA_SETS = {
     "corel5k": "Corel5k",
     "nuswide81": "NUS-WIDE concepts",
 }
-# Those with stored learning curves.
+# Of a line of prose.
+_WIDTH = 160
+# Those with stored learning curves, where the benchmark `peers` has not run yet.
 _CHARTED = ("iaprtc12", "openimages_v1val_sample")
-_PANEL = Size(width=445, height=340, name="panel", ticks=5)
+_CHART_WIDTH = 890
 _MARGIN, _LEGEND_LINE, _PANEL_TITLE = 18, 24, 26
 # A curve has one marker per such factor of time.
 _MARKER_STEP = 1.35
@@ -71,12 +75,38 @@ def methods() -> list[Method]:
     return [row for row in rows if row.points]
 
 
+def charted_sets() -> list[str]:
+    """Return the data sets of the chart, one panel each."""
+    return list(_sets("peers") or _CHARTED)
+
+
 def charted_methods() -> list[Method]:
-    """Return the methods of the chart: not those whose time, below a millisecond, would stretch its axis."""
+    """Return the methods of the chart: those of the benchmark `peers`, or else of the table.
+
+    Without those whose time, below a millisecond, would stretch its axis.
+    """
+    peers = _sets("peers")
+    found = _peers(peers) if peers else methods()
     return [
         method
-        for method in methods()
-        if all(name in method.points and method.points[name].seconds > 0.001 for name in _CHARTED)
+        for method in found
+        if all(name in method.points and method.points[name].seconds > 0.001 for name in charted_sets())
+    ]
+
+
+def _peers(sets: Raw) -> list[Method]:
+    curves: dict[str, dict[str, list[Raw]]] = {}
+    for data_set, facts in sets.items():
+        for name, method in facts["methods"].items():
+            if ran := median_run(method):
+                curves.setdefault(name, {})[data_set] = ran
+    return [
+        Method(
+            name,
+            {data_set: Point(ran[-1][METRIC], ran[-1]["mrr"], ran[-1]["seconds"]) for data_set, ran in by_set.items()},
+            {data_set: [(point["seconds"], point[METRIC]) for point in ran] for data_set, ran in by_set.items()},
+        )
+        for name, by_set in curves.items()
     ]
 
 
@@ -122,7 +152,7 @@ def results() -> str:
     return "\n\n".join(
         (
             markdown_table(Table(columns, rows)),
-            "![Recall@10 against training time of every method, on two data sets](docs/accuracy-time.svg)",
+            "![Recall@10 against training time](docs/accuracy-time.svg)",
             _machine(),
         )
     )
@@ -137,39 +167,47 @@ def _cell(point: Point | None, best: float) -> str:
 
 def _machine() -> str:
     stored: list[Result] = [
-        result for result in map(load, ("context", "accuracy", "time-to-accuracy", "baselines")) if result is not None
+        result
+        for result in map(load, ("context", "peers", "accuracy", "time-to-accuracy", "baselines"))
+        if result is not None
     ]
     dates = sorted({str(result.machine["date"]) for result in stored})
     cpus = sorted({f"{result.machine['cores']} cores of {result.machine['cpu']}" for result in stored})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    return f"Measured on {', '.join(cpus)}, {when}."
+    where = f"Measured on {', '.join(cpus)}, {when}. {stale_note(stored)}"
+    return textwrap.fill(where, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def chart() -> str:
     """Return recall@10 against training time as an SVG file, one panel per data set."""
-    found = charted_methods()
+    found, data_sets = charted_methods(), charted_sets()
+    size = Size(width=_CHART_WIDTH // len(data_sets), height=340, name="panel", ticks=5)
     panels = [
         LineChart(
             _DATA_SETS[name],
-            "seconds of training",
+            _time_label(),
             "recall@10",
             [_series(method, name) for method in found],
             x_log=True,
         )
-        for name in _CHARTED
+        for name in data_sets
     ]
-    legend, legend_height = _legend(found, _PANEL.width * len(panels))
+    legend, legend_height = _legend(found, size.width * len(panels))
     top = _MARGIN + legend_height
     parts, height = [legend], 0
     for number, panel in enumerate(panels):
-        inside, panel_height = panel.draw(_PANEL)
-        title = text(_PANEL.width / 2 + 20, 14, panel.title, "middle", name="name")
+        inside, panel_height = panel.draw(size)
+        title = text(size.width / 2 + 20, 14, panel.title, "middle", name="name")
         parts.append(
-            f'<g transform="translate({_PANEL.width * number} {top})">{title}'
+            f'<g transform="translate({size.width * number} {top})">{title}'
             f'<g transform="translate(0 {_PANEL_TITLE - 8})">{inside}</g></g>'
         )
         height = max(height, top + _PANEL_TITLE + panel_height)
-    return _file(_PANEL.width * len(panels), height, _description(found), "\n".join(parts))
+    return _file(size.width * len(panels), height, _description(found), "\n".join(parts))
+
+
+def _time_label() -> str:
+    return "CPU seconds of training" if _sets("peers") else "seconds of training"
 
 
 def _series(method: Method, data_set: str) -> Series:
@@ -211,9 +249,9 @@ def _description(found: Sequence[Method]) -> str:
     ends = [
         f"{_DATA_SETS[name]}: "
         + ", ".join(f"{_plain(method.name)} {method.points[name].recall:.3f}" for method in found)
-        for name in _CHARTED
+        for name in charted_sets()
     ]
-    return f"recall@10 against seconds of training, on a logarithmic axis. {'; '.join(ends)}."
+    return f"recall@10 against {_time_label()}, on a logarithmic axis. {'; '.join(ends)}."
 
 
 def _file(width: int, height: int, description: str, inside: str) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.core.benchmark import Benchmark, Check, Score, Table
+from benchmarks.core.load import LIMIT
 from benchmarks.core.results import Result
+from benchmarks.core.sources import changed
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 _WIDTH = 120
@@ -29,13 +32,36 @@ def section(benchmark: Benchmark[object], result: Result | None) -> str:
     """Return one benchmark's result as Markdown."""
     if result is None:
         return f"Not measured yet: `python -m benchmarks {benchmark.name}`."
+    notes = [*(f"Skipped: {reason}" for reason in result.raw["skipped"]), _source(result, benchmark.timed)]
+    stale = stale_note([result])
+    blocks = [*markdown(benchmark.score(result.raw)), *map(_wrap, notes)]
+    return "\n\n".join([_wrap(stale), *blocks] if stale else blocks)
+
+
+def stale_note(results: Sequence[Result]) -> str:
+    """Return a sentence if measured code has changed since, or if it is not known; else an empty string."""
+    parts = sorted({part for result in results for part in changed(result.sources or {})})
+    if parts:
+        return f"**Stale: measured before changes in {', '.join(f'`{part}`' for part in parts)}.**"
+    if any(result.sources is None for result in results):
+        return "**Perhaps stale: it is not known with which code this was measured.**"
+    return ""
+
+
+def _source(result: Result, timed: bool) -> str:
+    """Return when, with which code and on which machine a result was measured."""
     facts = result.machine
-    where = (
-        f"Measured on {facts['date']}, {facts['cores']} cores of {facts['cpu']} (load {facts['load']:g} at the start), "
-        f"Python {facts['python']}, NumPy {facts['numpy']}, Numba {facts['numba']}; took {result.seconds:.0f} s."
+    load = f"load {facts['load']:g} at the start"
+    if "others" in facts:
+        load += f", {facts['others']:g} cores used by other processes meanwhile"
+        if timed and facts["others"] > LIMIT:
+            load += ": **busy**"
+    commit = f" at commit {facts['commit']}" if "commit" in facts else ""
+    repetitions = f", repetitions: {facts['repetitions']}" if "repetitions" in facts else ""
+    return (
+        f"Measured on {facts['date']}{commit}, {facts['cores']} cores of {facts['cpu']} ({load}), Python "
+        f"{facts['python']}, NumPy {facts['numpy']}, Numba {facts['numba']}; took {result.seconds:.0f} s{repetitions}."
     )
-    skipped = [f"Skipped: {reason}" for reason in result.raw["skipped"]]
-    return "\n\n".join([*markdown(benchmark.score(result.raw)), *map(_wrap, (*skipped, where))])
 
 
 def markdown(score: Score) -> list[str]:

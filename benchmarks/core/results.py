@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.core.benchmark import Raw
+from benchmarks.core.sources import commit
 from vse_ens.system import available_cores
 
 FOLDER = Path(__file__).parents[1] / "results"
@@ -23,8 +24,11 @@ class Result:
     """One full run of one benchmark."""
 
     machine: dict[str, Any]
+    """Also ``repetitions``, and ``others``, the cores that other processes used meanwhile; both if known."""
     seconds: float
     raw: Raw
+    sources: dict[str, str] | None = None
+    """The hashes of the measured parts of vse_ens, if known."""
 
 
 def store(name: str, result: Result, folder: Path = FOLDER) -> Path:
@@ -35,6 +39,7 @@ def store(name: str, result: Result, folder: Path = FOLDER) -> Path:
         "benchmark": name,
         "machine": result.machine,
         "seconds": round(result.seconds, 1),
+        "sources": result.sources,
         "raw": result.raw,
     }
     path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -49,13 +54,14 @@ def load(name: str, folder: Path = FOLDER) -> Result | None:
     document = json.loads(path.read_text(encoding="utf-8"))
     if document.get("benchmark") != name:
         raise ValueError(f"{path} is not a result of {name!r}; measure again with: python -m benchmarks {name}")
-    return Result(document["machine"], document["seconds"], document["raw"])
+    return Result(document["machine"], document["seconds"], document["raw"], document.get("sources"))
 
 
 def machine() -> dict[str, Any]:
-    """Return the date, processor, load average and package versions."""
+    """Return the date, commit, processor, load average and package versions."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
         "cpu": _cpu_model(),
         "cores": available_cores(),
         "load": round(os.getloadavg()[0], 2),

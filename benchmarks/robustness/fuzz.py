@@ -80,4 +80,6 @@ FUZZ = Benchmark(
     Sizes(inputs=20),
     measure,
     score,
+    measures=("data/collections",),
+    timed=False,
 )

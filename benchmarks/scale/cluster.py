@@ -182,4 +182,6 @@ CLUSTER = Benchmark(
     Sizes(2_000, 200, context_images=1_000, dimensions=8, epochs=7, turns=1),
     measure,
     score,
+    measures=("kernels", "run", "train"),
+    repetitions=lambda sizes: sizes.turns,
 )

@@ -117,4 +117,7 @@ SHARDS = Benchmark(
     ),
     measure,
     score,
+    measures=("kernels", "label_weights", "presets", "train"),
+    repetitions=lambda sizes: sizes.seeds,
+    timed=False,
 )

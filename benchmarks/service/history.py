@@ -313,4 +313,7 @@ HISTORY = Benchmark(
     Sizes(seconds=4.0, round_seconds=2.0),
     measure,
     score,
+    measures=("data/collections", "data/feedback", "data/rules", "storage"),
+    repetitions=lambda sizes: int(sizes.seconds / sizes.round_seconds),
+    timed=False,
 )

@@ -247,4 +247,6 @@ INFERENCE = Benchmark(
     Sizes(2_000, 300, 1, 20, 20_000, 1, 3_000, 500, 60, 10),
     measure,
     score,
+    measures=("curate", "export", "kernels", "model"),
+    repetitions=lambda sizes: sizes.turns,
 )

@@ -111,4 +111,6 @@ LATENCY = Benchmark(
     Sizes(500, 100, 20, 1, 200, 1),
     measure,
     score,
+    measures=("annotator", "cli", "curate", "kernels", "model"),
+    repetitions=lambda sizes: sizes.turns,
 )

@@ -294,4 +294,6 @@ PAGE = Benchmark(
     Sizes(images=3_000, labels=300, clicks=8, batches=3, decisions=200, keys=5, visits=1, latency=0.02),
     measure,
     score,
+    measures=("curate", "model", "service"),
+    repetitions=lambda sizes: sizes.visits,
 )

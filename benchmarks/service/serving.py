@@ -209,4 +209,5 @@ SERVING = Benchmark(
     Sizes(2_000, 300, 4, 0.5, 1.0, 2.0),
     measure,
     score,
+    measures=("curate", "kernels", "model", "service"),
 )

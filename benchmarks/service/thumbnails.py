@@ -154,4 +154,6 @@ THUMBNAILS = Benchmark(
     Sizes(pictures=12, width=600, rounds=5),
     measure,
     score,
+    measures=("service/pictures",),
+    repetitions=lambda sizes: sizes.rounds,
 )

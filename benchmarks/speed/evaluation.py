@@ -92,4 +92,6 @@ EVALUATION = Benchmark(
     Sizes(images=2_000, labels=300, dimensions=20, turns=1),
     measure,
     score,
+    measures=("evaluate", "kernels"),
+    repetitions=lambda sizes: sizes.turns,
 )

@@ -91,4 +91,6 @@ FOLDERS = Benchmark(
     Sizes(files=200),
     measure,
     score,
+    measures=("data/collections",),
+    repetitions=lambda _: _READS,
 )

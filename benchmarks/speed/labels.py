@@ -87,4 +87,6 @@ LABELS = Benchmark(
     ),
     measure,
     score,
+    measures=("kernels", "train"),
+    repetitions=lambda sizes: sizes.turns,
 )

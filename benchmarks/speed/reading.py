@@ -122,4 +122,6 @@ READING = Benchmark(
     Sizes(pairs=10_000, images=1_000, labels=1_000),
     measure,
     score,
+    measures=("data/io", "data/vocabulary"),
+    repetitions=lambda _: _REPEATS,
 )

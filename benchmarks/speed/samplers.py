@@ -115,4 +115,6 @@ SPEED = Benchmark(
     Sizes(2_000, 1_000, start_epochs=2, turns=2, other_turns=1),
     measure,
     score,
+    measures=("kernels", "train"),
+    repetitions=lambda sizes: sizes.turns,
 )

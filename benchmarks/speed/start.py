@@ -73,4 +73,6 @@ START = Benchmark(
     Sizes(imports=1, trainings=1, images=200),
     measure,
     score,
+    measures=("kernels", "train"),
+    repetitions=lambda sizes: sizes.trainings,
 )

@@ -78,4 +78,6 @@ WARP_TRIES = Benchmark(
     Sizes(("iaprtc12",), 500, 300, epochs=2, seconds=5.0),
     measure,
     score,
+    measures=("kernels", "presets", "train"),
+    timed=False,
 )

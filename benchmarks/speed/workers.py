@@ -133,4 +133,6 @@ WORKERS = Benchmark(
     Sizes(2_000, 1_000, start_epochs=2, turns=2),
     measure,
     score,
+    measures=("kernels", "run", "train"),
+    repetitions=lambda sizes: sizes.turns,
 )

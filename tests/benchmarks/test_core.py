@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from benchmarks.core.benchmark import Benchmark, Check, Score
 from benchmarks.core.data_sets import REAL, real, zipf
 from benchmarks.core.report import DOCUMENT, fill_sections, section
 from benchmarks.core.results import Result, load, store
+from benchmarks.core.sources import digests
 from benchmarks.suite import SUITE
 
 from benchmarks import __main__ as command
@@ -38,7 +40,7 @@ def test_verdict_names_a_missed_promise(check: Check, verdict: str) -> None:
 
 
 def test_stored_result_loads_unchanged(tmp_path: Path) -> None:
-    result = Result({"date": "2026-01-01"}, 1.5, {"turns": [1, 2]})
+    result = Result({"date": "2026-01-01"}, 1.5, {"turns": [1, 2]}, {"train": "0123"})
     store("speed", result, tmp_path)
     assert load("speed", tmp_path) == result
     assert load("labels", tmp_path) is None
@@ -67,24 +69,95 @@ def test_missing_data_sets_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert [sentence.split(":")[0] for sentence in skipped] == list(REAL)
 
 
+class Run:
+    """The command with one benchmark and other processes that use ``cores`` cores."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cores: float | None = 0.0, **settings: Any) -> None:
+        self.stored: list[Result] = []
+        self.reports = 0
+        benchmark = Benchmark(
+            "x",
+            "A claim.",
+            100.0,
+            1.0,
+            lambda size: {"size": size, "skipped": ["A reason."]},
+            _score,
+            measures=("errors",),
+            repetitions=lambda size: int(size) // 20,
+            **settings,
+        )
+        monkeypatch.setattr(command, "SUITE", {"x": benchmark})
+        monkeypatch.setattr(command, "OtherProcesses", lambda: _Fixed(cores))
+        monkeypatch.setattr(command, "store", lambda _, result: self.stored.append(result))
+        monkeypatch.setattr(command, "report", self._report)
+
+    def _report(self) -> None:
+        self.reports += 1
+
+
+class _Fixed:
+    def __init__(self, cores: float | None) -> None:
+        self.cores = cores
+
+    def __enter__(self) -> _Fixed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 def test_quick_run_uses_small_sizes_and_stores_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored: list[Result] = []
-    reported: list[bool] = []
-    benchmark = Benchmark("x", "A claim.", 100.0, 1.0, lambda size: {"size": size, "skipped": ["A reason."]}, _score)
-    monkeypatch.setattr(command, "SUITE", {"x": benchmark})
-    monkeypatch.setattr(command, "store", lambda _, result: stored.append(result) or tmp_path)
-    monkeypatch.setattr(command, "report", lambda: reported.append(True))
+    run = Run(monkeypatch, cores=1.0)
     command.main(["x", "--quick"])
-    assert not stored
-    assert not reported
+    assert not run.stored
+    assert not run.reports
     shown = capsys.readouterr().out
     assert "| a size | 1.00 | at least 2 |  | **below floor** |" in shown
     assert "Skipped: A reason." in shown
+
+
+def test_result_has_commit_processor_load_repetitions_and_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(monkeypatch, cores=0.1)
     command.main([])
-    assert [result.raw["size"] for result in stored] == [100.0]
-    assert reported
+    (result,) = run.stored
+    assert run.reports == 1
+    assert result.raw["size"] == 100.0
+    assert {"date", "commit", "cpu", "cores", "load"} <= set(result.machine)
+    assert (result.machine["repetitions"], result.machine["others"]) == (5, 0.1)
+    assert result.sources == digests(["errors"])
+
+
+def test_times_of_a_busy_machine_are_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(monkeypatch, cores=0.2)
+    with pytest.raises(SystemExit, match="1"):
+        command.main(["x"])
+    assert not run.stored
+    assert "the result of x was not stored: other processes used 0.20 cores" in capsys.readouterr().err
+    command.main(["x", "--allow-busy"])
+    assert run.stored[0].machine["others"] == 0.2
+
+
+@pytest.mark.parametrize(("cores", "timed"), [(0.15, True), (None, True), (2.0, False)])
+def test_other_results_are_stored(monkeypatch: pytest.MonkeyPatch, cores: float | None, timed: bool) -> None:
+    run = Run(monkeypatch, cores, timed=timed)
+    command.main(["x"])
+    assert len(run.stored) == 1
+
+
+def test_document_says_that_the_machine_was_busy() -> None:
+    facts = {"date": "2026-01-01", "cores": 2, "cpu": "A", "load": 0.5, "python": "3", "numpy": "2", "numba": "1"}
+    facts |= {"commit": "abc", "others": 0.4, "repetitions": 7}
+    result = Result(facts, 3.0, {"size": 1.0, "skipped": []}, {})
+    benchmark = Benchmark("x", "A claim.", 1.0, 1.0, lambda _: {}, _score, measures=())
+    shown = section(benchmark, result).replace("\n", " ")
+    assert "2026-01-01 at commit abc, 2 cores of A (load 0.5 at the start, 0.4 cores used by other processes" in shown
+    assert "meanwhile: **busy**)" in shown
+    assert "took 3 s, repetitions: 7." in shown
+    assert "busy" not in section(replace(benchmark, timed=False), result)
 
 
 def _score(raw: dict[str, Any]) -> Score:
