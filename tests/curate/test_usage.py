@@ -115,3 +115,20 @@ def test_rare_labels_are_not_compared_however_alike_they_look(monkeypatch: pytes
 
 def test_chance_on_a_single_image_is_certainty() -> None:
     assert LabelUsage(Annotations.from_pairs([("a", "x"), ("a", "y")])).compare(0, 1)[:2] == (1, 1.0)
+
+
+def test_companions_of_small_or_no_variance() -> None:
+    """``always`` is on every image, which says nothing; ``hat`` varies by less than one image."""
+    rows = {f"a{n}": ["car", "always", *(["hat"] if n < 3 else [])] for n in range(6)}
+    rows |= {f"b{n}": ["auto", "always", *(["hat"] if n < 2 else [])] for n in range(6)}
+    rows |= {f"c{n}": ["always"] for n in range(8)} | {f"d{n}": ["sea"] for n in range(3)}
+    data = Annotations.from_pairs((image, label) for image, labels in rows.items() for label in labels)
+    found = LabelUsage(data).compare(data.labels.number("car"), data.labels.number("auto"))
+    assert found.companions == 1
+    assert tuple(found) == pytest.approx(slow(data, "car", "auto"))
+
+
+def test_two_frequent_labels_are_a_pair() -> None:
+    labels = ["one", "other"] * usage_module.MIN_IMAGES
+    data = Annotations.from_pairs((f"{n:05}", label) for n, label in enumerate(labels))
+    assert usage_module._nearest_pairs(data) == {(0, 1)}

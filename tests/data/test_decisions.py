@@ -43,6 +43,12 @@ def test_a_row_that_ends_early_has_no_decision(tmp_path: Path) -> None:
     assert read_decisions(tmp_path / "audit.csv").remove == [("b", "sea")]
 
 
+def test_a_file_without_confidences_has_nothing_to_accept_by_them(tmp_path: Path) -> None:
+    head = HEAD.replace("confidence,", "")
+    (tmp_path / "audit.csv").write_text(f"{head}wrong,a,sea,,r,\nwrong,b,sea,,r,accept\n")
+    assert read_decisions(tmp_path / "audit.csv", accept_from=0.1).remove == [("b", "sea")]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

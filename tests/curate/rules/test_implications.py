@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.accuracy.rules import compare, hierarchy, with_general_words
 
+from vse_ens.curate.rules import implications
 from vse_ens.curate.rules.implications import Implication, find_implications, wilson_bound
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import parent_of, scenes
@@ -157,3 +158,26 @@ def test_general_words_are_found_if_annotators_give_them(share: float) -> None:
 
 def test_a_single_image_is_enough_support_if_one_says_so() -> None:
     assert find_implications(Annotations.from_pairs([("a", "x"), ("a", "y"), ("b", "y")]), min_support=1) == []
+
+
+def test_a_label_below_the_support_implies_nothing_however_few_images_there_are() -> None:
+    data = on_images(dog=range(2), animal=range(3))
+    assert [(one.label, one.implies) for one in find_implications(data, min_support=2, min_confidence=0.2)] == [
+        ("dog", "animal")
+    ]
+    assert find_implications(data, min_support=3, min_confidence=0.2) == []
+
+
+def test_a_label_with_more_partners_than_fit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = on_images(a=range(40), b=range(50), c=range(60), d=range(70), e=range(100))
+    expected = find_implications(data)
+    assert expected
+    monkeypatch.setattr(implications, "_CAPACITY", 1)
+    assert find_implications(data) == expected
+
+
+def test_progress_is_a_fraction_that_ends_at_one() -> None:
+    seen: list[float] = []
+    find_implications(on_images(a=range(40), b=range(60)), progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
