@@ -87,19 +87,22 @@ def softmax_kernel(
                     stop = min(start + sharing, positives.shape[0])
                     rows = gradients.rows[draw]
                     found = 0
-                    for _ in range(wanted):
-                        if vse_ens:
-                            label = samplers.draw_vse_ens(whole, scratch.cumulative, sampling, positives, state, counts)
-                        elif uniform:
-                            label = samplers.draw_uniform(tables, sampling, positives, state, counts)
-                        elif popularity:
-                            label = samplers.draw_popularity(sampling, positives, state, counts)
-                        else:
-                            label = samplers.draw_dns(whole, tables, sampling, positives, state, counts)
-                        if label >= 0:
-                            found += 1
-                            rows[found] = label
-                            prefetch_row(labels, np.int64(label))
+                    if vse_ens:
+                        found = samplers.fill_vse_ens(
+                            whole, scratch.cumulative, labels, sampling, positives, state, counts, rows[1:]
+                        )
+                    else:
+                        for _ in range(wanted):
+                            if uniform:
+                                label = samplers.draw_uniform(tables, sampling, positives, state, counts)
+                            elif popularity:
+                                label = samplers.draw_popularity(sampling, positives, state, counts)
+                            else:
+                                label = samplers.draw_dns(whole, tables, sampling, positives, state, counts)
+                            if label >= 0:
+                                found += 1
+                                rows[found] = label
+                                prefetch_row(labels, np.int64(label))
                     rows[found + 1 :] = -1
                     # Rows are taken four at a time below; the rest of the last four are zeros.
                     padded = -(-found // _AT_ONCE) * _AT_ONCE

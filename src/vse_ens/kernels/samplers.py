@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import REJECTED, TRIES, Floats, Sampling, SharedTables
-from vse_ens.kernels.jit import inline
+from vse_ens.kernels.jit import inline, prefetch_row
 from vse_ens.kernels.random import next_below, next_uniform, next_word
 
 UNIFORM, POPULARITY, WARP, VSE_ENS, NAIVE, DNS = range(6)
@@ -161,6 +161,25 @@ def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -
 
 
 @inline
+def _try_vse_ens(vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]) -> int:
+    """Draw a label that the image may have: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7).
+
+    It is the label at rank r of factor f, counted from the top where v_if > 0, else from the bottom (eq. 9).
+    """
+    factors = vector.shape[0]
+    last = sampling.rankings.shape[1] - 1
+    rank = draw_alias(sampling, state)
+    point = next_uniform(state) * cumulative[factors]
+    # Counting has no branches and vectorises: faster than bisection at these sizes.
+    factor = np.int32(0)
+    for f in range(factors):
+        factor += np.int32(cumulative[f] <= point)
+    # Arithmetic instead of a branch, which would be mispredicted every other time. The bias factor has no sign.
+    from_bottom = np.int64(factor < factors) & np.int64(vector[min(factor, factors - 1)] <= np.float32(0.0))
+    return np.int64(sampling.rankings[factor, rank + from_bottom * (last - 2 * rank)])
+
+
+@inline
 def draw_vse_ens(
     vector: Floats,
     cumulative: Floats,
@@ -169,27 +188,44 @@ def draw_vse_ens(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """`vse-ens`: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7), then the label at rank r of factor f.
+    """`vse-ens`: a rank, a factor, and the label there; O(k) per draw.
 
-    Ranks count from the top where v_if > 0, else from the bottom (eq. 9). O(k) per draw. A label that the image has is
-    drawn again: algorithm 1 of the paper does not check for it.
+    A label that the image has is drawn again: algorithm 1 of the paper does not check for it.
     """
-    factors = vector.shape[0]
-    last = sampling.rankings.shape[1] - 1
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
-        rank = draw_alias(sampling, state)
-        point = next_uniform(state) * cumulative[factors]
-        # Counting has no branches and vectorises: faster than bisection at these sizes.
-        factor = np.int32(0)
-        for f in range(factors):
-            factor += np.int32(cumulative[f] <= point)
-        from_top = factor == factors or vector[factor] > np.float32(0.0)
-        label = np.int64(sampling.rankings[factor, rank if from_top else last - rank])
+        label = _try_vse_ens(vector, cumulative, sampling, state)
         if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
     return -1
+
+
+@inline
+def fill_vse_ens(
+    vector: Floats,
+    cumulative: Floats,
+    labels: Floats,
+    sampling: Sampling,
+    positives: NDArray[np.int32],
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    drawn: NDArray[np.int32],
+) -> int:
+    """Fill ``drawn`` with labels by `draw_vse_ens`; return their number, and prefetch their rows of ``labels``.
+
+    A rejected label is overwritten by the next one, so that there is no branch to mispredict.
+    """
+    tries = found = 0
+    while found < drawn.shape[0] and tries < sampling.max_redraws * drawn.shape[0]:
+        label = _try_vse_ens(vector, cumulative, sampling, state)
+        prefetch_row(labels, label)
+        drawn[found] = label
+        found += np.int64(not has_label(positives, label))
+        tries += 1
+    counts[TRIES] += tries
+    counts[REJECTED] += tries - found
+    return found
 
 
 @inline

@@ -89,11 +89,14 @@ class EpochPlan:
         edges = [first, *inner.tolist(), last]
         return [self.images[a:b] for a, b in pairwise(edges)]
 
-    def batches(self, number: int, size: int) -> list[list[NDArray[np.int64]]]:
-        """Return the images of each batch of a round, in a fixed number of chunks."""
+    def batches(self, number: int, size: int) -> list[NDArray[np.int64]]:
+        """Return where the chunks of each batch of a round begin, and at last where the batch ends.
+
+        These are positions among the images of the epoch. No chunk is empty.
+        """
         first, last = int(self.round_starts[number]), int(self.round_starts[number + 1])
         edges = _cut(self.draws_before, first, last, size)
-        return [[chunk for chunk in np.array_split(self.images[a:b], CHUNKS) if len(chunk)] for a, b in pairwise(edges)]
+        return [_near_equal(a, b, min(CHUNKS, b - a)) for a, b in pairwise(edges.tolist())]
 
     def random_states(self, number: int, count: int) -> NDArray[np.uint64]:
         """Return the random state that each slice or chunk of a round starts from."""
@@ -109,6 +112,12 @@ def _cut(before: NDArray[np.int64], first: int, last: int, size: int) -> NDArray
     wanted = before[first] + draws * np.arange(pieces + 1) // pieces
     places = np.searchsorted(before, wanted)
     return np.unique(np.clip(places, first, last))
+
+
+def _near_equal(first: int, last: int, pieces: int) -> NDArray[np.int64]:
+    """Return the edges of near-equal ranges from ``first`` to ``last``."""
+    edges: NDArray[np.int64] = first + (last - first) * np.arange(pieces + 1) // pieces
+    return edges
 
 
 def _slices(config: Config, labels: int) -> int:

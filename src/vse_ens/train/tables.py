@@ -141,11 +141,15 @@ def _mean_or_one(lengths: NDArray[np.float64]) -> float:
     return float(lengths.mean()) or 1.0
 
 
-def check_finite(config: Config, embeddings: Embeddings, epoch: int) -> None:
-    """Raise `TrainingError` when the tables of an epoch, counted from 0, are no longer finite."""
-    # An image vector that is not finite reaches the label vectors with its next step, so these are enough to check.
+def check_finite(config: Config, embeddings: Embeddings, epoch: int, inputs: bool) -> None:
+    """Raise `TrainingError` when the tables of an epoch, counted from 0, are no longer finite.
+
+    ``inputs`` includes the input vectors, the largest table.
+    """
+    # Image and input vectors that are not finite reach the label vectors with the next step of their images.
+    tables = [*shared_tables(embeddings), *([embeddings.input_vectors] if inputs else [])]
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [table.sum() for table in (*shared_tables(embeddings), embeddings.input_vectors)]
+        sums = [table.sum() for table in tables]
     if not np.isfinite(sums).all():
         raise TrainingError(
             f"training diverged in epoch {epoch + 1}: the vectors are no longer finite; "

@@ -91,8 +91,8 @@ class Trainer:
 
         while self._round < rounds:
             stats.add(backend.run_round(self._round, rate))
-            check_finite(self.config, backend.tables, self._epoch)
             self._round += 1
+            check_finite(self.config, backend.tables, self._epoch, inputs=self._round == rounds)
             if self._round < rounds:
                 yield progress(None)
         last = progress(self._end_epoch(rate))

@@ -107,8 +107,8 @@ def test_no_batch_is_larger_than_its_buffers(few: list[int], huge: int, batch: i
     schedule = engine.schedule.__class__(round_draws, 1, batch)
     plan = EpochPlan.of(data, schedule, Streams(0))
     for number in range(plan.rounds):
-        for chunks in plan.batches(number, batch):
-            images = np.concatenate(chunks)
+        for edges in plan.batches(number, batch):
+            images = plan.images[edges[0] : edges[-1]]
             assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
             assert len(images) <= len(engine._feature_gradients)
 

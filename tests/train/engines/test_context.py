@@ -204,9 +204,9 @@ def test_no_batch_is_larger_than_its_buffers(
         engine = ContextEngine(config, data, initial_embeddings(config, data), workers)
     plan = EpochPlan.of(data, Schedule(round_draws, 1, batch), Streams(0))
     for number in range(plan.rounds):
-        for chunks in plan.batches(number, batch):
-            images = np.concatenate(chunks)
+        for edges in plan.batches(number, batch):
+            images = plan.images[edges[0] : edges[-1]]
             assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
             assert len(images) <= min(len(engine._feature_gradients), len(engine._gradients.sums))
             assert engine._inputs_per_image[images].sum() <= len(engine._gradients.entries)
-            assert len(chunks) <= len(engine._gradients.filled)
+            assert len(edges) - 1 <= len(engine._gradients.filled)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
@@ -27,7 +26,6 @@ class TwoPhaseEngine(FastEngine):
 
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
         super().__init__(config, data, embeddings, workers)
-        self._positives_per_image = data.labels_per_image
         self._inputs_per_image = data.labels_per_image
         # A batch ends with a whole image, so it may be longer than asked for by the labels of one image.
         self._max_positives = 2 * self.schedule.batch + int(data.labels_per_image.max(initial=0))
@@ -36,33 +34,28 @@ class TwoPhaseEngine(FastEngine):
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> RoundStats:
         batches = plan.batches(number, self.schedule.batch)
-        states = plan.random_states(number, sum(map(len, batches)))
-        stats = RoundStats()
-        first_state = 0
-        for chunks in batches:
-            batch = self._layout(chunks, states[first_state : first_state + len(chunks)])
+        chunks = sum(len(edges) - 1 for edges in batches)
+        states, counts = plan.random_states(number, chunks), cache_aligned(chunks, COUNTS, np.int64)
+        first, last = plan.round_starts[number : number + 2]
+        inputs_before = np.concatenate([[0], np.cumsum(self._inputs_per_image[plan.images[first:last]])])
+        loss, done = 0.0, 0
+        for edges in batches:
+            own = slice(done, done := done + len(edges) - 1)
+            draws, inputs = plan.draws_before[edges], inputs_before[edges - first]
+            batch = BatchLayout(
+                plan.images[edges[0] : edges[-1]],
+                edges - edges[0],
+                draws - draws[0],
+                inputs - inputs[0],
+                states[own],
+                counts[own],
+            )
             # Two tasks per worker, so that one that is slowed down can be helped; calls cost more than small kernels.
             tasks = 1 if self._workers.count == 1 else 2 * self._workers.count
-            pieces = ranges(len(chunks), min(tasks, len(chunks)))
-            loss = sum(self._workers.run([partial(self._compute, batch, step, *edges) for edges in pieces]))
+            pieces = ranges(len(edges) - 1, min(tasks, len(edges) - 1))
+            loss += sum(self._workers.run([partial(self._compute, batch, step, *piece) for piece in pieces]))
             self._workers.run(self._apply_tasks(batch, step))
-            stats.add(RoundStats(batch.counts.sum(axis=0), float(loss)))
-            first_state += len(chunks)
-        return stats
-
-    def _layout(self, chunks: list[NDArray[np.int64]], states: NDArray[np.uint64]) -> BatchLayout:
-        images = np.concatenate(chunks)
-        first_visits = np.concatenate([[0], np.cumsum([len(chunk) for chunk in chunks])])
-
-        def starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-            before: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes[images])])[first_visits]
-            return before
-
-        first_draws = starts(self._positives_per_image)
-        same = self._inputs_per_image is self._positives_per_image
-        first_entries = first_draws if same else starts(self._inputs_per_image)
-        counts = cache_aligned(len(chunks), COUNTS, np.int64)
-        return BatchLayout(images, first_visits, first_draws, first_entries, states, counts)
+        return RoundStats(counts.sum(axis=0), loss)
 
     def _compute(self, batch: BatchLayout, step: Step, first_chunk: int, last_chunk: int, worker: int) -> float:
         """First phase: write the gradients of some chunks; return their loss."""
