@@ -62,8 +62,8 @@ CONTEXT_STEPS: dict[str, Any] = {
 # With the softmax loss it needs fewer epochs: docs/context.md.
 CONTEXT_SOFTMAX_STEPS: dict[str, Any] = {
     **CONTEXT_STEPS,
-    "epochs": 10,
-    "learning_rate": 0.07,
+    "epochs": 6,
+    "learning_rate": 0.065,
     "learning_rate_decay": 0.82,
 }
 
@@ -90,7 +90,7 @@ PRESETS: dict[str, Config] = {
         label_weights=True,
         validate=True,
         metric="overall",
-        patience=3,
+        patience=6,
         refit=True,
         **CONTEXT_SOFTMAX_STEPS,
     ),

@@ -113,7 +113,8 @@ class Trainer:
         self._epoch += 1
         metrics: dict[str, float] | None = None
         if self._validator and not self._refitting:
-            result = self._validator.validate(self._backend.validation_embeddings(self._validator.images))
+            embeddings = self._backend.validation_embeddings(self._validator.images)
+            result = self._validator.validate(embeddings, self._epoch)
             metrics = result.metrics
             if self._stopping.update(self._epoch, metrics[self.config.metric]):
                 self._label_weights_scale = result.label_weights_scale

@@ -149,8 +149,11 @@ class Validator:
         """The numbers of the validation images in the training data."""
         return self.data.images
 
-    def validate(self, embeddings: Embeddings) -> ValidationResult:
-        """Measure a model with the scale of the label weights that suits it best."""
+    def validate(self, embeddings: Embeddings, epoch: int) -> ValidationResult:
+        """Measure the model of an epoch, counted from 1, with the scale of the label weights that suits it.
+
+        The scale changes less and less, so it is searched after epochs 1, 2, 4, 8 and so on.
+        """
         model = Model(embeddings)
 
         def scores(images: NDArray[np.int64]) -> Floats:
@@ -166,8 +169,10 @@ class Validator:
             measured[scale] = self._measure(lambda images: own_scores(images) + weight * self._weight_scores(images))
             return measured[scale][self._config.metric]
 
-        # It changes little from one epoch to the next, so the search starts where the last one ended.
-        self.scale = hill_climb(_SCALES, self.scale, values)
+        if epoch & (epoch - 1) == 0:
+            self.scale = hill_climb(_SCALES, self.scale, values)
+        else:
+            values(self.scale)
         return ValidationResult(_means(measured[self.scale]), self.scale)
 
     def calibration(self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None) -> Calibration:
