@@ -10,4 +10,5 @@ from vse_ens.train.engines import serial
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several rounds an epoch even of the smallest data."""
     monkeypatch.setattr(schedule, "MIN_ROUND_DRAWS", 20)
+    monkeypatch.setattr(schedule, "_CONTEXT_ROUND", 1)
     monkeypatch.setattr(serial, "ROUND_DRAWS", 20)

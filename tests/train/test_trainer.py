@@ -134,9 +134,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second of four epochs is best."""
     turns: Counter[Validator] = Counter()
 
-    def validate(self: Validator, _: Embeddings) -> ValidationResult:
+    def validate(self: Validator, _: Embeddings, epoch: int) -> ValidationResult:
         value, weight = TOLD[turns[self]]
         turns[self] += 1
+        assert epoch == turns[self]
         return ValidationResult(dict.fromkeys(METRICS, value), weight)
 
     monkeypatch.setattr(Validator, "validate", validate)

@@ -222,7 +222,7 @@ def test_a_judgement_is_what_the_definition_says(data: Annotations) -> None:
     validator = make_validator(REMEMBERING, data)
     train, held_out = validator.data.split
     own = noise(data, 0.5)[validator.data.images]
-    found = validator.validate(embeddings_of(own))
+    found = validator.validate(embeddings_of(own), 1)
     assert found.label_weights_scale > 0.0
     memory = validator._label_weights
     twin = mean_metrics(by_counts(memory, found.label_weights_scale, train, own), train, held_out, 1)
@@ -235,18 +235,21 @@ def test_the_weight_follows_what_the_vectors_know(data: Annotations) -> None:
     train, held_out = validator.data.split
     told = np.zeros((len(train.images), len(data.labels)), np.float32)
     told[held_out.image_numbers(), held_out.indices] = 0.1
-    knows = validator.validate(embeddings_of(told))
+    knows = validator.validate(embeddings_of(told), 1)
     assert knows.label_weights_scale < validation._FIRST_SCALE
     assert knows.metrics["map"] > 0.95
     assert validator.scale == knows.label_weights_scale, "the next search begins there"
-    guesses = validator.validate(embeddings_of(noise(data, 5.0)[validator.data.images]))
+    noisy = embeddings_of(noise(data, 5.0)[validator.data.images])
+    kept = validator.validate(noisy, 3)
+    assert kept.label_weights_scale == knows.label_weights_scale, "it is searched after epochs 1, 2, 4 and so on"
+    guesses = validator.validate(noisy, 4)
     assert guesses.label_weights_scale > validation._FIRST_SCALE
 
 
 def test_without_a_memory_there_is_no_weight(data: Annotations) -> None:
     validator = Validator(PLAIN, hold_out(PLAIN, data)[1], never, 1)
     train, held_out = validator.data.split
-    found = validator.validate(embeddings_of(noise(train, 1.0)))
+    found = validator.validate(embeddings_of(noise(train, 1.0)), 1)
     assert found.label_weights_scale == 0.0
     assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(train, 1.0).__getitem__, train, held_out, 1)["auc"])
 
@@ -267,12 +270,12 @@ def test_features_count(tower: str, data: Annotations) -> None:
         np.eye(labels, dtype=np.float32),
         *([noise(data, 1.0)[:labels]] if "context" in tower else []),
     )
-    assert validator.validate(knows).metrics["recall@5"] > 0.95
+    assert validator.validate(knows, 1).metrics["recall@5"] > 0.95
 
 
 def test_workers_do_not_change_a_judgement(data: Annotations) -> None:
     one, three = (make_validator(REMEMBERING, data, workers) for workers in (1, 3))
     own = embeddings_of(noise(one.data.split.train, 0.5))
-    assert one.validate(own) == three.validate(own)
+    assert one.validate(own, 1) == three.validate(own, 1)
     assert one.regularization == three.regularization
     assert same(one._label_weights, three._label_weights)

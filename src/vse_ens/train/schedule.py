@@ -22,8 +22,8 @@ from vse_ens.streams import Streams
 # A shorter round would spend more time on refreshing the rankings than on drawing. It concerns vocabularies below about
 # 300 labels, where the paper's |A| ln |A| is a few hundred draws.
 MIN_ROUND_DRAWS = 2_048
-# The context tower draws 32 negatives per positive from the same rankings and is less sensitive to their age.
-MIN_CONTEXT_ROUND_DRAWS = 8_192
+# With the context tower that limit is this many times higher: its accuracy was the same.
+_CONTEXT_ROUND = 4
 # (labels, slices): from this many labels a round is long enough to be split into slices. Each slice costs a copy of the
 # label table and its part of the merge: with two, about a tenth of a worker's time.
 _SLICES = ((100_000, 8), (20_000, 4), (3_000, 2))
@@ -45,7 +45,7 @@ class Schedule:
         slices = 1 if config.has_context or config.loss == "softmax" else config.slices or _slices(config, labels)
         # With slices a round is twice as long: half as many merges, and with two slices each still draws |A| ln |A|.
         natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
-        draws = max(int(natural), MIN_CONTEXT_ROUND_DRAWS if config.has_context else MIN_ROUND_DRAWS)
+        draws = max(int(natural), MIN_ROUND_DRAWS * (_CONTEXT_ROUND if config.has_context else 1))
         # A batch much larger than the vocabulary adds many stale gradients to the same rows, and diverges.
         batch = config.batch or min(1_024 if config.has_context else 4_096, max(32, 2 * labels))
         return cls(draws, slices, batch)
