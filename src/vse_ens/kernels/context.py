@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, cache_aligned
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import inline, kernel, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.sgd import add_features
+from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -268,37 +269,37 @@ def apply_input_gradients(
     All positives of an image contribute to the gradient of an input, except the label itself or, for a label pair, its
     two labels. The row decays once per contribution.
     """
-    inputs, squares = context.inputs, context.input_squares
+    inputs, squares, entries = context.inputs, context.input_squares, gradients.entries
     width = inputs.shape[1]
     gradient = np.empty(width, np.float32)
+    selected = np.empty(gradients.filled[: starts.shape[0]].max() + 1, np.int32)
     for chunk in range(starts.shape[0]):
-        for entry in range(starts[chunk], starts[chunk] + gradients.filled[chunk]):
-            row = gradients.entries[entry, 0]
-            if first <= row < last:
-                sums = gradients.sums[gradients.entries[entry, 1]]
-                times, one, other = (
-                    gradients.entries[entry, 2],
-                    gradients.entries[entry, 3],
-                    gradients.entries[entry, 4],
-                )
-                square = _ZERO
-                if other < 0:
-                    for f in range(width):
-                        gradient[f] = sums[f] - gradients.scales[one, 0] * gradients.vector_gradients[one, f]
-                        square += gradient[f] * gradient[f]
-                else:
-                    for f in range(width):
-                        gradient[f] = (
-                            sums[width + f]
-                            - gradients.scales[one, 1] * gradients.vector_gradients[one, f]
-                            - gradients.scales[other, 1] * gradients.vector_gradients[other, f]
-                        )
-                        square += gradient[f] * gradient[f]
-                squares[row] += square / np.float32(width)
-                rate = step.learning_rate / np.sqrt(squares[row])
-                shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
+        own = entries[starts[chunk] : starts[chunk] + gradients.filled[chunk]]
+        count = select_entries(own[:, 0], first, last, selected)
+        for n in range(count):
+            if n + PREFETCH_DISTANCE < count:
+                prefetch_row(inputs, np.int64(own[selected[n + PREFETCH_DISTANCE], 0]))
+            entry = own[selected[n]]
+            row, times, one, other = entry[0], entry[2], entry[3], entry[4]
+            sums = gradients.sums[entry[1]]
+            square = _ZERO
+            if other < 0:
                 for f in range(width):
-                    inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
+                    gradient[f] = sums[f] - gradients.scales[one, 0] * gradients.vector_gradients[one, f]
+                    square += gradient[f] * gradient[f]
+            else:
+                for f in range(width):
+                    gradient[f] = (
+                        sums[width + f]
+                        - gradients.scales[one, 1] * gradients.vector_gradients[one, f]
+                        - gradients.scales[other, 1] * gradients.vector_gradients[other, f]
+                    )
+                    square += gradient[f] * gradient[f]
+            squares[row] += square / np.float32(width)
+            rate = step.learning_rate / np.sqrt(squares[row])
+            shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
+            for f in range(width):
+                inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
 
 
 @kernel

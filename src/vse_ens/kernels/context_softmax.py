@@ -25,7 +25,7 @@ from vse_ens.kernels.context import (
 )
 from vse_ens.kernels.exponential import exp_below_zero
 from vse_ens.kernels.jit import inline, kernel, prefetch_row
-from vse_ens.kernels.two_phase import BatchLayout
+from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -228,6 +228,7 @@ def apply_softmax_gradients(
     """
     width, negatives = tables.labels.shape[1], gradients.rows.shape[1] - 1
     gradient, vectors = np.empty(width, np.float32), gradients.vectors
+    selected = np.empty(negatives + 1, np.int32)
     end = 0
     for visit in range(batch.images.shape[0]):
         image = batch.images[visit]
@@ -241,17 +242,22 @@ def apply_softmax_gradients(
                     for f in range(width):
                         gradient[f] = slope * vectors[draw, f]
                     _move_label(tables, context, label, gradient, slope, 1, step)
-            for j in range(1, negatives + 1):
-                label = np.int64(gradients.rows[one, j])
-                if first <= label < last:
-                    slope_1 = gradients.slopes[one, j]
-                    slope_2 = gradients.slopes[two, j] if draws > 1 else _ZERO
-                    slope_3 = gradients.slopes[three, j] if draws > 2 else _ZERO
-                    for f in range(width):
-                        gradient[f] = (
-                            slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
-                        )
-                    _move_label(tables, context, label, gradient, slope_1 + slope_2 + slope_3, draws, step)
+            rows = gradients.rows[one, 1:]
+            count = select_entries(rows, first, last, selected)
+            for n in range(min(PREFETCH_DISTANCE, count)):
+                prefetch_row(tables.labels, np.int64(rows[selected[n]]))
+            for n in range(count):
+                if n + PREFETCH_DISTANCE < count:
+                    prefetch_row(tables.labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
+                j = selected[n] + 1
+                slope_1 = gradients.slopes[one, j]
+                slope_2 = gradients.slopes[two, j] if draws > 1 else _ZERO
+                slope_3 = gradients.slopes[three, j] if draws > 2 else _ZERO
+                for f in range(width):
+                    gradient[f] = slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
+                _move_label(
+                    tables, context, np.int64(rows[selected[n]]), gradient, slope_1 + slope_2 + slope_3, draws, step
+                )
 
 
 @inline
