@@ -28,6 +28,9 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 # Multiplications are fused, but sums keep their order.
 _ORDERED = {"contract"}
 
+# Nothing calls kernels from C: without the wrappers for that, a cold start takes less time.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
 
 _config: Any = numba.config
@@ -46,7 +49,7 @@ def ordered_kernel(function: Function) -> Function:
 
 def _kernel(function: Function, fastmath: set[str]) -> Function:
     folder = cache_folder()
-    compiled = numba.njit(nogil=True, cache=folder is not None, fastmath=fastmath, error_model="numpy")
+    compiled = numba.njit(cache=folder is not None, fastmath=fastmath, **_OPTIONS)
     with _decorating:
         # Numba reads the setting when it decorates. Other kernels of the process keep their own folder.
         before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder or "")
@@ -58,7 +61,7 @@ def _kernel(function: Function, fastmath: set[str]) -> Function:
 
 def inline(function: Function) -> Function:
     """Compile a function that is inlined into every kernel that calls it."""
-    return cast("Function", numba.njit(nogil=True, forceinline=True, fastmath=_FAST, error_model="numpy")(function))
+    return cast("Function", numba.njit(forceinline=True, fastmath=_FAST, **_OPTIONS)(function))
 
 
 def load_without_blas() -> None:
