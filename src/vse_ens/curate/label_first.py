@@ -82,7 +82,8 @@ class ImageScan:
             counts = np.diff(known.indptr[first : last + 1])
             totals = block.log_totals[:, None]
             if calibration is not None:
-                confidences = calibration.confidences(block.scores, totals, counts[:, None])
+                hits = calibration.hits(block.scores, totals, counts[:, None])
+                confidences = calibration.confidences(hits, counts[:, None], block.labels)
             else:
                 confidences = softmax_shares(block.scores, totals, self.loaded.temperature(counts)[:, None])
             self.gains[first:last] = confidences.sum(axis=1)
@@ -151,22 +152,29 @@ class LabelRanker:
         images, pairs = self.scan.label_pairs()
         shares = self._shares(label, images, pairs)
         has = images_of(known, np.flatnonzero(known.indices[: known.indptr[images]] == label))
-        shares[has] = -1.0
         total = images - len(has)
-        order = _largest(shares, min(_MOST, total))
-        found = self._by_shares(order, shares[order], total)
+        keys = self._keys(label, shares, known.labels_per_image[:images])
+        keys[has] = -1.0
+        order = _largest(keys, min(_MOST, total))
+        found = self._by_keys(order, keys[order], total)
         calibration, confidences = loaded.calibration, found.confidences
         if calibration is None or confidences is None or len(order) == total or confidences[-1] < THRESHOLDS[0]:
             return found
-        every = np.interp(shares[shares >= 0], calibration.shares, calibration.values)
-        return found._replace(above=count_above(every))
+        return found._replace(above=count_above(calibration.confidences_of(keys[keys >= 0])))
 
-    def _by_shares(self, images: Numbers, shares: Floats, total: int) -> Candidates:
+    def _keys(self, label: int, shares: Floats, counts: NDArray[np.integer]) -> Floats:
+        """Return what images are sorted by, from the softmax shares of a label: confidences grow with it."""
         calibration = self.scan.loaded.calibration
         if calibration is None:
-            return Candidates(images, shares, None, {}, total)
-        confidences = np.interp(shares, calibration.shares, calibration.values).astype(np.float32)
-        return Candidates(images, shares, confidences, count_above(confidences), total)
+            return shares
+        return calibration.expected_counts(calibration.hits_of(shares), counts, np.array([label]))
+
+    def _by_keys(self, images: Numbers, keys: Floats, total: int) -> Candidates:
+        calibration = self.scan.loaded.calibration
+        if calibration is None:
+            return Candidates(images, keys, None, {}, total)
+        confidences = calibration.confidences_of(keys)
+        return Candidates(images, keys, confidences, count_above(confidences), total)
 
     def wrong(self, label: int) -> Candidates:
         """Return the images that have a label, those that likely should not first; images with no other label are out.
@@ -211,7 +219,7 @@ class LabelRanker:
             scores += np.bincount(row, weights[rows.indices], len(images)).astype(np.float32)
         shares = softmax_shares(scores, totals, self.scan.loaded.temperature(counts))
         chosen = np.flatnonzero(~self._has(images, label) & (images < self.scan.done))
-        return self._by_shares(images[chosen], shares[chosen], len(chosen))
+        return self._by_keys(images[chosen], self._keys(label, shares, counts)[chosen], len(chosen))
 
     def wrong_again(self, label: int, relabelled: Relabelled) -> Candidates:
         """Do as `wrong` for relabelled images; those that do not have the label in the data are not candidates."""
