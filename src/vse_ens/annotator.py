@@ -425,8 +425,8 @@ class Annotator(Shown):
             images: One image id, or several for a list of lists.
             labels: Instead of ``images``: the labels of an image the model has not seen, or a list of such lists.
             frame: "arrow", "pandas" or "polars" for a frame with one row per suggestion instead of lists. Its columns
-                are image, label, score, confidence, hit and rank; with ``labels``, the number of the list stands for the
-                image, in the column row. Many images at once are much faster this way.
+                are image, label, score, confidence, hit and rank; with ``labels``, the number of the list stands for
+                the image, in the column row. Many images at once are much faster this way.
             top: The number of suggestions per image, 5 by default.
             allow: Suggest only these labels.
             deny: Never suggest these labels.
@@ -821,7 +821,6 @@ class Annotator(Shown):
                 with decisions, or tuples of image, label and whether it was accepted. From 50 on they correct the
                 confidences.
         """
-        from vse_ens.curate.verdict_calibration import with_verdicts
         from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
         from vse_ens.model.completeness import Completeness
 
@@ -836,9 +835,24 @@ class Annotator(Shown):
         else:
             shares = Completeness.given(completeness, self.known_)
         self.calibration_ = self.calibration_.with_completeness(shares)
-        fold_in = None if self.embeddings_.has_context else self._vectors_by_labels
-        self.calibration_ = with_verdicts(self._loaded, found, fold_in)
         self.__dict__.pop("_saved", None)  # the saved model has other confidences
+        return self.use_verdicts(found)
+
+    def use_verdicts(self, verdicts: Iterable[tuple[str, str, bool]]) -> Annotator:
+        """Correct confidences by verdicts as `calibrate` does, and keep the completeness, given or estimated.
+
+        >>> model.use_verdicts([("img_0000001", "sand", True)]).calibration_.completeness.correction.verdicts
+        0
+
+        Fewer than 50 verdicts change nothing.
+        """
+        from vse_ens.curate.verdict_calibration import with_verdicts
+
+        self._check_fitted()
+        fold_in = None if self.embeddings_.has_context else self._vectors_by_labels
+        before, self.calibration_ = self.calibration_, with_verdicts(self._loaded, verdicts, fold_in)
+        if self.calibration_ is not before:
+            self.__dict__.pop("_saved", None)
         return self
 
     def suggestions_to_judge(

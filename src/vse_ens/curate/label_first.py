@@ -24,11 +24,12 @@ from vse_ens.curate.audit.wrong import (
     wrong_given,
 )
 from vse_ens.curate.candidates import THRESHOLDS, Candidates, Relabelled, count_above
+from vse_ens.curate.verdict_calibration import doubt
 from vse_ens.data.csr import rows_with, take_rows
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.columns import add_column_scores, image_label_pairs
 from vse_ens.kernels.label_pairs import PairMatches
-from vse_ens.model.calibration import softmax_shares
+from vse_ens.model.calibration import Calibration, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.search import LabelColumns
@@ -58,7 +59,8 @@ _TASK = 131_072
 class ImageScan:
     """Numbers of all images, computed once in blocks; results so far can be used while it runs.
 
-    ``done`` images have a softmax total and a gain: the expected number of right labels among the best suggestions.
+    ``done`` images have a softmax total, a gain, which is the expected number of right labels among the best
+    suggestions, and a doubt: how much verdicts on these suggestions tell about confidences.
     """
 
     def __init__(self, loaded: LoadedModel, run: TaskRunner = run_serial) -> None:
@@ -67,6 +69,7 @@ class ImageScan:
         self._run = run
         self.log_totals = np.zeros(images, np.float32)
         self.gains = np.zeros(images, np.float32)
+        self.doubts = np.zeros(images, np.float32)
         self.done = 0
         self._lock = Lock()
         self._joined = (0, np.zeros(1, np.int64), np.empty(0, np.int32))
@@ -87,12 +90,17 @@ class ImageScan:
             else:
                 confidences = softmax_shares(block.scores, totals, self.loaded.temperature(counts)[:, None])
             self.gains[first:last] = confidences.sum(axis=1)
+            self.doubts[first:last] = doubt(confidences).sum(axis=1)
             self.log_totals[first:last] = block.log_totals
             pairs = self._label_pairs(first, last)
             with self._lock:
                 self._pairs.append(pairs)
             self.done = last
             yield last
+
+    def recalibrate(self, calibration: Calibration | None) -> None:
+        """Use another completeness or correction from now on; the gains of images that are done stay as they are."""
+        self.loaded = self.loaded._replace(calibration=calibration)
 
     def label_pairs(self) -> tuple[int, Csr]:
         """Return how many images are done, and the numbers of their label pairs, one row per image."""

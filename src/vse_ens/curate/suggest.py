@@ -45,7 +45,7 @@ class Suggestions(ResultList[Suggestion]):
     """The suggestions for one image, best first: a list that is shown as a table."""
 
     def to_frame(self, backend: str = "arrow") -> Any:
-        """Return a frame with the columns label, score, confidence, hit and rank; it is "arrow", "pandas" or "polars"."""
+        """Return a frame with the columns label, score, confidence, hit and rank: "arrow", "pandas" or "polars"."""
         from vse_ens.data.io.frames import as_backend
 
         return as_backend(_suggestion_table([self]), backend)

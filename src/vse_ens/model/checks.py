@@ -178,7 +178,7 @@ def _check_completeness(arrays: Arrays) -> None:
     shift, slope = arrays["confidence_correction"].tolist()
     if abs(shift) > _MAX_SHIFT or not 0 <= slope <= _MAX_SLOPE:
         raise ModelError(
-            f"the array 'confidence_correction' must hold a number up to {_MAX_SHIFT:g} and one from 0 to {_MAX_SLOPE:g}"
+            f"the array 'confidence_correction' must hold a shift up to {_MAX_SHIFT:g}, a slope of 0 to {_MAX_SLOPE:g}"
         )
     facts = arrays["confidence_facts"]
     if not (facts.min() >= 0 and facts.max() <= _MAX_FACT):
