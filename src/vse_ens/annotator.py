@@ -856,7 +856,7 @@ class Annotator(Shown):
         return self
 
     def suggestions_to_judge(
-        self, count: int = 200, *, verdicts: str | Path | Iterable[tuple[str, str, bool]] = ()
+        self, count: int = 200, *, verdicts: str | Path | Iterable[tuple[str, str, bool]] = (), seed: int = 0
     ) -> list[tuple[str, str, float]]:
         """Return the suggestions whose verdicts would tell `calibrate` most: image, label and confidence.
 
@@ -865,15 +865,16 @@ class Annotator(Shown):
         49
 
         They are spread over all confidences, the doubtful ones more often, and without those that ``verdicts`` has.
-        Ask for them in this order, so that the first ones can be used alone.
+        Ask for them in this order, so that the first ones can be used alone. Another ``seed`` gives other ones.
         """
         from vse_ens.curate.verdict_calibration import Judged, suggestions_to_judge
         from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
 
         self._check_fitted()
         found = read_suggestion_verdicts(verdicts) if isinstance(verdicts, str | Path) else verdicts
-        images = np.sort(np.argsort(Streams(0).child("judged").words(len(self.known_.images)))[:_MAX_JUDGED])
-        chosen = suggestions_to_judge(self._suggester(top=5).images(images), count, Judged.of(found, self._loaded))
+        images = np.sort(np.argsort(Streams(seed).child("judged").words(len(self.known_.images)))[:_MAX_JUDGED])
+        judged = Judged.of(found, self._loaded)
+        chosen = suggestions_to_judge(self._suggester(top=5).images(images), count, judged, seed)
         ids = self.known_.images.ids(chosen.images), self.known_.labels.ids(chosen.labels)
         return list(zip(*ids, chosen.confidences.tolist(), strict=True))
 

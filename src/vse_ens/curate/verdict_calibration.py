@@ -139,7 +139,7 @@ def doubt(confidences: Floats) -> Floats:
     return np.asarray(np.sqrt(confidences * (1 - confidences)), np.float32)
 
 
-def spread_sample(values: Floats, weights: Floats, count: int) -> Numbers:
+def spread_sample(values: Floats, weights: Floats, count: int, seed: int = 0) -> Numbers:
     """Return the positions of ``count`` values, in proportion to weights and spread evenly over the values.
 
     They are in random order, so that the first ones are spread over the values as well.
@@ -148,7 +148,7 @@ def spread_sample(values: Floats, weights: Floats, count: int) -> Numbers:
     sums = np.cumsum(weights[order], dtype=np.float64)
     if not len(sums) or not sums[-1] > 0:
         return np.empty(0, np.int64)
-    streams = Streams(0).child("verdicts")
+    streams = Streams(seed).child("verdicts")
     places = (np.arange(count) + streams.child("start").uniforms(1)[0]) / count * sums[-1]
     chosen = np.unique(order[np.minimum(np.searchsorted(sums, places, side="right"), len(order) - 1)])
     return chosen[np.argsort(streams.child("order").words(len(chosen)), kind="stable")]
@@ -166,7 +166,7 @@ class ToJudge(NamedTuple):
         return ToJudge(self.images[chosen], self.labels[chosen], self.confidences[chosen])
 
 
-def suggestions_to_judge(blocks: Iterable[TopLabels], count: int, judged: Judged) -> ToJudge:
+def suggestions_to_judge(blocks: Iterable[TopLabels], count: int, judged: Judged, seed: int = 0) -> ToJudge:
     """Choose the ``count`` suggestions whose verdicts tell most, without those that have one."""
     images, labels, confidences = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
     for block in blocks:
@@ -180,4 +180,4 @@ def suggestions_to_judge(blocks: Iterable[TopLabels], count: int, judged: Judged
     done = set(zip(judged.images.tolist(), judged.labels.tolist(), strict=True))
     new = [pair not in done for pair in zip(every.images.tolist(), every.labels.tolist(), strict=True)]
     left = every.take(np.flatnonzero(new))
-    return left.take(spread_sample(left.confidences, doubt(left.confidences), count))
+    return left.take(spread_sample(left.confidences, doubt(left.confidences), count, seed))
