@@ -11,6 +11,7 @@ from benchmarks.accuracy.ablation import ABLATION
 from benchmarks.accuracy.audit import AUDIT
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
+from benchmarks.accuracy.confidence import CONFIDENCE
 from benchmarks.accuracy.context import CONTEXT
 from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
 from benchmarks.accuracy.fold_in import FOLD_IN
@@ -76,6 +77,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         AUDIT,
         RULES,
         CALIBRATION,
+        CONFIDENCE,
         CLUSTER,
         SHARDS,
     )

@@ -15,11 +15,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vse_ens.annotator import Annotator
 from vse_ens.completer import LabelCompleter
-from vse_ens.curate.marginals import LabelCountLaw, Marginals
+from vse_ens.curate.marginals import Marginals
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.label_counts import LabelCountLaw
 
 SMALL: dict[str, Any] = {"epochs": 2, "dimensions": 8, "negatives": 4, "workers": 1}
 # Checks that do not apply, and why.
@@ -75,7 +76,7 @@ def test_probabilities_are_those_of_the_slow_formula(completer: LabelCompleter, 
         scores[[int(one) for one in others]] = -np.inf
         size = np.array([len(others)])
         totals = calibration.log_totals(scores[None], size)
-        share = calibration.confidences(scores[None], totals[:, None], size[:, None])[0, label]
+        share = calibration.hits(scores[None], totals[:, None], size[:, None])[0, label]
         ratio = mean / variance
         odds = share * max(mean * ratio + (1 - ratio) * len(others), 0.1 * mean)
         assert completer.predict_proba(rows[[image]])[0, label] == pytest.approx(odds / (1 + odds), rel=1e-4)

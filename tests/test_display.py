@@ -61,12 +61,12 @@ def test_numbers_are_short_at_the_prompt_and_in_a_notebook(result: Any) -> None:
 
 
 def test_suggestions_are_a_list_that_is_shown_as_a_table() -> None:
-    one, two = Suggestion("sea", 17.35512, 0.30531), Suggestion("sandy beach", 0.000123456, None)
+    one, two = Suggestion("sea", 17.35512, 0.30531, hit=0.25), Suggestion("sandy beach", 0.000123456, None)
     found = Suggestions([one, two])
     assert found == [one, two]
     assert (
-        repr(found)
-        == "label           score  confidence\nsea            17.355       0.305\nsandy beach  0.000123           -"
+        repr(found) == "label           score  confidence    hit\nsea            17.355       0.305  0.250\n"
+        "sandy beach  0.000123           -      -"
     )
     assert repr(one) == "Suggestion('sea', score=17.355, confidence=0.305)"
     assert repr(two) == "Suggestion('sandy beach', score=0.000123)"

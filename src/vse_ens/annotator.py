@@ -31,6 +31,7 @@ from vse_ens.model.weights import LabelWeights
 from vse_ens.presets import configure, is_preset_file, read_preset_file
 from vse_ens.progress import ProgressBar, ProgressOption
 from vse_ens.storage.atomic import reserve
+from vse_ens.streams import Streams
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from vse_ens.train.trainer import Trainer
 
 
+# Images whose suggestions may be chosen for verdicts.
+_MAX_JUDGED = 50_000
 # Shards of a model that is trained on a cluster or from a folder of Parquet files, unless set.
 _DEFAULT_SHARDS = 8
 
@@ -85,7 +88,7 @@ class Annotator(Shown):
     model_: Model
     """The trained vectors and label weights."""
     calibration_: Calibration | None
-    """The map from scores to confidences; None where training held out no labels."""
+    """The map from scores to hits and confidences; None where training held out no labels."""
     training_: dict[str, Any]
     """Facts about the training, such as the number of epochs."""
     validation_: dict[str, float] | None
@@ -317,6 +320,9 @@ class Annotator(Shown):
             for step in trainer.rounds():
                 report(step)
         self.model_ = Model(trainer.embeddings, self._learn_label_weights(known), self.model_.label_weights_scale)
+        if self.calibration_ is not None and self.calibration_.completeness is not None:
+            completeness = self.calibration_.completeness.for_labels(self.known_.labels, known.labels)
+            self.calibration_ = self.calibration_.with_completeness(completeness)
         self.known_ = known
         self.training_ = {**self.training_, "generations": generation}
         return self
@@ -347,7 +353,8 @@ class Annotator(Shown):
         self.config_ = trainer.config
         self.known_ = trainer.known
         self.model_ = trainer.model.with_features(trainer.known.features)
-        self.calibration_ = trainer.calibration
+        calibration = trainer.calibration
+        self.calibration_ = calibration and calibration.for_pairs(trainer.known)
         self.history_ = trainer.history
         self.training_ = {
             "version": __version__,
@@ -412,14 +419,14 @@ class Annotator(Shown):
         >>> [suggestion.label for suggestion in model.annotate(labels=["beach", "sand"], top=3)]
         ['sea', 'wave', 'palm tree']
         >>> model.annotate(["img_0000001", "img_0000002"], top=2, frame="pandas").columns.to_list()
-        ['image', 'label', 'score', 'confidence', 'rank']
+        ['image', 'label', 'score', 'confidence', 'hit', 'rank']
 
         Args:
             images: One image id, or several for a list of lists.
             labels: Instead of ``images``: the labels of an image the model has not seen, or a list of such lists.
             frame: "arrow", "pandas" or "polars" for a frame with one row per suggestion instead of lists. Its columns
-                are image, label, score, confidence and rank; with ``labels``, the number of the list stands for the
-                image, in the column row. Many images at once are much faster this way.
+                are image, label, score, confidence, hit and rank; with ``labels``, the number of the list stands for
+                the image, in the column row. Many images at once are much faster this way.
             top: The number of suggestions per image, 5 by default.
             allow: Suggest only these labels.
             deny: Never suggest these labels.
@@ -427,6 +434,10 @@ class Annotator(Shown):
             per_namespace: At most so many suggestions per namespace, such as ``place|`` or ``character:``.
             min_confidence: Leave out suggestions below this confidence.
             explain: Fill ``because`` of each suggestion.
+
+        The ``confidence`` of a suggestion is the probability that the label is right for the image; it depends on how
+        complete the labels are, see `calibrate`. Its ``hit`` is the probability that it is the missing label of an
+        image that lacks exactly one, as in an evaluation.
         """
         self._check_fitted()
         check_options("annotate", how)
@@ -678,7 +689,7 @@ class Annotator(Shown):
 
         self._check_fitted()
         kept: Searcher | None = getattr(self, "_cached_searcher", None)
-        if kept is None or kept.loaded.model is not self.model_:
+        if kept is None or kept.loaded.model is not self.model_ or kept.loaded.calibration is not self.calibration_:
             kept = self._cached_searcher = Searcher(self._loaded, self._run)
         return kept
 
@@ -785,6 +796,88 @@ class Annotator(Shown):
                 progress=bar.adder(audit_rows(self.known_), "rows"),
             )
 
+    def calibrate(
+        self,
+        *,
+        completeness: float | Mapping[str, float] | None = None,
+        verdicts: str | Path | Iterable[tuple[str, str, bool]] = (),
+    ) -> Annotator:
+        """Set how sure confidences are, by what is known about missing labels, and return the model itself.
+
+        >>> before = model.annotate("img_0000001")[0]
+        >>> after = Annotator.load("model").calibrate(completeness=0.5).annotate("img_0000001")[0]
+        >>> before.label == after.label, before.hit == after.hit, before.confidence < after.confidence
+        (True, True, True)
+
+        The confidence of a suggestion is the probability that it is right for the image. That depends on the
+        completeness: the share of all right labels that the data record. Without arguments it is estimated from the
+        pairs, as after `fit`; docs/confidence.md states the assumption. Hits, scores and the order of suggestions do
+        not change.
+
+        Args:
+            completeness: The share of right labels that are recorded, such as 0.7, or one for each label by id; labels
+                that are not named get the mean.
+            verdicts: Suggestions that people accepted or rejected: a feedback file of `vse serve`, an ``audit.csv``
+                with decisions, or tuples of image, label and whether it was accepted. From 50 on they correct the
+                confidences.
+        """
+        from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
+        from vse_ens.model.completeness import Completeness
+
+        self._check_fitted()
+        if self.calibration_ is None:
+            raise ConfigError(
+                "this model has no confidences, since it was trained without held-out labels; train it with validate"
+            )
+        found = read_suggestion_verdicts(verdicts) if isinstance(verdicts, str | Path) else verdicts
+        if completeness is None:
+            shares = Completeness.estimated(self.known_)
+        else:
+            shares = Completeness.given(completeness, self.known_)
+        self.calibration_ = self.calibration_.with_completeness(shares)
+        self.__dict__.pop("_saved", None)  # the saved model has other confidences
+        return self.use_verdicts(found)
+
+    def use_verdicts(self, verdicts: Iterable[tuple[str, str, bool]]) -> Annotator:
+        """Correct confidences by verdicts as `calibrate` does, and keep the completeness, given or estimated.
+
+        >>> model.use_verdicts([("img_0000001", "sand", True)]).calibration_.completeness.correction.verdicts
+        0
+
+        Fewer than 50 verdicts change nothing.
+        """
+        from vse_ens.curate.verdict_calibration import with_verdicts
+
+        self._check_fitted()
+        fold_in = None if self.embeddings_.has_context else self._vectors_by_labels
+        before, self.calibration_ = self.calibration_, with_verdicts(self._loaded, verdicts, fold_in)
+        if self.calibration_ is not before:
+            self.__dict__.pop("_saved", None)
+        return self
+
+    def suggestions_to_judge(
+        self, count: int = 200, *, verdicts: str | Path | Iterable[tuple[str, str, bool]] = (), seed: int = 0
+    ) -> list[tuple[str, str, float]]:
+        """Return the suggestions whose verdicts would tell `calibrate` most: image, label and confidence.
+
+        >>> [(image, label, confidence), *others] = model.suggestions_to_judge(50)
+        >>> len(others)
+        49
+
+        They are spread over all confidences, the doubtful ones more often, and without those that ``verdicts`` has.
+        Ask for them in this order, so that the first ones can be used alone. Another ``seed`` gives other ones.
+        """
+        from vse_ens.curate.verdict_calibration import Judged, suggestions_to_judge
+        from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
+
+        self._check_fitted()
+        found = read_suggestion_verdicts(verdicts) if isinstance(verdicts, str | Path) else verdicts
+        images = np.sort(np.argsort(Streams(seed).child("judged").words(len(self.known_.images)))[:_MAX_JUDGED])
+        judged = Judged.of(found, self._loaded)
+        chosen = suggestions_to_judge(self._suggester(top=5).images(images), count, judged, seed)
+        ids = self.known_.images.ids(chosen.images), self.known_.labels.ids(chosen.labels)
+        return list(zip(*ids, chosen.confidences.tolist(), strict=True))
+
     def evaluate(
         self,
         test: Annotations,
@@ -882,7 +975,7 @@ class Annotator(Shown):
     def reliability(
         self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
     ) -> list[Reliability]:
-        """Compare confidences with hit rates, in bins, for the ``top`` suggestions of images with held-out labels.
+        """Compare hits with the shares of hits, in bins, for the ``top`` suggestions of images with held-out labels.
 
         >>> sum(one.count for one in model.reliability(test, top=1)) == len([n for n in test.labels_per_image if n])
         True

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
 from vse_ens.config import Settings
-from vse_ens.curate.marginals import LabelCountLaw, Marginals
+from vse_ens.curate.marginals import Marginals
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.partition.parts import number_ids
@@ -20,6 +20,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, MissingPartError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
+from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.model.topk import row_blocks
 
 try:

@@ -19,7 +19,7 @@ def test_it_is_what_annotating_and_looking_gives() -> None:
     for image in test.images:
         if test.labels_of(image):
             for one in model.annotate(image, top=3):
-                confidences.append(one.confidence)
+                confidences.append(one.hit)
                 hits.append(one.label in test.labels_of(image))
     expected = reliability(confidences, hits)
     found = model.reliability(told, top=3)

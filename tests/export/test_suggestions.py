@@ -21,17 +21,18 @@ NUMBERS = np.array([[1, 3], [-1, -1], [2, 0]], np.int32)
 SCORES = np.array([[2.5, 1.0], [-np.inf, -np.inf], [0.5, -0.25]], np.float32)
 SURE = np.array([[0.75, 0.25], [0, 0], [0.5, 0.125]], np.float32)
 ROWS = [
-    {"image": "a.jpg", "label": "sand", "score": 2.5, "confidence": 0.75, "rank": 1},
-    {"image": "a.jpg", "label": "Ωmega", "score": 1.0, "confidence": 0.25, "rank": 2},
-    {"image": "海 🏖️.jpg", "label": "sea, wide", "score": 0.5, "confidence": 0.5, "rank": 1},
-    {"image": "海 🏖️.jpg", "label": '"quoted"', "score": -0.25, "confidence": 0.125, "rank": 2},
+    {"image": "a.jpg", "label": "sand", "score": 2.5, "confidence": 0.75, "hit": 0.375, "rank": 1},
+    {"image": "a.jpg", "label": "Ωmega", "score": 1.0, "confidence": 0.25, "hit": 0.125, "rank": 2},
+    {"image": "海 🏖️.jpg", "label": "sea, wide", "score": 0.5, "confidence": 0.5, "hit": 0.25, "rank": 1},
+    {"image": "海 🏖️.jpg", "label": '"quoted"', "score": -0.25, "confidence": 0.125, "hit": 0.0625, "rank": 2},
 ]
 
 
 def block(rows: slice, confidences: np.ndarray | None = SURE) -> TopLabels:
     totals = np.zeros(3, np.float32)
     sure = None if confidences is None else confidences[rows]
-    return TopLabels(np.arange(3)[rows], NUMBERS[rows], SCORES[rows], totals[rows], sure)
+    hits = None if sure is None else sure / 2
+    return TopLabels(np.arange(3)[rows], NUMBERS[rows], SCORES[rows], totals[rows], sure, hits)
 
 
 def blocks(confidences: np.ndarray | None = SURE) -> list[TopLabels]:

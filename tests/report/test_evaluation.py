@@ -19,4 +19,4 @@ def test_the_page_has_metrics_groups_confidence_and_the_command() -> None:
 
 
 def test_without_confidences_there_is_no_such_section() -> None:
-    assert "Confidence" not in evaluation_page("x", report(), [], top=5).html()
+    assert "Hits" not in evaluation_page("x", report(), [], top=5).html()

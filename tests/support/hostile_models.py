@@ -107,6 +107,9 @@ ARRAYS = {
         "confidence_shares",
         "confidence_values",
         "confidence_temperature",
+        "confidence_completeness",
+        "confidence_correction",
+        "confidence_facts",
     ),
     "context with weights": ("label_weights_values",),
     "id": ("label_vectors", "image_vectors"),
@@ -196,6 +199,12 @@ def _calibration() -> Iterator[Hostile]:
         yield _one("id", name, "above 1", _put(-1, 2.0))
     for what, pair in {"0": (0.0, 0.0), "negative": (-1.0, 0.0), "tiny": (1e-30, 0.0), "steep": (1.0, 1e10)}.items():
         yield _one("id", "confidence_temperature", what, lambda array, pair=pair: np.array(pair, array.dtype))
+    for value in (0.0, -0.5, 1.5):
+        yield _one("id", "confidence_completeness", f"is {value}", _put(0, value))
+    for place, value in ((0, 1e9), (0, -1e9), (1, -1.0), (1, 1e9)):
+        yield _one("id", "confidence_correction", f"has {value:g}", _put(place, value))
+    for value in (-1.0, 1e30):
+        yield _one("id", "confidence_facts", f"has {value:g}", _put(1, value))
 
 
 # --- pairs, ids, document -------------------------------------------------------------------------------------------

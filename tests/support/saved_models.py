@@ -32,7 +32,7 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
     model.config_, model.preset_ = model.config(), model.preset
     model.model_, model.known_ = case.model, case.known
     knots = np.array([0.0, 0.1, 1.0], np.float32)
-    model.calibration_ = Calibration(Temperature(1.5, 0.25), knots, knots**2)
+    model.calibration_ = Calibration(Temperature(1.5, 0.25), knots, knots**2).for_pairs(case.known)
     model.training_ = {
         "version": __version__,
         "epochs": 1,

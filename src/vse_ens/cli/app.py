@@ -70,6 +70,12 @@ _COMMANDS = (
         "Suggest missing labels for images.",
     ),
     _Command(
+        "calibrate",
+        "calibrate:calibrate",
+        "vse calibrate model --completeness 0.7",
+        "Set how sure confidences are: the chance that a suggested label is right.",
+    ),
+    _Command(
         "search",
         "search:search",
         "vse search model beach -person",

@@ -58,6 +58,15 @@ CollectionFormat = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", show_default=False, help="Format of SOURCE; recognised by default."),
 ]
+CompletenessOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="X",
+        show_default=False,
+        help="Share of all right labels that the data record, such as 0.7, or a .csv file with a label and its share "
+        "per line. By default it is estimated.",
+    ),
+]
 LabelsOption = Annotated[
     str | None,
     typer.Option(
@@ -474,6 +483,32 @@ def parse_labels(text: str) -> list[str]:
     """Split comma-separated labels; a label that contains a comma is in double quotes."""
     rows = csv.reader(text.splitlines(), skipinitialspace=True)
     return [label for row in rows for cell in row if (label := cell.strip())]
+
+
+def parse_completeness(text: str | None) -> float | dict[str, float] | None:
+    """Return the number of ``--completeness``, or the numbers of the labels in the CSV file of that name."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    path, hint = Path(text), "'--completeness'"
+    if not path.is_file():
+        raise typer.BadParameter(
+            f"{text!r} is neither a number such as 0.7 nor a file of labels and numbers", param_hint=hint
+        )
+    found: dict[str, float] = {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for number, row in enumerate(csv.reader(file), 1):
+            try:
+                found[row[0]] = float(row[1])
+            except (IndexError, ValueError):
+                if number > 1 and row:  # the first line may be a header
+                    raise typer.BadParameter(
+                        f"{path}, line {number} must be a label and a number, such as beach,0.7", param_hint=hint
+                    ) from None
+    return found
 
 
 def parse_or_read_labels(text: str | None) -> list[str] | None:

@@ -24,11 +24,12 @@ from vse_ens.curate.audit.wrong import (
     wrong_given,
 )
 from vse_ens.curate.candidates import THRESHOLDS, Candidates, Relabelled, count_above
+from vse_ens.curate.verdict_calibration import doubt
 from vse_ens.data.csr import rows_with, take_rows
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.columns import add_column_scores, image_label_pairs
 from vse_ens.kernels.label_pairs import PairMatches
-from vse_ens.model.calibration import softmax_shares
+from vse_ens.model.calibration import Calibration, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.search import LabelColumns
@@ -58,7 +59,8 @@ _TASK = 131_072
 class ImageScan:
     """Numbers of all images, computed once in blocks; results so far can be used while it runs.
 
-    ``done`` images have a softmax total and a gain: the expected number of right labels among the best suggestions.
+    ``done`` images have a softmax total, a gain, which is the expected number of right labels among the best
+    suggestions, and a doubt: how much verdicts on these suggestions tell about confidences.
     """
 
     def __init__(self, loaded: LoadedModel, run: TaskRunner = run_serial) -> None:
@@ -67,6 +69,7 @@ class ImageScan:
         self._run = run
         self.log_totals = np.zeros(images, np.float32)
         self.gains = np.zeros(images, np.float32)
+        self.doubts = np.zeros(images, np.float32)
         self.done = 0
         self._lock = Lock()
         self._joined = (0, np.zeros(1, np.int64), np.empty(0, np.int32))
@@ -82,16 +85,22 @@ class ImageScan:
             counts = np.diff(known.indptr[first : last + 1])
             totals = block.log_totals[:, None]
             if calibration is not None:
-                confidences = calibration.confidences(block.scores, totals, counts[:, None])
+                hits = calibration.hits(block.scores, totals, counts[:, None])
+                confidences = calibration.confidences(hits, counts[:, None], block.labels)
             else:
                 confidences = softmax_shares(block.scores, totals, self.loaded.temperature(counts)[:, None])
             self.gains[first:last] = confidences.sum(axis=1)
+            self.doubts[first:last] = doubt(confidences).sum(axis=1)
             self.log_totals[first:last] = block.log_totals
             pairs = self._label_pairs(first, last)
             with self._lock:
                 self._pairs.append(pairs)
             self.done = last
             yield last
+
+    def recalibrate(self, calibration: Calibration | None) -> None:
+        """Use another completeness or correction from now on; the gains of images that are done stay as they are."""
+        self.loaded = self.loaded._replace(calibration=calibration)
 
     def label_pairs(self) -> tuple[int, Csr]:
         """Return how many images are done, and the numbers of their label pairs, one row per image."""
@@ -151,22 +160,29 @@ class LabelRanker:
         images, pairs = self.scan.label_pairs()
         shares = self._shares(label, images, pairs)
         has = images_of(known, np.flatnonzero(known.indices[: known.indptr[images]] == label))
-        shares[has] = -1.0
         total = images - len(has)
-        order = _largest(shares, min(_MOST, total))
-        found = self._by_shares(order, shares[order], total)
+        keys = self._keys(label, shares, known.labels_per_image[:images])
+        keys[has] = -1.0
+        order = _largest(keys, min(_MOST, total))
+        found = self._by_keys(order, keys[order], total)
         calibration, confidences = loaded.calibration, found.confidences
         if calibration is None or confidences is None or len(order) == total or confidences[-1] < THRESHOLDS[0]:
             return found
-        every = np.interp(shares[shares >= 0], calibration.shares, calibration.values)
-        return found._replace(above=count_above(every))
+        return found._replace(above=count_above(calibration.confidences_of(keys[keys >= 0])))
 
-    def _by_shares(self, images: Numbers, shares: Floats, total: int) -> Candidates:
+    def _keys(self, label: int, shares: Floats, counts: NDArray[np.integer]) -> Floats:
+        """Return what images are sorted by, from the softmax shares of a label: confidences grow with it."""
         calibration = self.scan.loaded.calibration
         if calibration is None:
-            return Candidates(images, shares, None, {}, total)
-        confidences = np.interp(shares, calibration.shares, calibration.values).astype(np.float32)
-        return Candidates(images, shares, confidences, count_above(confidences), total)
+            return shares
+        return calibration.expected_counts(calibration.hits_of(shares), counts, np.array([label]))
+
+    def _by_keys(self, images: Numbers, keys: Floats, total: int) -> Candidates:
+        calibration = self.scan.loaded.calibration
+        if calibration is None:
+            return Candidates(images, keys, None, {}, total)
+        confidences = calibration.confidences_of(keys)
+        return Candidates(images, keys, confidences, count_above(confidences), total)
 
     def wrong(self, label: int) -> Candidates:
         """Return the images that have a label, those that likely should not first; images with no other label are out.
@@ -211,7 +227,7 @@ class LabelRanker:
             scores += np.bincount(row, weights[rows.indices], len(images)).astype(np.float32)
         shares = softmax_shares(scores, totals, self.scan.loaded.temperature(counts))
         chosen = np.flatnonzero(~self._has(images, label) & (images < self.scan.done))
-        return self._by_shares(images[chosen], shares[chosen], len(chosen))
+        return self._by_keys(images[chosen], self._keys(label, shares, counts)[chosen], len(chosen))
 
     def wrong_again(self, label: int, relabelled: Relabelled) -> Candidates:
         """Do as `wrong` for relabelled images; those that do not have the label in the data are not candidates."""

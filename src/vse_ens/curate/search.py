@@ -29,7 +29,7 @@ class FoundImage:
     score: float
     """The logarithm of the probability that it has all wanted and no unwanted labels; comparable between images."""
     confidence: float | None
-    """The same probability, calibrated on held-out labels; None if training held none out."""
+    """The product of the confidences of these labels; None if training held no labels out."""
 
     def __repr__(self) -> str:
         confidence = "" if self.confidence is None else f", confidence={rounded(self.confidence)}"
@@ -102,7 +102,7 @@ class Searcher:
         wanted = max(top, _SORTED) if top > 0 and self.loaded.calibration is not None else top
         result = (self._search if index is None else self._index(index)).find(query, wanted, tagged=tagged)
         ids = self.loaded.known.images.ids(result.images)
-        confidences = self._confidences(result, len(query.include))
+        confidences = self._confidences(result, query)
         found = [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
         return FoundImages(sorted(found, key=lambda one: -(one.confidence or 0.0))[:top])
 
@@ -120,14 +120,16 @@ class Searcher:
             ImageIndex.build(self._search).save(path)
         return ImageIndex.load(path, self._search)
 
-    def _confidences(self, result: SearchResult, included: int) -> list[float] | list[None]:
-        if self.loaded.calibration is None:
+    def _confidences(self, result: SearchResult, query: Query) -> list[float] | list[None]:
+        calibration, included = self.loaded.calibration, len(query.include)
+        if calibration is None:
             return [None] * len(result.images)
         indptr = self.loaded.known.indptr
         counts = (indptr[result.images + 1] - indptr[result.images])[:, None]
         known = np.isposinf(result.label_scores)
         scores = np.where(known, np.float32(0.0), result.label_scores)
-        per_label = self.loaded.calibration.confidences(scores, result.log_totals[:, None], counts)
+        hits = calibration.hits(scores, result.log_totals[:, None], counts)
+        per_label = calibration.confidences(hits, counts, np.concatenate(query))
         per_label = np.where(known, np.float32(1.0), per_label)
         confidences = per_label[:, :included].prod(axis=1) * (1.0 - per_label[:, included:]).prod(axis=1)
         return confidences.tolist()  # type: ignore[no-any-return]

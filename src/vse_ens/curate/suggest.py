@@ -30,9 +30,11 @@ class Suggestion:
     label: str
     score: float
     confidence: float | None = None
-    """The probability that it is right, calibrated on held-out labels; None if training held none out."""
+    """The probability that it is right; None if training held no labels out. See `Annotator.calibrate`."""
     because: tuple[Reason, ...] = ()
     """The contributions that add up to the score; filled on request."""
+    hit: float | None = None
+    """The probability that it is the missing label of an image that lacks exactly one; None as for ``confidence``."""
 
     def __repr__(self) -> str:
         confidence = "" if self.confidence is None else f", confidence={rounded(self.confidence)}"
@@ -43,19 +45,19 @@ class Suggestions(ResultList[Suggestion]):
     """The suggestions for one image, best first: a list that is shown as a table."""
 
     def to_frame(self, backend: str = "arrow") -> Any:
-        """Return a frame with the columns label, score, confidence and rank; it is "arrow", "pandas" or "polars"."""
+        """Return a frame with the columns label, score, confidence, hit and rank: "arrow", "pandas" or "polars"."""
         from vse_ens.data.io.frames import as_backend
 
         return as_backend(_suggestion_table([self]), backend)
 
     def _tables(self) -> list[Table]:
-        rows = [(one.label, one.score, one.confidence) for one in self]
-        names = ("label", "score", "confidence")
+        rows = [(one.label, one.score, one.confidence, one.hit) for one in self]
+        names = ("label", "score", "confidence", "hit")
         if not any(one.because for one in self):
-            return [Table(names, rows, bars=names[2:])]
+            return [Table(names, rows, bars=names[2:3])]
         reasons = [reasons_text(one.because) for one in self]
         return [
-            Table((*names, "because"), [(*row, why) for row, why in zip(rows, reasons, strict=True)], bars=names[2:])
+            Table((*names, "because"), [(*row, why) for row, why in zip(rows, reasons, strict=True)], bars=names[2:3])
         ]
 
 
@@ -74,7 +76,7 @@ class SuggestionLists(ResultList[Suggestions]):
         return found
 
     def to_frame(self, backend: str = "arrow") -> Any:
-        """Return one row per suggestion: image (or row, its number), label, score, confidence and rank.
+        """Return one row per suggestion: image (or row, its number), label, score, confidence, hit and rank.
 
         ``backend`` is "arrow", "pandas" or "polars". `Annotator.annotate` makes the same frame without a list of
         objects if it is given ``frame``.
@@ -93,12 +95,12 @@ class SuggestionLists(ResultList[Suggestions]):
     def _tables(self) -> list[Table]:
         names: Sequence[str | int] = range(len(self)) if self.images is None else self.images
         rows = [
-            (name, one.label, one.score, one.confidence)
+            (name, one.label, one.score, one.confidence, one.hit)
             for name, found in zip(names, self, strict=True)
             for one in found
         ]
         first = "row" if self.images is None else "image"
-        return [Table((first, "label", "score", "confidence"), rows, bars=("confidence",))]
+        return [Table((first, "label", "score", "confidence", "hit"), rows, bars=("confidence",))]
 
 
 def _suggestion_table(lists: Iterable[Sequence[Suggestion]]) -> Any:
@@ -113,6 +115,7 @@ def _suggestion_table(lists: Iterable[Sequence[Suggestion]]) -> Any:
             "label": strings_to_arrow([one.label for one, _ in ranked]),
             "score": pa.array([one.score for one, _ in ranked], pa.float32()),
             "confidence": pa.array([one.confidence for one, _ in ranked], pa.float32()),
+            "hit": pa.array([one.hit for one, _ in ranked], pa.float32()),
             "rank": pa.array([rank for _, rank in ranked], pa.int32()),
         }
     )
@@ -186,15 +189,16 @@ class Suggester:
             yield self._with_confidences(block, counts[block.images])
 
     def _with_confidences(self, block: TopLabels, counts: NDArray[np.int64]) -> TopLabels:
-        """Add confidences, and remove labels below the minimum."""
+        """Add hits and confidences, and remove labels below the minimum."""
         calibration = self._loaded.calibration
         if calibration is None:
             return block
-        confidences = calibration.confidences(block.scores, block.log_totals[:, None], counts[:, None])
+        hits = calibration.hits(block.scores, block.log_totals[:, None], counts[:, None])
+        confidences = calibration.confidences(hits, counts[:, None], block.labels)
+        block = block._replace(confidences=confidences, hits=hits)
         if not self._min_confidence:
-            return block._replace(confidences=confidences)
-        labels = np.where(confidences >= self._min_confidence, block.labels, np.int32(-1))
-        return block._replace(labels=labels, confidences=confidences)
+            return block
+        return block._replace(labels=np.where(confidences >= self._min_confidence, block.labels, np.int32(-1)))
 
     def to_suggestions(
         self, block: TopLabels, known: Csr | None = None, own: Floats | None = None
@@ -210,13 +214,14 @@ class Suggester:
             reasons = (one.reasons(vocabulary) for one in parts)
         scores = block.scores.tolist()
         confidences = repeat(repeat(None)) if block.confidences is None else block.confidences.tolist()
+        hits = repeat(repeat(None)) if block.hits is None else block.hits.tolist()
         return [
             Suggestions(
-                Suggestion(next(ids), score, confidence, next(reasons))
-                for is_filled, score, confidence in zip(*image, strict=False)
+                Suggestion(next(ids), score, confidence, next(reasons), hit)
+                for is_filled, score, confidence, hit in zip(*image, strict=False)
                 if is_filled
             )
-            for image in zip(filled.tolist(), scores, confidences, strict=False)
+            for image in zip(filled.tolist(), scores, confidences, hits, strict=False)
         ]
 
 

@@ -1,4 +1,4 @@
-"""Reliability of confidences: of suggestions with a confidence of 0.3, three in ten should be right."""
+"""Reliability of probabilities: of suggestions with a confidence of 0.3, three in ten should be right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Reliability:
     """A bin of suggestions with similar confidence."""
 
     confidence: float
-    """Mean confidence."""
+    """Mean of the probabilities: of hits for held-out labels, of confidences where the truth is known."""
     right: float
     """Fraction of suggestions that were right."""
     count: int

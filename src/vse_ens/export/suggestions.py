@@ -30,6 +30,7 @@ _SCHEMA = pa.schema(
         ("label", pa.large_string()),
         ("score", pa.float32()),
         ("confidence", pa.float32()),
+        ("hit", pa.float32()),
         ("rank", pa.int32()),
     ]
 )
@@ -69,10 +70,10 @@ def write_suggestions(
 ) -> ExportCounts:
     """Write all blocks to a file, atomically; ``images`` and ``labels`` are the ids of their numbers.
 
-    ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence and rank, and can be read as
-    pairs. ``exiftool`` is the input of ``exiftool -json+=FILE``, which adds keywords to files: a JSON list of objects
-    with a SourceFile and a list Subject, without the images that have no suggestion. ``label-studio`` is a JSON list of
-    tasks with one prediction each, for a labelling interface with ``<Image name="image" value="$image"/>`` and
+    ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence, hit and rank, and can be read
+    as pairs. ``exiftool`` is the input of ``exiftool -json+=FILE``, which adds keywords to files: a JSON list of
+    objects with a SourceFile and a list Subject, without the images that have no suggestion. ``label-studio`` is a JSON
+    list of tasks with one prediction each, for a labelling interface with ``<Image name="image" value="$image"/>`` and
     ``<Choices name="labels" toName="image" choice="multiple">``. In these two, ``prefix`` before an image id makes it a
     path or URL. ``defuse_formulas`` puts an apostrophe before text in a ``csv`` file that a spreadsheet would run as a
     formula; a reader of the file must remove it again. ``progress`` is called with the number of finished images.
@@ -105,19 +106,21 @@ def suggestion_table(blocks: Iterable[TopLabels], labels: Vocabulary, images: Vo
 
 
 def _table(images: Vocabulary | None, labels: Vocabulary, block: TopLabels) -> pa.Table:
-    """Translate the numbers of a block to ids; the confidence is null if the model has none."""
+    """Translate the numbers of a block to ids; confidence and hit are null if the model has none."""
     filled = block.labels >= 0
     row, _ = np.nonzero(filled)
     numbers = pa.array(block.images[row])
-    confidences = pa.nulls(len(row), pa.float32())
-    if block.confidences is not None:
-        confidences = pa.array(block.confidences[filled])
+    confidences, hits = (
+        pa.nulls(len(row), pa.float32()) if values is None else pa.array(values[filled])
+        for values in (block.confidences, block.hits)
+    )
     return pa.table(
         {
             **({"row": numbers} if images is None else {"image": images.arrow.take(numbers)}),
             "label": labels.arrow.take(pa.array(block.labels[filled])),
             "score": pa.array(block.scores[filled]),
             "confidence": confidences,
+            "hit": hits,
             "rank": pa.array((np.cumsum(filled, axis=1, dtype=np.int32))[filled]),
         }
     )

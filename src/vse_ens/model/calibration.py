@@ -1,15 +1,17 @@
-"""Calibration: from scores to the probability that a suggested label is right."""
+"""Calibration: from scores to hits and confidences of suggested labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ModelError
+from vse_ens.model.completeness import Completeness
 from vse_ens.model.embeddings import Floats
 
 Counts = NDArray[np.integer]
@@ -57,19 +59,21 @@ def softmax_shares(scores: Floats, totals: Floats, temperatures: Floats) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Maps scores to confidences, as learned on labels held out of training.
+    """Maps scores to hits, as learned on labels held out of training, and hits to confidences.
 
     The share of a suggestion is its softmax probability: e^(score / temperature) divided by the sum over all labels
-    that the image is not known to have. The confidence is an increasing, piecewise linear function of the share. It is
-    the probability that the suggestion is the missing label of an image, provided that one is missing; whether one is
-    missing, no model can know.
+    that the image is not known to have. The hit is an increasing, piecewise linear function of the share: the
+    probability that the suggestion is the missing label of an image, provided that exactly one is missing. The
+    confidence is the probability that the suggestion is right, however many are missing; see `Completeness`.
     """
 
     temperature: Temperature
     shares: Floats
     """The knots, ascending from 0."""
     values: Floats
-    """The confidence at each knot, non-decreasing from 0."""
+    """The hit at each knot, non-decreasing from 0."""
+    completeness: Completeness | None = None
+    """How many labels the data lack; None just after training, when a confidence is the hit."""
 
     def __post_init__(self) -> None:
         if self.shares.ndim != 1 or self.shares.shape != self.values.shape or not len(self.shares):
@@ -83,13 +87,39 @@ class Calibration:
         """
         return log_totals(scores, self.temperature.of(counts))
 
-    def confidences(self, scores: Floats, log_totals: Floats, counts: Counts) -> Floats:
-        """Return the probability that each label is right; 0 for a score of -inf.
+    def hits(self, scores: Floats, log_totals: Floats, counts: Counts) -> Floats:
+        """Return the probability that each label is the one held out; 0 for a score of -inf.
 
         ``log_totals`` and the ``counts`` of known labels belong to the images and must broadcast with ``scores``.
         """
-        shares = softmax_shares(scores, log_totals, self.temperature.of(counts))
+        return self.hits_of(softmax_shares(scores, log_totals, self.temperature.of(counts)))
+
+    def hits_of(self, shares: Floats) -> Floats:
+        """Return hits from softmax shares."""
         return np.interp(shares, self.shares, self.values).astype(np.float32)
+
+    def expected_counts(self, hits: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
+        """Return what `confidences` grow with: how many such labels an image lacks on average; see `Completeness`."""
+        return hits if self.completeness is None else self.completeness.counts(hits, counts, labels)
+
+    def confidences(self, hits: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
+        """Return the probability that each label is right, from its hit.
+
+        The ``counts`` of known labels and the numbers of the ``labels`` must broadcast with ``hits``.
+        """
+        return self.confidences_of(self.expected_counts(hits, counts, labels))
+
+    def confidences_of(self, expected_counts: Floats) -> Floats:
+        """Return confidences from what `expected_counts` returned."""
+        return expected_counts if self.completeness is None else self.completeness.confidences(expected_counts)
+
+    def with_completeness(self, completeness: Completeness) -> Calibration:
+        """Return the same calibration with another completeness."""
+        return replace(self, completeness=completeness)
+
+    def for_pairs(self, known: Annotations) -> Calibration:
+        """Return this calibration if it has a completeness, or else with one estimated from pairs."""
+        return self if self.completeness else self.with_completeness(Completeness.estimated(known))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
@@ -97,6 +127,7 @@ class Calibration:
             "confidence_shares": self.shares,
             "confidence_temperature": np.array(self.temperature, np.float32),
             "confidence_values": self.values,
+            **(self.completeness.arrays() if self.completeness else {}),
         }
 
     @classmethod
@@ -106,6 +137,11 @@ class Calibration:
             return None
         try:
             base, exponent = arrays["confidence_temperature"].tolist()
-            return cls(Temperature(base, exponent), arrays["confidence_shares"], arrays["confidence_values"])
+            return cls(
+                Temperature(base, exponent),
+                arrays["confidence_shares"],
+                arrays["confidence_values"],
+                Completeness.from_arrays(arrays),
+            )
         except KeyError as error:
             raise ModelError(f"the array {error} is missing beside confidence_shares") from error

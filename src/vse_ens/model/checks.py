@@ -18,6 +18,7 @@ from vse_ens.config import Config
 from vse_ens.data.csr import ends_match, rises, rows_ascend
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.calibration import Temperature
+from vse_ens.model.completeness import COMPLETENESS_ARRAYS
 from vse_ens.presets import preset
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
@@ -28,6 +29,7 @@ MAX_SCALE = 1e6
 _MAX_EPOCHS = 10_000_000
 _TEMPERATURES = (1e-6, 1e9)
 _MAX_INT32 = 2**31 - 1
+_MAX_SHIFT, _MAX_SLOPE, _MAX_FACT = 20.0, 10.0, 1e9
 # Not read here: `Embeddings.own_vectors` checks the rows that are used.
 _BY_IMAGE = "image_vectors"
 
@@ -115,6 +117,13 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "confidence_values": (single, (knots,)),
             "confidence_temperature": (single, (2,)),
         }
+        if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
+            by_label = _rows(arrays, "confidence_completeness") > 1
+            expected |= {
+                "confidence_completeness": (single, (labels if by_label else 1,)),
+                "confidence_correction": (single, (2,)),
+                "confidence_facts": (single, (4,)),
+            }
     return expected
 
 
@@ -158,6 +167,22 @@ def _check_calibration(arrays: Arrays, labels: int) -> None:
         temperatures = Temperature(base, exponent).of(np.array([1, max(labels, 1)]))
     if not ((temperatures >= lowest) & (temperatures <= highest)).all():
         raise ModelError(f"the array 'confidence_temperature' must give temperatures from {lowest:g} to {highest:g}")
+    if COMPLETENESS_ARRAYS[0] in arrays:
+        _check_completeness(arrays)
+
+
+def _check_completeness(arrays: Arrays) -> None:
+    shares = arrays["confidence_completeness"]
+    if not (shares.min() > 0 and shares.max() <= 1):
+        raise ModelError("the array 'confidence_completeness' must hold numbers above 0 and at most 1")
+    shift, slope = arrays["confidence_correction"].tolist()
+    if abs(shift) > _MAX_SHIFT or not 0 <= slope <= _MAX_SLOPE:
+        raise ModelError(
+            f"the array 'confidence_correction' must hold a shift up to {_MAX_SHIFT:g}, a slope of 0 to {_MAX_SLOPE:g}"
+        )
+    facts = arrays["confidence_facts"]
+    if not (facts.min() >= 0 and facts.max() <= _MAX_FACT):
+        raise ModelError(f"the array 'confidence_facts' must hold numbers from 0 to {_MAX_FACT:g}")
 
 
 def _rows(arrays: Arrays, name: str) -> int:

@@ -66,7 +66,8 @@ class LoadedModel(NamedTuple):
         except ModelError as error:
             raise ModelError(f"{Path(path) / ARRAYS} is damaged: {error}; {MODEL.remedy}") from error
         model = Model.from_arrays(stored.arrays, float(stored.settings["training"]["label_weights_scale"]))
-        return cls(model, stored.known, Calibration.from_arrays(stored.arrays)), config
+        calibration = Calibration.from_arrays(stored.arrays)
+        return cls(model, stored.known, calibration and calibration.for_pairs(stored.known)), config
 
     @property
     def temperature(self) -> TemperatureFn:

@@ -22,7 +22,7 @@ def evaluation_page(
 ) -> Page:
     """Return a page with a headline, plots, and all metrics with intervals, overall and by label frequency.
 
-    ``bins`` are the first ``top`` suggestions in bins by confidence; empty if the model has no confidences.
+    ``bins`` are the first ``top`` suggestions in bins by hit; empty if the model has no confidences.
     """
     lead = report.headline() or f"{report.pairs:,} held-out labels of {report.images:,} images were ranked."
     data = (
@@ -33,17 +33,18 @@ def evaluation_page(
     notes = [Note(text, "warning") for text in report.notes()]
     charts: list[Block | None] = [_recall_chart(report), _group_chart(report)]
     if bins:
-        charts.append(reliability_chart("Are confidences right?", {f"first {top}": bins}))
+        charts.append(reliability_chart("Are hits right?", {f"first {top}": bins}))
     page.add(Section("Results", *notes, Paragraph(data), Columns(*(chart for chart in charts if chart is not None))))
     if bins:
         page.add(
             Section(
-                "Confidence",
+                "Hits",
                 Paragraph(
-                    f"The first {top} suggestions for every image, in bins of similar confidence. In each bin, the "
-                    "fraction of right suggestions should equal the confidence. A suggestion is right if it is a "
-                    "held-out label of the image; a correct label that nobody assigned counts as wrong. The expected "
-                    "calibration error, the mean difference between confidence and fraction, is "
+                    f"The first {top} suggestions for every image, in bins of similar hit: the chance that a "
+                    "suggestion is the held-out label. In each bin, the fraction of held-out labels should equal the "
+                    "hit. A correct label that nobody assigned counts as wrong here; the confidence of a suggestion, "
+                    "the chance that it is right, cannot be measured on held-out labels. The expected "
+                    "calibration error, the mean difference between hit and fraction, is "
                     f"{binned_calibration_error(bins):.4f}."
                 ),
             )
@@ -121,7 +122,7 @@ def reliability_chart(title: str, curves: Mapping[str, Sequence[Reliability]]) -
         for name, points in curves.items()
     ]
     perfect = Series("perfect calibration", [0.0, end], [0.0, end])
-    return LineChart(title, "confidence", "fraction right", [*measured, perfect], y_zero=True)
+    return LineChart(title, "hit", "fraction right", [*measured, perfect], y_zero=True)
 
 
 def _interval(one: Reliability) -> tuple[float, float]:

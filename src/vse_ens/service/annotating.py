@@ -80,6 +80,7 @@ def _renamed(one: suggest.Suggestion, name: str) -> suggest.Suggestion:
 
 def _suggestion(one: suggest.Suggestion, explained: bool, names: LabelNames) -> dict[str, Any]:
     values = {"label": one.label, "score": rounded(one.score), "confidence": rounded(one.confidence)}
+    values["hit"] = rounded(one.hit)
     if not explained:
         return values
     reasons = [

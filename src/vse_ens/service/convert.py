@@ -28,10 +28,12 @@ def to_reasons(reasons: Iterable[explain.Reason]) -> list[Reason]:
 
 def to_suggestion(suggestion: suggest.Suggestion, explained: bool) -> Suggestion:
     """Convert a suggestion; without ``explained``, ``because`` stays unset and is left out of the response."""
-    label, score, confidence = suggestion.label, rounded(suggestion.score), rounded(suggestion.confidence)
+    label, score = suggestion.label, rounded(suggestion.score)
+    confidence, hit = rounded(suggestion.confidence), rounded(suggestion.hit)
     if explained:
-        return Suggestion(label=label, score=score, confidence=confidence, because=to_reasons(suggestion.because))
-    return Suggestion(label=label, score=score, confidence=confidence)
+        because = to_reasons(suggestion.because)
+        return Suggestion(label=label, score=score, confidence=confidence, hit=hit, because=because)
+    return Suggestion(label=label, score=score, confidence=confidence, hit=hit)
 
 
 def to_suggestions(suggestions: Sequence[suggest.Suggestion], explained: bool) -> list[Suggestion]:

@@ -16,6 +16,7 @@ from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
 from vse_ens.curate.rules.propose import Proposals, propose_rules
 from vse_ens.data.rules.exceptions import ImagesOfLabels
+from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
@@ -41,6 +42,13 @@ _KEPT_SCORES = 32
 _log = logging.getLogger(__name__)
 
 
+@dataclass
+class VerdictCount:
+    """The number of verdicts on suggestions when they were last read."""
+
+    seen: int
+
+
 @dataclass(frozen=True, eq=False)
 class ServedModel:
     """A loaded model with everything computed once per model; a request uses one instance from start to end."""
@@ -53,6 +61,7 @@ class ServedModel:
     audit: BackgroundJob[Audit]
     label_map: BackgroundJob[LabelMap]
     rankings: Rankings
+    verdicts: VerdictCount
 
     @classmethod
     def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
@@ -61,6 +70,8 @@ class ServedModel:
         ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
         """
         fingerprint, annotator = _load(path, verify)
+        verdicts = [] if feedback is None else read_suggestion_verdicts(feedback.path)
+        annotator.use_verdicts(verdicts)
         if len(annotator.known_.images):
             annotator.annotate(annotator.known_.images.id(0), explain=True)
         annotator.annotate(labels=[], explain=True)
@@ -75,7 +86,15 @@ class ServedModel:
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
             ),
             Rankings(annotator, feedback),
+            VerdictCount(len(verdicts)),
         )
+
+    def use_verdicts(self, feedback: Feedback) -> None:
+        """Correct confidences by the verdicts so far; those of a finished audit stay as they are."""
+        verdicts = read_suggestion_verdicts(feedback.path)
+        self.verdicts.seen = len(verdicts)
+        self.annotator.use_verdicts(verdicts)
+        self.rankings.recalibrate()
 
     @cached_property
     def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.candidates import Candidates, Relabelled
+from vse_ens.curate.verdict_calibration import WANTED_VERDICTS, spread_sample
 from vse_ens.data.csr import rows_with
 from vse_ens.errors import VseError
 from vse_ens.model.topk import Task
@@ -28,6 +29,7 @@ from vse_ens.streams import Streams
 from vse_ens.system import available_cores
 
 Kind = Literal["missing", "wrong"]
+Order = Literal["gain", "random", "verdicts"]
 
 # Labels whose candidates are kept.
 _KEPT = 64
@@ -74,7 +76,7 @@ class Rankings:
         self._failure: ApiError | None = None
         self._kept: OrderedDict[tuple[str, Kind], tuple[int, Candidates]] = OrderedDict()
         self._kept_lock = threading.Lock()
-        self._order: tuple[int, NDArray[np.int64]] = (0, np.empty(0, np.int64))
+        self._orders: dict[str, tuple[int, NDArray[np.int64]]] = {}
 
     def start(self) -> None:
         """Start the scan if it has not started; wait a moment, which is enough for a small model."""
@@ -122,20 +124,33 @@ class Rankings:
             scanned,
         )
 
-    def queue(self, order: Literal["gain", "random"], offset: int, limit: int) -> QueuePage:
-        """Return images without a verdict, those with the highest gain first or in random order."""
+    def recalibrate(self) -> None:
+        """Use the confidences that the annotator has now; the gains of images that are scanned stay as they are."""
+        self.scan.recalibrate(self._annotator.calibration_)
+        with self._kept_lock:
+            self._kept.clear()
+
+    def queue(self, order: Order, offset: int, limit: int) -> QueuePage:
+        """Return images without a verdict: those with the highest gain first, those to judge, or in random order."""
         self.start()
         self.decided.refresh()
         scanned = self.scan.done
-        if order == "gain":
-            if self._order[0] != scanned:
-                self._order = (scanned, np.argsort(-self.scan.gains[:scanned], kind="stable"))
-            ranked = self._order[1]
-            images = ranked[~self.decided.mask[ranked]][offset : offset + limit]
-        else:
+        if order == "random":
             images = _random(np.flatnonzero(~self.decided.mask), limit)
+        else:
+            if self._orders.get(order, (0, None))[0] != scanned:
+                self._orders[order] = (scanned, self._ranked(order, scanned))
+            ranked = self._orders[order][1]
+            images = ranked[~self.decided.mask[ranked]][offset : offset + limit]
         total = len(self._annotator.known_.images)
         return QueuePage(images.tolist(), self.scan.gains[images].tolist(), self.decided.count, total, scanned)
+
+    def _ranked(self, order: Order, scanned: int) -> NDArray[np.int64]:
+        gains = self.scan.gains[:scanned]
+        if order == "gain":
+            return np.argsort(-gains, kind="stable")
+        # More images than are needed: people do not judge every suggestion.
+        return spread_sample(gains, self.scan.doubts[:scanned], WANTED_VERDICTS)
 
     def _having(self, labels: list[str], relabelled: Relabelled | None) -> NDArray[np.int64]:
         """Return the images with at least one of some labels, as far as they may be listed."""

@@ -15,7 +15,10 @@ Top = Annotated[int, Field(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 _URL = "Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280."
-_CONFIDENCE = "Probability that it is correct, calibrated on held-out labels; null if the model is not calibrated."
+_CONFIDENCE = "Probability that it is right, given how complete the labels are; null if the model is not calibrated."
+_HIT = (
+    "Probability that it is the missing label of an image that lacks exactly one; null if the model is not calibrated."
+)
 
 
 class ErrorResponse(BaseModel):
@@ -52,6 +55,7 @@ class Suggestion(BaseModel):
     label: str
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
+    hit: float | None = Field(default=None, description=_HIT)
     because: list[Reason] = Field(default=[], description="Contributions to the score, if requested.")
 
 
@@ -223,6 +227,17 @@ class LearningState(BaseModel):
     failure: str | None = Field(description="Why the last update failed.")
 
 
+class ConfidenceState(BaseModel):
+    """What confidences rest on."""
+
+    completeness: float = Field(description="Share of right labels that the data record, the mean if by label.")
+    given: bool = Field(description="Whether a person gave the completeness; else it is estimated from the pairs.")
+    verdicts: int = Field(description="Verdicts on suggestions so far.")
+    used: int = Field(description="Verdicts that confidences are corrected by; 0 until there are enough.")
+    needed: int = Field(description="Verdicts from which on they are.")
+    wanted: int = Field(description="Verdicts that are asked for.")
+
+
 class ModelResponse(BaseModel):
     """The model card, and the features and limits of this service."""
 
@@ -236,6 +251,9 @@ class ModelResponse(BaseModel):
     training: dict[str, Any]
     validation: dict[str, float] | None
     has_confidence: bool
+    confidence: ConfidenceState | None = Field(
+        default=None, description="What confidences rest on; null if the model is not calibrated."
+    )
     image_url: str | None = Field(
         description="Address of the pictures, with `{image}` as a placeholder for the image ID."
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import UnknownIdError
+from vse_ens.service.confidence import VerdictCalibrator
 from vse_ens.service.errors import ApiError
 from vse_ens.service.executor import BoundedExecutor
 from vse_ens.service.learning import Learner
@@ -35,6 +36,7 @@ class Service:
         self.pictures = PictureService(settings)
         self.rules = ServiceRules(settings.feedback)
         self.learner = self._make_learner()
+        self._calibrator = VerdictCalibrator(self.models, self._feedback) if self._feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
 
     def _make_learner(self) -> Learner | None:
@@ -44,9 +46,16 @@ class Service:
         return Learner(self.models, settings.model, settings.feedback, settings.learn_after)
 
     def learn(self, decisions: int) -> None:
-        """Count decisions, if the service learns from them."""
+        """Count decisions, which correct confidences, and from which the service may learn."""
         if self.learner is not None:
             self.learner.note(decisions)
+        if self._calibrator is not None:
+            self._calibrator.note(decisions)
+
+    @property
+    def new_verdicts(self) -> int:
+        """Verdicts since confidences were last corrected by them."""
+        return 0 if self._calibrator is None else self._calibrator.new
 
     def start(self) -> asyncio.Task[ServedModel]:
         """Start to load the first model; requests that arrive meanwhile wait for it."""
@@ -63,6 +72,8 @@ class Service:
         """Release threads and files after the last response."""
         if self.learner is not None:
             self.learner.close()
+        if self._calibrator is not None:
+            self._calibrator.close()
         self.models.close()
         self.compute.close()
         self.disk.close()

@@ -23,7 +23,8 @@ def test_json_is_what_the_library_finds(vse: Vse, model: Path) -> None:
         {
             "image": image,
             "suggestions": [
-                {"label": one.label, "score": one.score, "confidence": one.confidence} for one in suggestions
+                {"label": one.label, "score": one.score, "confidence": one.confidence, "hit": one.hit}
+                for one in suggestions
             ],
         }
         for image, suggestions in zip(("img_0000001", "img_0000007"), found, strict=True)
@@ -33,7 +34,7 @@ def test_json_is_what_the_library_finds(vse: Vse, model: Path) -> None:
 def test_the_table_names_an_image_once(vse: Vse, model: Path) -> None:
     answer = vse("annotate", model, "img_0000001", "img_0000007", "--top", 2)
     heading, *rows = answer.out.splitlines()
-    assert heading.split() == ["image", "suggestion", "confidence", "score"]
+    assert heading.split() == ["image", "suggestion", "confidence", "hit", "score"]
     assert [row.partition(" ")[0] for row in rows] == ["img_0000001", "", "img_0000007", ""]
 
 

@@ -50,13 +50,13 @@ def test_it_shows_a_table(vse: Vse, trained: Path) -> None:
     assert "recall@10" not in names
 
 
-def test_a_page_shows_whether_confidences_are_what_they_say(vse: Vse, model: Path, tmp_path: Path) -> None:
+def test_a_page_shows_whether_hits_are_what_they_say(vse: Vse, model: Path, tmp_path: Path) -> None:
     test = Annotations.from_pairs([("img_0000001", _lacking(model, "img_0000001"))])
     write_parquet({tmp_path / "test.parquet": test})
     answer = vse("evaluate", model, tmp_path / "test.parquet", "--page", tmp_path / "page.html")
     assert (answer.status, answer.err) == (0, "")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Are confidences right?" in page
+    assert "Are hits right?" in page
     assert "vse evaluate " in page
 
 

@@ -11,10 +11,11 @@ import pytest
 from benchmarks.accuracy.rules import compare, hierarchy, with_general_words
 
 from vse_ens.curate.rules import implications
-from vse_ens.curate.rules.implications import Implication, find_implications, wilson_bound
+from vse_ens.curate.rules.implications import Implication, find_implications
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import parent_of, scenes
 from vse_ens.errors import ConfigError
+from vse_ens.model.completeness import wilson_bound
 from vse_ens.streams import Streams
 
 

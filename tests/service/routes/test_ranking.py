@@ -171,6 +171,41 @@ def test_a_random_queue_has_other_images_each_time_and_none_twice(serve: Callabl
     assert not set(names(client.get("/api/queue", params={"order": "random", "limit": 100}).json())) & set(decided)
 
 
+def test_a_queue_of_images_whose_verdicts_tell_most(serve: Callable[..., Client]) -> None:
+    client = serve()
+    queue = client.get("/api/queue", params={"order": "verdicts", "limit": 100}).json()
+    assert len(set(names(queue))) == len(names(queue)) == 100
+    gains = [one["gain"] for one in queue["images"]]
+    assert gains != sorted(gains, reverse=True)
+    assert names(client.get("/api/queue", params={"order": "verdicts", "limit": 100}).json()) == names(queue)
+    decide(client, "sea", names(queue)[:3])
+    assert names(client.get("/api/queue", params={"order": "verdicts", "limit": 97}).json()) == names(queue)[3:]
+
+
+def test_verdicts_on_suggestions_correct_confidences_while_the_model_is_served(serve: Callable[..., Client]) -> None:
+    client = serve()
+    before = client.get("/api/model").json()["confidence"]
+    assert (before["given"], before["verdicts"], before["used"]) == (False, 0, 0)
+    assert 0.1 <= before["completeness"] <= 0.9
+    images = names(client.get("/api/queue", params={"order": "verdicts", "limit": 60}).json())
+    answers = client.post("/api/annotate", json={"images": images, "top": 1}).json()["results"]
+    grid = client.get("/api/grid", params={"label": "sea", "limit": 1}).json()["images"][0]
+    events = [
+        {"image": one["image"], "label": best["label"], "verdict": "accept", "confidence": best["confidence"]}
+        for one in answers
+        for best in one["suggestions"]
+    ]
+    typed = [{"image": image, "label": "typed by hand", "verdict": "accept"} for image in images]
+    client.post("/api/feedback/batch", json={"events": events + typed})
+    deadline = time.monotonic() + 60
+    while not (after := client.get("/api/model").json()["confidence"])["used"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert (after["used"], after["verdicts"]) == (len(events), len(events))
+    later = client.get("/api/grid", params={"label": "sea", "limit": 500}).json()["images"]
+    assert next(one["confidence"] for one in later if one["image"] == grid["image"]) > grid["confidence"]
+
+
 def test_without_feedback_and_without_confidences_there_is_a_grid_and_a_queue(
     serve: Callable[..., Client], other_model: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,11 +13,13 @@ from vse_ens.cli.console import Console, columns, facts
 from vse_ens.cli.formatting import confidence_text, plural, reasons_json
 from vse_ens.cli.options import (
     ClusterOptions,
+    CompletenessOption,
     DefuseFormulas,
     LabelsOption,
     ModelDir,
     WriteOptions,
     load_model,
+    parse_completeness,
     parse_labels,
     parse_or_read_labels,
 )
@@ -26,10 +29,13 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from vse_ens.annotator import Annotator
     from vse_ens.curate.suggest import Suggestion, SuggestOptions
 
+Load = Callable[[], "Annotator"]
+
 _WRITE_CONFIDENCE = 0.5  # of labels that are written to people's files, unless given
-_COLUMNS = ("suggestion", "confidence", "score", "because of")
+_COLUMNS = ("suggestion", "confidence", "hit", "score", "because of")
 
 
 def annotate(
@@ -111,14 +117,16 @@ def annotate(
             help="Drop suggestions with lower confidence.",
         ),
     ] = None,
+    completeness: CompletenessOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the reasons of every suggestion.")] = False,
     cluster: ClusterOptions,
     console: Console,
 ) -> None:
     """Suggest missing labels for images.
 
-    Suggestions are sorted, best first, and exclude labels the image is known to have. The confidence is the probability
-    that a suggestion is correct, calibrated on labels held out in training.
+    Suggestions are sorted, best first, and exclude labels the image is known to have. The confidence is the chance that
+    the label is right for the image; it depends on how complete the labels are (vse calibrate). The hit is the chance
+    that it is the missing label of an image that lacks exactly one.
     """
     if sum((bool(images), labels is not None, all_images)) != 1:
         raise typer.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
@@ -147,18 +155,26 @@ def annotate(
         options["only"] = only
     if per_namespace is not None:
         options["per_namespace"] = per_namespace
+    if completeness is not None and cluster.cluster:
+        raise typer.BadParameter("cannot be combined with --cluster; use vse calibrate", param_hint="'--completeness'")
+    given = parse_completeness(completeness)
+
+    def load() -> Annotator:
+        annotator = load_model(model, console)
+        return annotator if given is None else annotator.calibrate(completeness=given)
+
     if out is not None:
-        _annotate_all(model, out, file_format, prefix, defuse_formulas, options, cluster, console)
+        _annotate_all(load, model, out, file_format, prefix, defuse_formulas, options, cluster, console)
     elif write is not None:
-        _write(model, write, file_format, prefix, options, writing, console)
+        _write(load, write, file_format, prefix, options, writing, console)
     elif labels is not None:
-        _annotate_labels(model, parse_labels(labels), options, console)
+        _annotate_labels(load, model, parse_labels(labels), options, console)
     else:
-        _annotate_images(model, images or [], options, console)
+        _annotate_images(load, model, images or [], options, console)
 
 
-def _annotate_images(model: Path, images: list[str], options: SuggestOptions, console: Console) -> None:
-    suggestion_lists = load_model(model, console).annotate(images, **options)
+def _annotate_images(load: Load, model: Path, images: list[str], options: SuggestOptions, console: Console) -> None:
+    suggestion_lists = load().annotate(images, **options)
     document, rows = [], []
     for image, suggestions in zip(images, suggestion_lists, strict=True):
         document.append({"image": image, "suggestions": _suggestions_json(suggestions, options["explain"])})
@@ -172,14 +188,15 @@ def _annotate_images(model: Path, images: list[str], options: SuggestOptions, co
     )
 
 
-def _annotate_labels(model: Path, labels: list[str], options: SuggestOptions, console: Console) -> None:
-    suggestions = load_model(model, console).annotate(labels=labels, **options)
+def _annotate_labels(load: Load, model: Path, labels: list[str], options: SuggestOptions, console: Console) -> None:
+    suggestions = load().annotate(labels=labels, **options)
     document = [{"image": None, "labels": labels, "suggestions": _suggestions_json(suggestions, options["explain"])}]
     console.result(document, _table(_COLUMNS, _rows(suggestions), options["explain"]))
     console.finish(f"{plural(len(suggestions), 'label')} would suit such an image.", "search", model, *labels[:1])
 
 
 def _annotate_all(
+    load: Load,
     model: Path,
     out: Path,
     file_format: str | None,
@@ -192,7 +209,7 @@ def _annotate_all(
     from vse_ens.export.suggestions import format_of
 
     file_format = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
-    annotator = load_model(model, console)
+    annotator = load()
     with console.progress("annotating", len(annotator.known_.images), "images") as progress:
         written = annotator.annotate_all(
             out,
@@ -211,7 +228,7 @@ def _annotate_all(
 
 
 def _write(
-    model: Path,
+    load: Load,
     source: Path,
     source_format: str | None,
     prefix: str,
@@ -220,7 +237,7 @@ def _write(
     console: Console,
 ) -> None:
     collection = writing.open(source, source_format)  # fails before the model is loaded
-    annotator = load_model(model, console)
+    annotator = load()
     with console.progress("annotating", len(annotator.known_.images), "images") as progress:
         edits = annotator.suggested_edits(progress=progress, **options)
     writing.write(collection, edits, console, prefix=prefix)
@@ -233,6 +250,7 @@ def _suggestions_json(suggestions: Sequence[Suggestion], explain: bool) -> list[
             "label": suggestion.label,
             "score": suggestion.score,
             "confidence": suggestion.confidence,
+            "hit": suggestion.hit,
         }
         if explain:
             row["because"] = reasons_json(suggestion.because)
@@ -247,13 +265,14 @@ def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
         (
             suggestion.label,
             confidence_text(suggestion.confidence),
+            confidence_text(suggestion.hit),
             f"{suggestion.score:.2f}",
             reasons_text(suggestion.because),
         )
         for suggestion in suggestions
-    ] or [("(none)", "", "", "")]
+    ] or [("(none)", "", "", "", "")]
 
 
 def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: bool) -> Table:
     width = len(names) if explain else len(names) - 1
-    return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "score"))
+    return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "hit", "score"))

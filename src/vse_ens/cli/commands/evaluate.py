@@ -44,7 +44,7 @@ def evaluate(
     page: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.html", show_default=False, help="Write an HTML page with a reliability plot of confidences."
+            metavar="FILE.html", show_default=False, help="Write an HTML page with a reliability plot of hits."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the bootstrap intervals.")] = 0,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.model.calibration import Calibration, log_totals, softmax_shares
+from vse_ens.model.calibration import Calibration, Counts, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 from vse_ens.model.topk import row_blocks
@@ -52,7 +52,8 @@ def likely_missing(
 ) -> Missing:
     """Return the ``top`` most likely labels that images are not known to have.
 
-    The confidence is that of suggestions; without a calibration it is the softmax share of the label.
+    The confidence is that of suggestions: the probability that the label is right. Without a calibration it is the
+    softmax share of the label.
     """
     every = len(known.labels)
     best = _Candidates(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32))
@@ -73,14 +74,28 @@ def _best_of(
     temperatures = calibration.temperature.of(counts) if calibration else np.ones(len(images), np.float32)
     totals = log_totals(scores, temperatures)
     shares = softmax_shares(scores, totals[:, None], temperatures[:, None]).ravel()
-    # Confidence increases with the share up to the last knot; beyond it all are candidates, and their scores decide.
-    threshold = -np.partition(-shares, top - 1)[top - 1] if top < len(shares) else np.float32(0)
+    threshold = float(-np.partition(-shares, top - 1)[top - 1]) if top < len(shares) else 0.0
     if calibration:
-        threshold = min(threshold, calibration.shares[-1])
+        threshold = _lowest_share(calibration, counts, scores.shape[1], threshold)
     flat = scores.ravel()
     numbers = np.flatnonzero((shares >= threshold) & (flat > -np.inf))
     rows = numbers // scores.shape[1]
     confidences = shares[numbers]
     if calibration:
-        confidences = calibration.confidences(flat[numbers], totals[rows], counts[rows])
+        hits = calibration.hits(flat[numbers], totals[rows], counts[rows])
+        confidences = calibration.confidences(hits, counts[rows], numbers % scores.shape[1])
     return _Candidates(numbers + images[0] * scores.shape[1], flat[numbers], confidences).best(top)
+
+
+def _lowest_share(calibration: Calibration, counts: Counts, labels: int, share: float) -> float:
+    """Return a share below which no label is as sure as each of those at or above ``share``.
+
+    A confidence grows with the share up to the last knot, and with factors of the image and of the label. Beyond the
+    last knot all are candidates, and their scores decide.
+    """
+    factors = calibration.expected_counts(np.ones(1, np.float32), np.unique(counts)[:, None], np.arange(labels))
+    ratio = float(factors.min() / factors.max()) if factors.size and factors.max() > 0 else 0.0
+    hit = float(calibration.hits_of(np.array([share], np.float32))[0]) * ratio
+    # A little lower, for rounding; the last knot before that hit is reached.
+    knot = int(np.searchsorted(calibration.values, hit * (1 - 1e-5))) - 1
+    return min(share, float(calibration.shares[max(knot, 0)]))

@@ -13,6 +13,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.label_index import transpose
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.completeness import wilson_bound
 
 MIN_SUPPORT = 20
 MIN_CONFIDENCE = 0.85
@@ -82,14 +83,6 @@ def find_implications(
             strict=True,
         )
     ]
-
-
-def wilson_bound(successes: NDArray[np.integer], trials: NDArray[np.integer], z: float) -> NDArray[np.float64]:
-    """Return the lower confidence bound of a share (Wilson 1927): the lowest share within ``z`` deviations."""
-    share = successes / trials
-    middle = share + z * z / (2 * trials)
-    width = z * np.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
-    return np.asarray((middle - width) / (1 + z * z / trials))
 
 
 def _at_least(share: NDArray[np.float64], trials: NDArray[np.integer], z: float) -> NDArray[np.int64]:

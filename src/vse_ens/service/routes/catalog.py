@@ -12,6 +12,7 @@ from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
+from vse_ens.service.confidence import confidence_state
 from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
@@ -124,6 +125,7 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
         training=annotator.training_,
         validation=annotator.validation_,
         has_confidence=annotator.calibration_ is not None,
+        confidence=confidence_state(served, service.new_verdicts),
         image_url=service.pictures.template(served),
         feedback=service.feedback is not None and not read_only,
         read_only=read_only,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
-from vse_ens.service.ranking import GridPage, QueuePage
+from vse_ens.service.ranking import GridPage, Order, QueuePage
 from vse_ens.service.routes.images import image_state, labels_of_images
 from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse
 from vse_ens.service.settings import MAX_GRID, MAX_TOP
@@ -41,12 +41,14 @@ def ranking_router(service: Service) -> APIRouter:
 
     @router.get("/api/queue", responses=READING)
     async def queue(
-        order: Literal["gain", "random"] = "gain",
+        order: Order = "gain",
         limit: Annotated[int, Query(ge=1, le=MAX_TOP)] = 20,
         offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
         top: Annotated[int, Query(ge=0, le=MAX_TOP, description="Suggestions for the first image, 0 for none.")] = 0,
     ) -> QueueResponse:
         """List images to annotate next: those without a verdict and with the highest gain first, or random ones.
+
+        `verdicts` lists the images on which verdicts tell most about confidences, at most 200.
 
         With `top`, the state of the first image comes with them, which saves a page its second request.
         """
@@ -94,9 +96,7 @@ def _grid(
     )
 
 
-def _queue(
-    service: Service, served: ServedModel, order: Literal["gain", "random"], offset: int, limit: int
-) -> QueueResponse:
+def _queue(service: Service, served: ServedModel, order: Order, offset: int, limit: int) -> QueueResponse:
     page: QueuePage = served.rankings.queue(order, offset, limit)
     return QueueResponse(
         model=served.fingerprint,

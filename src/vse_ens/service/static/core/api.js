@@ -6,7 +6,10 @@ import { asSentence } from "./format.js";
 import { askKey } from "../parts/key_dialog.js";
 
 /** @typedef {{labels: string[], share: number, source: string}} Reason */
-/** @typedef {{label: string, score: number, confidence: number | null, because?: Reason[]}} Suggestion */
+/**
+ * The confidence is the chance that a label is right, the hit that it is the one missing label of an image.
+ * @typedef {{label: string, score: number, confidence: number | null, hit?: number | null, because?: Reason[]}} Suggestion
+ */
 /** @typedef {{label: string, source: "data" | "feedback", event: number | null}} HeldLabel */
 /**
  * @typedef {object} ImageState

@@ -22,8 +22,11 @@ let progress = null;
 /** The state of the first image of the queue, which came with it. @type {import("./api.js").ImageState | null} */
 let first = null;
 
-/** @returns {"gain" | "random"} */
-export const imageOrder = () => (storedOrder.get() === "random" ? "random" : "gain");
+/** @returns {"gain" | "random" | "verdicts"} */
+export const imageOrder = () => {
+  const stored = storedOrder.get();
+  return stored === "random" || stored === "verdicts" ? stored : "gain";
+};
 
 /** @param {string} order */
 export function setImageOrder(order) {

@@ -3,6 +3,10 @@
 import { get } from "./api.js";
 
 /**
+ * @typedef {{completeness: number, given: boolean, verdicts: number, used: number, needed: number, wanted: number}} Confidence
+ */
+
+/**
  * @typedef {object} ModelCard
  * @property {string} name
  * @property {string} fingerprint
@@ -14,6 +18,7 @@ import { get } from "./api.js";
  * @property {Record<string, unknown>} training
  * @property {Record<string, unknown> | null} validation
  * @property {boolean} has_confidence
+ * @property {Confidence | null} [confidence] what confidences rest on
  * @property {string | null} image_url
  * @property {boolean} feedback whether verdicts are stored
  * @property {string} version

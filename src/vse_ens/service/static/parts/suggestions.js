@@ -153,12 +153,16 @@ export function suggestionList(handlers) {
   };
 }
 
+/** What the percentage is, and what it is not. @param {number} confidence @param {number | null} hit */
+const chances = (confidence, hit) =>
+  `${percent(confidence)} likely to be right${hit === null ? "" : `; hit: ${percent(hit)} likely to be the one, if one label is missing`}`;
+
 /**
  * @param {Suggestion} suggestion @param {number} number 0 without one @param {Verdicts} verdicts
  * @param {() => void} onFocus
  */
 function chip(suggestion, number, verdicts, onFocus) {
-  const { label, confidence } = suggestion;
+  const { label, confidence, hit = null } = suggestion;
   const reasons = suggestion.because ?? [];
   const id = uniqueId("why");
   const prefix = namespaceOf(label);
@@ -181,7 +185,7 @@ function chip(suggestion, number, verdicts, onFocus) {
       prefix && h("span", { class: "suggestion-prefix" }, prefix),
       label.slice(prefix.length),
     ),
-    confidence !== null && h("span", { class: "suggestion-share" }, percent(confidence)),
+    confidence !== null && h("span", { class: "suggestion-share", title: chances(confidence, hit) }, percent(confidence)),
   );
   const reject = h(
     "button",

@@ -55,7 +55,7 @@ function sentences(card) {
 }
 
 /** How good it is on labels that were held out. @param {ModelCard} card */
-function quality({ validation, has_confidence: hasConfidence }) {
+function quality({ validation, has_confidence: hasConfidence, confidence }) {
   const at5 = number(validation?.["recall@5"]);
   const at10 = number(validation?.["recall@10"]);
   const auc = number(validation?.auc);
@@ -72,14 +72,31 @@ function quality({ validation, has_confidence: hasConfidence }) {
       ? h("p", { class: "lead" }, "Before training, one label of some images was hidden. Measured on those:")
       : h("p", { class: "lead" }, "It was trained without held-out labels, so its quality was not measured."),
     validation && h("ul", { class: "bars" }, ...rows),
+    !hasConfidence &&
+      h("p", { class: "lead" }, "It has no percentages beside suggestions, because none were calibrated."),
+    ...(confidence ? percentages(confidence) : []),
+  );
+}
+
+/** What the percentages beside suggestions mean. @param {import("../core/model.js").Confidence} confidence */
+function percentages({ completeness, given, verdicts, used, needed, wanted }) {
+  const share = percent(completeness);
+  const basis = given
+    ? `They assume that ${share} of all right labels are in the data, as was said.`
+    : `How many labels the data lack is an estimate: ${share} of all right labels are taken to be there.`;
+  const left = used ? wanted : needed;
+  const checked = used
+    ? `They are corrected by ${countOf(used, "verdict")} on suggestions.`
+    : `From ${needed} verdicts on suggestions on, these correct them.`;
+  return [
+    h("h3", {}, "Percentages beside suggestions"),
     h(
       "p",
       { class: "lead" },
-      hasConfidence
-        ? "The percentages beside suggestions are calibrated on them: of suggestions with 40\u00a0%, about 40\u00a0% are right."
-        : "It has no percentages beside suggestions, because none were calibrated.",
+      `They are confidences: of suggestions with 40\u00a0%, about 40\u00a0% should be right. ${basis} ${checked} `,
+      verdicts < wanted && `So far there are ${verdicts} of ${left}. To give more, choose “Next: to check percentages” under Annotate.`,
     ),
-  );
+  ];
 }
 
 /** @param {ModelCard} card */

@@ -24,6 +24,7 @@ const MOST_TOGETHER = 100;
  * @typedef {object} Choices
  * @property {string} name accessible name of the grid
  * @property {string[]} labels that a decision is about
+ * @property {boolean} [suggested] whether the images do not have the labels yet, so that confidences are of suggestions
  * @property {{accept: string, reject: string}} verbs of the buttons
  * @property {(offset: number, limit: number) => Promise<Page>} load
  * @property {(page: Page) => void} [loaded] called with every first page
@@ -37,7 +38,7 @@ const MOST_TOGETHER = 100;
  * @param {Choices} choices
  * @returns {Promise<{reload(): Promise<void>}>}
  */
-export async function showChoices(host, { name, labels, verbs, load, loaded, none, signal }) {
+export async function showChoices(host, { name, labels, suggested = true, verbs, load, loaded, none, signal }) {
   const grid = new ImageGrid({
     label: name,
     open: (image) => {
@@ -132,7 +133,7 @@ export async function showChoices(host, { name, labels, verbs, load, loaded, non
     const chosen = grid.chosen();
     if (!chosen.length || (verdict === "reject" && labels.length > 1)) return;
     const events = chosen.flatMap(({ image, confidence = null }) =>
-      labels.map((label) => ({ image, label, verdict, ...(labels.length === 1 && { confidence }) })),
+      labels.map((label) => ({ image, label, verdict, ...(suggested && labels.length === 1 && { confidence }) })),
     );
     const address = location.hash;
     const what = chosen.length === 1 ? chosen[0].image : countOf(chosen.length, "image");

@@ -30,6 +30,7 @@ export async function showLabelGrid(head, results, label, kind, signal) {
   const choices = await showChoices(results, {
     name: kind === "missing" ? `Images that may lack ${label}` : `Images that may have ${label} by mistake`,
     labels: [label],
+    suggested: kind === "missing",
     verbs: kind === "missing" ? { accept: "Add", reject: "Not there" } : { accept: "Keep", reject: "Remove" },
     load: (offset, limit) =>
       get("grid", { label, kind, offset, limit, min_confidence: slider.value() }, signal),
