@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.accuracy.ablation import ABLATION
 from benchmarks.accuracy.audit import AUDIT
+from benchmarks.accuracy.audit_rivals import AUDIT_RIVALS
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
 from benchmarks.accuracy.confidence import CONFIDENCE
@@ -75,6 +76,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,
+        AUDIT_RIVALS,
         RULES,
         CALIBRATION,
         CONFIDENCE,

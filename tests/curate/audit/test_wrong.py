@@ -11,6 +11,7 @@ from tests.support.curate_models import IMAGES, KNOWN, LABELS, MODELS, without
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.wrong import (
     Auditor,
+    choose_controls,
     fit_logistic_regression,
     images_of,
     random_negatives,
@@ -48,9 +49,9 @@ def slow_evidence(scores: Floats, others: list[int], label: int) -> tuple[float,
 def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> None:
     model = MODELS[name]
     draws = Streams(0).uniforms(KNOWN.pairs)
-    evidence = Auditor(model, KNOWN).evidence(PAIRS, draws)
     images = images_of(KNOWN, PAIRS)
     controls = random_negatives(KNOWN.rows(images), LABELS, draws)
+    evidence = Auditor(model, KNOWN).evidence(PAIRS, controls)
     for place, image in enumerate(images):
         rest = without(KNOWN, place)
         scores = model.scores(np.array([image]), rest)[0].astype(float)
@@ -74,16 +75,18 @@ def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
         return np.zeros((len(rows.indptr) - 1, model.embeddings.dimensions), np.float32)
 
     some = PAIRS[:9]
-    evidence = Auditor(model, KNOWN, fold_in=fold_in).evidence(some, np.zeros(9))
+    evidence = Auditor(model, KNOWN, fold_in=fold_in).evidence(some, np.zeros(9, np.int64))
     nothing = replace(model, embeddings=replace(model.embeddings, image_vectors=np.zeros((IMAGES, 6), np.float32)))
-    np.testing.assert_allclose(evidence.known, Auditor(nothing, KNOWN).evidence(some, np.zeros(9)).known, rtol=1e-5)
+    np.testing.assert_allclose(
+        evidence.known, Auditor(nothing, KNOWN).evidence(some, np.zeros(9, np.int64)).known, rtol=1e-5
+    )
     assert asked[0].indices.tolist() == without_label(KNOWN, some).indices.tolist()
 
 
 def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
     model, steps = MODELS["context"], 0.3
     e = model.embeddings
-    plain, taken = (Auditor(model, KNOWN, one).evidence(PAIRS, np.zeros(KNOWN.pairs)) for one in (0.0, steps))
+    plain, taken = (Auditor(model, KNOWN, one).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64)) for one in (0.0, steps))
     for place, image in enumerate(images_of(KNOWN, PAIRS)):
         rest, label = without(KNOWN, place), KNOWN.indices[place]
         others = rest.label_numbers(image)
@@ -115,6 +118,24 @@ def test_controls_are_uniform_among_labels_the_image_has_not() -> None:
         values, counts = np.unique(found[:, row], return_counts=True)
         assert values.tolist() == absent
         assert (counts == count / len(absent)).all()
+
+
+def test_every_other_control_is_a_label_like_the_known_one() -> None:
+    model = MODELS["context"]
+    controls = choose_controls(Auditor(model, KNOWN), PAIRS)
+    lacking = [np.setdiff1d(np.arange(LABELS), KNOWN.label_numbers(image)) for image in images_of(KNOWN, PAIRS)]
+    vectors = model.embeddings.label_vectors.astype(float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    similarity = vectors @ vectors.T
+    places = []
+    for pair, (control, others) in enumerate(zip(controls, lacking, strict=True)):
+        if len(others):
+            assert control in others
+            order = similarity[KNOWN.indices[pair], others]
+            places.append((pair % 2, (order > similarity[KNOWN.indices[pair], control]).mean()))
+    by_turn = [np.mean([place for turn, place in places if turn == wanted]) for wanted in (0, 1)]
+    assert by_turn[0] > 0.3  # random: in the middle on average
+    assert by_turn[1] < 0.05
 
 
 def test_an_image_with_all_labels_has_no_control() -> None:

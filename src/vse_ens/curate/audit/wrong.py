@@ -1,9 +1,10 @@
 """Known labels that are likely wrong.
 
 Every known label is removed from its image and compared with all labels that the image lacks, by two statistics: the
-logarithm of its softmax share, and its z-score. A random label that the image lacks, the *control*, is measured the
-same way. A logistic regression of known labels against controls turns the two statistics into odds: a label that
-resembles the controls is likely wrong.
+logarithm of its softmax share, and its z-score. Another label that the image lacks, the *control*, is measured the same
+way. Half of the controls are random, as a slip is, half are labels that are used like the known one, as in a mistake. A
+logistic regression of known labels against controls turns the two statistics into odds: a label that resembles the
+controls is likely wrong.
 
 A model trained on these pairs has learnt the wrong ones, too. The influence of a pair on its own score is estimated
 from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower.
@@ -35,6 +36,8 @@ FoldIn = Callable[[Csr], Floats]
 
 # A regression with three parameters needs no more controls.
 _MAX_CONTROLS = 50_000
+# A control that is used like the known label is the one most like it among this many random labels.
+_CANDIDATES = 30
 # L2 penalty of the regression: keeps it finite if known labels and controls can be separated.
 _PENALTY = 1e-2
 _NEWTON_STEPS = 25
@@ -44,7 +47,7 @@ class LabelEvidence(NamedTuple):
     """Statistics of labels among all labels that their images lack: log of the softmax share, and z-score."""
 
     known: Doubles  # pairs x 2: of the removed label
-    control: Doubles  # pairs x 2: of a random label that the image lacks
+    control: Doubles  # pairs x 2: of another label that the image lacks
     has_control: NDArray[np.bool_]  # pairs: False for an image that has all labels
 
 
@@ -58,10 +61,9 @@ class Auditor:
     """`total_step_size` of training on these pairs; 0 if the model was trained on other pairs."""
     fold_in: FoldIn | None = None
 
-    def evidence(self, pairs: NDArray[np.int64], draws: Doubles) -> LabelEvidence:
-        """Measure known pairs, given by index, and controls for them, chosen by ``draws`` in [0, 1)."""
+    def evidence(self, pairs: NDArray[np.int64], controls: NDArray[np.int64]) -> LabelEvidence:
+        """Measure known pairs, given by index, and a control for each."""
         labels, images = self.known.indices[pairs].astype(np.int64), images_of(self.known, pairs)
-        controls = random_negatives(self.known.rows(images), len(self.known.labels), draws)
         return self.evidence_of(images, labels, without_label(self.known, pairs), controls)
 
     def evidence_of(
@@ -128,15 +130,32 @@ def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> Doubles:
     """Return the weights of the two statistics and the intercept, fitted to a sample of pairs and their controls."""
     if not len(sample):
         return np.zeros(3)
-    draws = _streams().child("labels").uniforms(len(sample))
+    controls = choose_controls(auditor, sample)
     blocks = row_blocks(len(sample), len(auditor.known.labels))
-    parts = [auditor.evidence(sample[block], draws[block]) for block in blocks]
+    parts = [auditor.evidence(sample[block], controls[block]) for block in blocks]
     return fit_logistic_regression(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a label per pair that its image lacks: in turn a random one, and one that is used like the known label."""
+    known, streams = auditor.known, _streams()
+    images, every = images_of(known, pairs), len(known.labels)
+    controls = random_negatives(known.rows(images), every, streams.child("labels").uniforms(len(pairs)))
+    turn = np.arange(1, len(pairs), 2)
+    rows = known.rows(np.repeat(images[turn], _CANDIDATES))
+    draws = streams.child("alike").uniforms(len(turn) * _CANDIDATES)
+    candidates = random_negatives(rows, every, draws).reshape(len(turn), _CANDIDATES)
+    vectors = auditor.model.embeddings.label_vectors
+    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    similarities = np.einsum("ijk,ik->ij", vectors[candidates], vectors[known.indices[pairs[turn]]])
+    controls[turn] = candidates[np.arange(len(turn)), similarities.argmax(axis=1)]
+    return controls
 
 
 def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: Doubles, wrong_share: float) -> Floats:
     """Return the probability that the label of each pair is wrong, given the weights of `sample_weights`."""
-    return wrong_by_evidence(auditor.evidence(pairs, np.zeros(len(pairs))), weights, wrong_share)
+    evidence = auditor.evidence(pairs, auditor.known.indices[pairs].astype(np.int64))  # controls play no part here
+    return wrong_by_evidence(evidence, weights, wrong_share)
 
 
 def wrong_by_evidence(evidence: LabelEvidence, weights: Doubles, wrong_share: float) -> Floats:
