@@ -73,7 +73,7 @@ _COMMANDS = (
         "calibrate",
         "calibrate:calibrate",
         "vse calibrate model --completeness 0.7",
-        "Set how sure confidences are: the chance that a suggested label is right.",
+        "Set what confidences rest on: completeness and verdicts.",
     ),
     _Command(
         "search",

@@ -1,4 +1,4 @@
-"""``vse calibrate``: set how sure the confidences of a model are."""
+"""``vse calibrate``: set what the confidences of a model rest on."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def calibrate(
     ] = None,
     console: Console,
 ) -> None:
-    """Set how sure confidences are: the chance that a suggested label is right.
+    """Set what confidences rest on: completeness and verdicts.
 
-    That depends on how complete the labels of the data are. Without options it is estimated from the pairs. Hits,
-    scores and the order of suggestions do not change.
+    The chance that a suggested label is right depends on how complete the labels of the data are. Without options that
+    is estimated from the pairs. Hits, scores and the order of suggestions do not change.
     """
     from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
 
