@@ -9,7 +9,7 @@ from tests.service.browser.conftest import LONG_IMAGE, image_hash
 from tests.support.browser_running import Running
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 VIEWS = {
     "start": "#/",
@@ -71,3 +71,16 @@ def test_no_view_shifts_while_it_loads(serve: Callable[..., Running], open_page:
                 shifted[width, name] = found
             page.close()
     assert not shifted, "\n".join(map(str, shifted.items()))
+
+
+def test_a_list_that_comes_late_moves_nothing(serve: Callable[..., Running], open_page: Callable[..., Page]) -> None:
+    page = open_page(serve().address)
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(400)  # after 150 ms the page says that it is working
+        route.continue_()
+
+    page.route("**/api/rules/proposals*", late)
+    page.evaluate("hash => { location.hash = hash; }", VIEWS["aliases"])
+    page.locator(".finding").wait_for()
+    assert sum(value for value, _ in page.evaluate(_READ)) < MOST
