@@ -164,7 +164,7 @@ def _grid_key(service: _Service, label: str) -> float:
 
 def _other_keys(service: _Service, labels: list[str]) -> list[float]:
     """Accept a label of an image that another grid shows, and get that grid: the image is scored by its labels now."""
-    seconds, moved = [], 0
+    seconds, moved, stuck = [], 0, []
     for label, other in pairwise(labels):
         before = {one["image"]: one for one in service.get("grid", label=label, limit=_FIRST)["images"]}
         image, old = next((image, one) for image, one in before.items() if other not in one["labels"])
@@ -172,10 +172,12 @@ def _other_keys(service: _Service, labels: list[str]) -> list[float]:
         service.post("feedback/batch", {"events": [{"image": image, "label": other, "verdict": "accept"}]})
         after = service.get("grid", label=label, limit=_FIRST)["images"]
         seconds.append(time.perf_counter() - start)
-        moved += (image, old["confidence"]) not in [(one["image"], one["confidence"]) for one in after]
-    # Not all: the most likely images of a random model have a confidence of 1 with any labels.
-    if not moved:
-        raise RuntimeError("no image has been scored again")
+        if (image, old["confidence"]) not in [(one["image"], one["confidence"]) for one in after]:
+            moved += 1
+        elif 0 < old["confidence"] < 1:  # the most likely images of a random model have a confidence of 1 in any case
+            stuck.append(image)
+    if stuck or not moved:
+        raise RuntimeError(f"images have not been scored again: {', '.join(stuck) or 'none has'}")
     return seconds
 
 

@@ -23,6 +23,10 @@ class ModelError(DataError):
     """A model or checkpoint directory is missing, damaged, in another format or not writable."""
 
 
+class NotFiniteError(ModelError):
+    """Vectors or scores of a model are not finite: its training diverged, or its file is damaged."""
+
+
 class TrainingError(VseError):
     """Training diverged: the parameters are no longer finite."""
 

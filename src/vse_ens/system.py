@@ -31,6 +31,11 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+def user_cache() -> Path:
+    """Return the folder for files that can be made again: ``vse-ens`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vse-ens"
+
+
 def try_lock(descriptor: int) -> bool:
     """Lock an open file for this process and return True, or False if another holds it; the lock ends with the file.
 

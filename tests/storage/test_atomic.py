@@ -33,6 +33,22 @@ def test_both_files_appear_together_in_place_of_the_old(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["new", "one", "other"]
 
 
+@pytest.mark.parametrize("left", ["file", "link", "link to nothing"])
+def test_what_is_left_under_the_temporary_name_is_replaced_and_not_followed(tmp_path: Path, left: str) -> None:
+    other, partial = tmp_path / "elsewhere", tmp_path / ".file.partial"
+    if left != "link to nothing":
+        other.write_text("not ours")
+    if left == "file":
+        partial.hardlink_to(other)
+    else:
+        partial.symlink_to(other)
+    write_bytes(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert not (tmp_path / "file").is_symlink()
+    assert not os.path.lexists(partial)
+    assert (other.read_text() if other.exists() else "") == ("" if left == "link to nothing" else "not ours")
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
@@ -127,6 +143,11 @@ def test_a_path_is_reserved_by_one_process_at_a_time(tmp_path: Path) -> None:
                 DataError, match=r"another process is training .*model; wait until it has finished, or choose"
             ),
             reserve(place),
+        ):
+            pass
+        with (
+            pytest.raises(DataError, match=r"another process is writing trials to .*model; .* choose another --study$"),
+            reserve(place, doing="writing trials to", option="--study"),
         ):
             pass
         write_bytes(place, b"")  # the holder writes

@@ -105,9 +105,12 @@ def test_validation_needs_images_with_two_labels() -> None:
         Trainer(small_config(validate=True), annotations([[0], [1], [2]], 3))
 
 
+@pytest.mark.parametrize("validate", [False, True])
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "softmax"])
-def test_divergence_stops_the_run_with_advice(loss: str) -> None:
-    config = small_config(sampler="uniform", loss=loss, learning_rate=10, regularization=10, epochs=100)
+def test_divergence_stops_the_run_with_advice(loss: str, validate: bool) -> None:
+    """Validation may be the first to notice, because only it reads the vectors of images."""
+    settings = {"learning_rate": 10, "regularization": 10, "epochs": 100, "validate": validate}
+    config = small_config(sampler="uniform", loss=loss, **settings)
     with pytest.raises(TrainingError, match=r"diverged in epoch \d+: .* lower the learning rate \(10\)"):
         finished(config, small_data())
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.errors import ConfigError, DataError, NotFiniteError
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rankings import Rankings, group_thresholds
 from vse_ens.evaluate.scorer import FunctionScorer, Scorer
@@ -205,7 +205,7 @@ def _check_ranked(held_out: Annotations, ranked: NDArray[np.bool_], before: int,
             f"the label {label!r} of image {image!r} is both held out and known from training; "
             "evaluate on pairs that were not trained on"
         )
-    raise DataError(
+    raise NotFiniteError(
         f"the scores of image {image!r} are not all numbers: the model has diverged; "
         "train it again with a lower learning rate"
     )

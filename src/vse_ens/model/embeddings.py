@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ModelError
+from vse_ens.errors import NotFiniteError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.model.products import LabelProducts
@@ -131,7 +131,7 @@ class Embeddings:
         """Return rows of `image_vectors`, which loading a model does not read; raise if a number is not finite."""
         rows = np.asarray(self.image_vectors[images])
         if not is_finite(rows):
-            raise ModelError(
+            raise NotFiniteError(
                 f"the array 'image_vectors' {NOT_FINITE}: training diverged or the file is damaged; "
                 "copy the model again or retrain it"
             )

@@ -1,7 +1,8 @@
-"""The page in few requests: its modules as one script and its style sheets as one, put together when it is served.
+"""The page in few requests: its modules as one script, its style sheets as one, and its icon in the page itself.
 
-There is no build step: the files stay what a browser loads by itself, and `static/index.html` works with them. Browsers
-request an imported module only when they have read the importing one, which takes seconds on a slow connection.
+They are put together when the page is served. There is no build step: the files stay what a browser loads by itself,
+and `static/index.html` works with them. Browsers request an imported module only when they have read the importing one,
+which takes seconds on a slow connection.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from vse_ens.errors import DataError
 
@@ -19,6 +21,7 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))
 _RENAMED = re.compile(r"(?<=\w) as (?=\w)")
 _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _STYLE_LINK = re.compile(r' *<link rel="stylesheet" href="static/([^"]+)" />\n')
+_ICON = re.compile(r'(?<=")static/([^"]+\.svg)(?=")')
 _MODULE = re.compile(r'<script type="module" src="static/([^"]+)"></script>')
 
 
@@ -40,7 +43,13 @@ def make_bundle(folder: Path) -> Bundle:
         f'<script type="module" src="static/{entry}"></script>',
         f'<link rel="stylesheet" href="static/{STYLE}" />\n    <script type="module" src="static/{SCRIPT}"></script>',
     )
+    html = _ICON.sub(lambda found: _data_url(folder / found[1]), html)
     return Bundle(html, _script(folder, folder / entry), style)
+
+
+def _data_url(svg: Path) -> str:
+    """Return a drawing as an address; browsers ask for the icon of a page again and again."""
+    return f"data:image/svg+xml,{quote(svg.read_text(encoding='utf-8'))}"
 
 
 def _script(folder: Path, entry: Path) -> str:

@@ -11,10 +11,26 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.cleaning import Cleaned
 from vse_ens.data.collections.base import FileChange, WritableCollection
 from vse_ens.data.collections.detect import open_collection
-from vse_ens.data.collections.pictures import DRAWN
+from vse_ens.data.collections.pictures import DRAWN, Pictures
 from vse_ens.data.collections.write import difference_edits, write_labels
 from vse_ens.errors import DataError
 from vse_ens.service.errors import ApiError
+from vse_ens.service.settings import Settings
+
+
+def reason_against(known: Annotations, settings: Settings) -> str | None:
+    """Return why the collection is not opened although it may be there.
+
+    A model comes from anywhere and may name any path of this machine. Other machines get only what ``--images`` names.
+    """
+    pictures = known.pictures
+    if pictures is None or pictures.format == DRAWN or settings.is_loopback:
+        return None
+    if settings.images is not None:
+        named = Path(settings.images).expanduser().resolve()
+        if _path(pictures).resolve().is_relative_to(named):
+            return None
+    return "other machines can reach this service, and --images does not name the collection"
 
 
 def source_state(known: Annotations) -> tuple[str | None, str | None]:
@@ -49,11 +65,15 @@ def source_archive(known: Annotations, cleaned: Callable[[], Cleaned]) -> bytes:
     return content.getvalue()
 
 
+def _path(pictures: Pictures) -> Path:
+    return Path(pictures.source or pictures.root)
+
+
 def _collection(known: Annotations) -> WritableCollection:
     pictures = known.pictures
     if pictures is None or pictures.format == DRAWN:
         raise DataError("the model was not trained from a collection")
-    path = Path(pictures.source or pictures.root)
+    path = _path(pictures)
     if not path.exists():
         raise DataError(f"the collection {path} is not on this machine")
     collection = open_collection(path, pictures.format)

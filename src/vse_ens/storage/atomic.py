@@ -72,8 +72,9 @@ def replace_files(*paths: Path) -> Iterator[list[Path]]:
     partials = [_neighbour(path, "partial") for path in paths]
     with _error_sentence(DataError, paths, partials):
         try:
-            for path in paths:
+            for path, partial in zip(paths, partials, strict=True):
                 _make_dir(path.parent)
+                _create(partial)
             yield partials
             for partial in partials:
                 sync(partial)
@@ -117,11 +118,13 @@ def replace_dir(
 
 
 @contextmanager
-def reserve(path: Path, *, error: type[DataError] = DataError) -> Iterator[None]:
+def reserve(
+    path: Path, *, doing: str = "training", option: str = "--out", error: type[DataError] = DataError
+) -> Iterator[None]:
     """Hold a path during a long run that will write to it, such as a training.
 
-    Raises at once if another process holds it, or if nothing can be written beside it. Missing parent directories are
-    created.
+    Raises at once if another process holds it, or if nothing can be written beside it; the message says what the other
+    one is ``doing``, and the ``option`` that names another path. Missing parent directories are created.
     """
     with _error_sentence(error, [path]):
         path = path.resolve()
@@ -131,7 +134,7 @@ def reserve(path: Path, *, error: type[DataError] = DataError) -> Iterator[None]
         if descriptor is None:  # a holder that ended at this moment may have removed the file
             descriptor = _try_lock(lock)
     if descriptor is None:
-        raise error(f"another process is training {path}; wait until it has finished, or choose another --out")
+        raise error(f"another process is {doing} {path}; wait until it has finished, or choose another {option}")
     try:
         yield
     finally:
@@ -188,6 +191,12 @@ def _make_dir(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:  # without "Not a directory", the reason would be "File exists"
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+
+
+def _create(partial: Path) -> None:
+    """Create an empty file in place of what is left there; a link that somebody put there is not followed."""
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def _sync_tree(folder: Path) -> None:

@@ -151,8 +151,12 @@ def check_finite(config: Config, embeddings: Embeddings, epoch: int, inputs: boo
     with np.errstate(over="ignore", invalid="ignore"):
         sums = [table.sum() for table in tables]
     if not np.isfinite(sums).all():
-        raise TrainingError(
-            f"training diverged in epoch {epoch + 1}: the vectors are no longer finite; "
-            f"lower the learning rate ({config.learning_rate:g}) or raise the regularization "
-            f"({config.regularization:g})"
-        )
+        raise divergence(config, epoch)
+
+
+def divergence(config: Config, epoch: int) -> TrainingError:
+    """Return the error of a training that diverged in an epoch, counted from 0."""
+    return TrainingError(
+        f"training diverged in epoch {epoch + 1}: the vectors are no longer finite; "
+        f"lower the learning rate ({config.learning_rate:g}) or raise the regularization ({config.regularization:g})"
+    )

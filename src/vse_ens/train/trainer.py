@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
-from vse_ens.errors import ModelError
+from vse_ens.errors import ModelError, NotFiniteError
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
@@ -22,7 +22,7 @@ from vse_ens.run.pool import Pool
 from vse_ens.train.backend import make_backend
 from vse_ens.train.engines import RoundStats
 from vse_ens.train.progress import EpochReport, Progress
-from vse_ens.train.tables import check_finite
+from vse_ens.train.tables import check_finite, divergence
 from vse_ens.train.validation import EarlyStopping, Validator, worth_refitting
 
 # Epochs with all pairs after the best epoch; docs/context.md has what fewer and more give.
@@ -114,7 +114,10 @@ class Trainer:
         metrics: dict[str, float] | None = None
         if self._validator and not self._refitting:
             embeddings = self._backend.validation_embeddings(self._validator.images)
-            result = self._validator.validate(embeddings, self._epoch)
+            try:
+                result = self._validator.validate(embeddings, self._epoch)
+            except NotFiniteError as error:  # `check_finite` sees neither vectors of images nor scores
+                raise divergence(self.config, self._epoch - 1) from error
             metrics = result.metrics
             if self._stopping.update(self._epoch, metrics[self.config.metric]):
                 self._label_weights_scale = result.label_weights_scale

@@ -15,6 +15,7 @@ from tests.support.training_runs import finished, small_data
 from vse_ens.annotator import Annotator
 from vse_ens.errors import ConfigError, DataError, TrainingError
 from vse_ens.presets import configure
+from vse_ens.storage.atomic import reserve
 
 pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'vse-ens[tune]'")
 
@@ -182,6 +183,15 @@ def test_a_trial_that_diverges_is_a_result_and_not_the_end(tmp_path: Path) -> No
     assert failed
     assert all("diverged" in trial.reason and trial.state == "pruned" for trial in failed)
     assert not result.best.reason
+
+
+def test_a_study_that_another_process_writes_is_refused(tmp_path: Path) -> None:
+    study = tmp_path / "study.sqlite"
+    with (
+        reserve(study),
+        pytest.raises(DataError, match=rf"another process is writing trials to {study}; .* choose another --study$"),
+    ):
+        search(study, 1)
 
 
 def test_time_ends_a_search_and_no_trial_is_an_error_in_a_sentence(tmp_path: Path) -> None:

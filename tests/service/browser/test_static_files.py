@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -57,7 +58,10 @@ def test_the_bundle_has_every_module_once_after_those_it_imports() -> None:
     )
     assert named[-1] == "app.js"
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
-    assert re.findall(r'(?:href|src)="(static/[^"]+)"', html).count("static/page.js") == 1
+    asked = re.findall(r'(?:href|src)="(static/[^"]+)"', html)
+    assert sorted(asked) == ["static/page.css", "static/page.js", "static/theme_first.js"]
+    drawn = re.findall(r'(?:href|src)="data:image/svg\+xml,([^"]+)"', html)
+    assert {unquote(one) for one in drawn} == {(FOLDER / "favicon.svg").read_text(encoding="utf-8")}
     for path in FILES:
         if path.suffix == ".css":
             assert path.read_text(encoding="utf-8") in style

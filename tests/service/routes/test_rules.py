@@ -457,5 +457,29 @@ def test_a_collection_that_is_gone_is_named(serve: Callable[..., Client], tmp_pa
     assert service.get("/api/model").json()["source_problem"] == f"the collection {source} is not on this machine"
 
 
+@pytest.mark.parametrize(
+    ("images", "allowed"), [(None, False), ("else", False), ("source", True), ("source/instances.json", True)]
+)
+def test_other_machines_get_only_a_collection_that_somebody_named(
+    serve: Callable[..., Client], tmp_path: Path, images: str | None, allowed: bool
+) -> None:
+    for name in ("source", "else"):
+        (tmp_path / name).mkdir()
+    source = CASES["coco"][1](tmp_path / "source")
+    given = None if images is None else str(tmp_path / images)
+    model = trained_from(source, tmp_path / "model", "coco")
+    service = serve(model=model, host="0.0.0.0", api_key="x" * 16, images=given)
+    service.http.headers["Authorization"] = f"Bearer {'x' * 16}"
+    label = Annotator.load(model).known_.labels.id(0)
+    add(service, "rename", label, "entirely new")
+    reason = "other machines can reach this service, and --images does not name the collection"
+    card = service.get("/api/model").json()
+    assert (card["source_format"], card["source_problem"]) == (("coco", None) if allowed else (None, reason))
+    answer = service.get("/api/export", params={"format": "source"})
+    assert answer.status_code == (200 if allowed else 422)
+    if not allowed:
+        assert answer.json()["error"] == f"{reason}; use format=csv"
+
+
 def pairs_of(data: Annotations) -> set[tuple[str, str]]:
     return {(image, label) for image in data.images for label in data.labels_of(image)}

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from vse_ens.system import user_cache
 
 _VERSION = 2  # of the texts that readers make: raise it when a reader finds more or other labels
 _LOCK_SECONDS = 1.0
 
 
 def cache_folder() -> Path:
-    """Return the folder of caches: ``vse-ens/collections`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "vse-ens" / "collections"
+    """Return the folder of caches."""
+    return user_cache() / "collections"
 
 
 def default_cache(root: Path, kind: str) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from vse_ens import __version__
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ConfigError, InsufficientMemoryError, ModelError, TrainingError
+from vse_ens.errors import ConfigError, InsufficientMemoryError, TrainingError
 from vse_ens.experiments.tune.result import TuneResult, best_trial
 from vse_ens.experiments.tune.space import SPACES, Space, check_space, space_dict
 from vse_ens.experiments.tune.study import StudyFile, TrialResult
@@ -111,7 +111,7 @@ def tune(
     }
     path = Path(study)
     started = time.monotonic()
-    with reserve(path):
+    with reserve(path, doing="writing trials to", option="--study"):
         file_of_trials = StudyFile(path, identity, space, seed)
         has_default = file_of_trials.enqueue_default(default.to_dict())
 
@@ -217,8 +217,7 @@ class _Search:
                 # Between epochs only Ctrl-C and the time end a trial.
                 if told.epoch(trainer.history) if step.report else self._is_over():
                     break
-        except (TrainingError, ModelError, InsufficientMemoryError) as error:
-            # It diverged, in training or so far that it cannot be validated, or needs too much RAM: a bad trial.
+        except (TrainingError, InsufficientMemoryError) as error:  # it diverged or needs too much RAM: a bad trial
             reason = str(error)
         finished = not reason and trainer.finished
         pruned = bool(reason) or (watch.pruned and not finished)

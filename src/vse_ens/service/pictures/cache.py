@@ -13,6 +13,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from vse_ens.system import user_cache
+
 # How far a process may exceed its limit between two counts, and how much is removed at a time.
 _SLACK = 0.05
 # The time of use is written at most this often.
@@ -20,9 +22,8 @@ _TOUCH_SECONDS = 600
 
 
 def default_cache_folder() -> Path:
-    """Return ``vse-ens/pictures`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "vse-ens" / "pictures"
+    """Return the folder of thumbnails."""
+    return user_cache() / "pictures"
 
 
 class ThumbnailCache:

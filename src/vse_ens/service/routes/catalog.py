@@ -34,6 +34,7 @@ from vse_ens.service.schemas import (
     ModelResponse,
 )
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
+from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
 
 Prefix = Annotated[str, Query(max_length=MAX_ID_LENGTH)]
@@ -114,6 +115,8 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
     annotator, settings = served.annotator, service.settings
     read_only = key is not None and key.read_only
     known = annotator.known_
+    refused = reason_against(known, settings)
+    source_format, source_problem = (None, refused) if refused else served.source
     return ModelResponse(
         name=served.name,
         fingerprint=served.fingerprint,
@@ -133,8 +136,8 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
         learning=service.learner.state if service.learner is not None else None,
         version=__version__,
         saved_at=served.saved_at,
-        source_format=served.source[0],
-        source_problem=served.source[1],
+        source_format=source_format,
+        source_problem=source_problem,
         limits={
             "top": MAX_TOP,
             "batch": MAX_BATCH,

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
 from vse_ens.data.cleaning import Cleaned, clean
+from vse_ens.service.errors import ApiError
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, plain_text
-from vse_ens.service.source_archive import source_archive
+from vse_ens.service.source_archive import reason_against, source_archive
 from vse_ens.service.state import Service
 
 _MEDIA = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8", "source": "application/zip"}
@@ -43,6 +44,8 @@ def export_router(service: Service) -> APIRouter:
         """
         served = await service.models.current()
         if format == "source":
+            if reason := reason_against(served.annotator.known_, service.settings):
+                raise ApiError(422, f"{reason}; use format=csv")
             archive = await compute.run(source_archive, served.annotator.known_, _clean(service, served))
             return _download(_one(archive), format)
         cleaned = await compute.run(_clean(service, served))
