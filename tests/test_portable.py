@@ -97,7 +97,7 @@ def test_a_variable_of_the_environment_does_the_same_as_the_function(python: Pyt
 
 @pytest.mark.usefixtures("clean_environment")
 def test_it_cannot_be_chosen_once_numpy_is_there() -> None:
-    with pytest.raises(ConfigError, match="must be chosen before numpy is imported: start Python with VSE"):
+    with pytest.raises(ConfigError, match="has no effect once numpy is imported: import vse_ens first"):
         use_portable_cpu()
     assert VARIABLE not in os.environ
 

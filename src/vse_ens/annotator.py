@@ -73,7 +73,7 @@ class Annotator(Shown):
     It follows scikit-learn's conventions: the constructor stores its arguments, `fit` trains, and `get_params`,
     `set_params` and `clone` work as usual. ``preset`` is a name or a preset file such as `vse tune` writes.
     ``settings`` are fields of `vse_ens.config.Config` that override the preset. ``workers`` is the number of threads,
-    all cores by default; it does not change the model.
+    all cores by default; it does not change the model. Another kind of CPU changes its last bits: docs/training.md.
     """
 
     config_: Config

@@ -27,8 +27,8 @@ _CHOOSING = ("numpy", "numba")
 def use_portable_cpu() -> None:
     """Make this process compute as any x86-64-v3 machine does; call it before NumPy is imported.
 
-    Processes that are started from this one compute so too. The variable ``VSE_ENS_PORTABLE=1``, set before Python
-    starts, does the same.
+    Processes that are started from this one compute so too. With ``VSE_ENS_PORTABLE=1`` in the environment, importing
+    this package does the same.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         raise ConfigError(f"portable arithmetic needs an x86-64 CPU, and this one is {platform.machine()}")
@@ -37,8 +37,8 @@ def use_portable_cpu() -> None:
     loaded = [name for name in _CHOOSING if name in sys.modules]
     if unset and loaded:
         raise ConfigError(
-            f"portable arithmetic must be chosen before {loaded[0]} is imported: start Python with {VARIABLE}=1, or "
-            "call vse_ens.use_portable_cpu() first"
+            f"portable arithmetic has no effect once {loaded[0]} is imported: import vse_ens first, with {VARIABLE}=1, "
+            "or call vse_ens.use_portable_cpu() before any other import"
         )
     os.environ.update(wanted)
     os.environ.pop("NPY_DISABLE_CPU_FEATURES", None)  # NumPy takes one list only

@@ -18,6 +18,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.checkpoint_store import load_state, save_state
+from vse_ens.model.cpu import cpu_kind
 from vse_ens.storage.writer import HashedFile
 from vse_ens.train import checkpoint as checkpoint_module
 from vse_ens.train.checkpoint import Checkpoints, fingerprint
@@ -109,7 +110,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
 def test_another_kind_of_cpu_is_refused_unless_it_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, data = small_config(sampler="uniform"), small_data()
     Checkpoints(tmp_path / "run", data).write(Trainer(config, data, 1))
-    kind = checkpoint_module.cpu_kind()
+    kind = cpu_kind()
     monkeypatch.setattr(checkpoint_module, "cpu_kind", lambda: "elbrus")
     with pytest.raises(ConfigError) as refused:
         Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))

@@ -1,4 +1,4 @@
-"""A pool on a Ray cluster. Workers and nodes may be lost at any time without changing a byte of a result.
+"""A pool on a Ray cluster. Nodes of one kind may be lost at any time without changing a byte of a result.
 
 A shard is defined by its arguments, its last saved state and the runs since then, so that it can be recreated on any
 worker: the runs are repeated there, and the results of the other shards stay valid.
