@@ -43,26 +43,43 @@ def test_context_is_checked_against_floors_and_ease() -> None:
     assert [row[1] for row in score.tables[0].rows][:3] == ["context, mean", "context, seed 0", "context, seed 1"]
 
 
-def test_ablation_cells_are_distinct_and_include_the_preset() -> None:
+def test_ablation_cells_are_distinct_include_the_preset_and_never_stop_early() -> None:
     configs = {cell: cell.config() for cell in ablation.GRID if cell.loss}
-    assert len(set(configs.values())) == len(configs) == 2 * 10 + 4
-    assert configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")] == configure("context")
-    assert all(config.validate and config.refit for config in configs.values())
+    assert len(set(configs.values())) == len(configs) == 4 + 7 + 4
+    preset = configure("context")
+    whole = configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")]
+    assert whole == preset.override(patience=preset.epochs)
+    assert all(config.validate and config.refit and config.patience == config.epochs for config in configs.values())
 
 
 @pytest.mark.usefixtures("tiny")
-def test_ablation_shows_cells_and_gain_of_the_sampler() -> None:
+def test_ablation_shows_means_over_seeds_and_paired_differences() -> None:
     cells = [ablation.Cell("context", sampler, "softmax") for sampler in ("uniform", "vse-ens")]
-    raw = ablation.measure(ablation.Sizes(cells=(*cells, ablation.Cell("label weights alone")), epochs=1))
-    grid, gains = ablation.score(through_json(raw)).tables
+    sizes = ablation.Sizes(cells=(*cells, ablation.Cell("label weights alone")), images=100, seeds=2, epochs=1)
+    raw = ablation.measure(sizes)
+    assert raw["sets"]["corel5k"]["images"] == 100
+    grid, changes = ablation.score(through_json(raw)).tables
     assert [row[:3] for row in grid.rows] == [
         ("context", "softmax", "uniform"),
         ("", "", "vse-ens"),
         ("label weights alone", "", ""),
     ]
     assert sum(row[3].count("**") for row in grid.rows) >= 4
-    plain, adaptive = (cell["mrr"] for cell in raw["sets"]["corel5k"]["cells"][:2])
-    assert [row[2].split(" / ")[1] for row in gains.rows] == [f"{adaptive - plain:+.3f}"]
+    found = [[run["recall@10"] for run in cell["seeds"]] for cell in raw["sets"]["corel5k"]["cells"]]
+    assert grid.rows[0][3].replace("**", "").split(" / ")[0] == f"{np.mean(found[0]):.3f}"
+    assert changes.rows == [
+        ("`vse-ens` for `uniform`: context, softmax", ablation.difference(np.array(found[0]), np.array(found[1])))
+    ]
+
+
+def test_a_difference_within_two_standard_errors_is_no_difference() -> None:
+    before = np.array([0.5, 0.6, 0.4])
+    # Worked by hand: the mean is 0.1, and the standard error 0.1 / sqrt(3) = 0.0577, then 0.01 / sqrt(3) = 0.0058.
+    unlike, alike = np.array([0.0, 0.1, 0.2]), np.array([0.09, 0.1, 0.11])
+    assert ablation.difference(before, before + unlike) == "="
+    assert ablation.difference(before, before + alike) == "+0.100 ± 0.006"
+    assert ablation.difference(before, before - alike) == "-0.100 ± 0.006"
+    assert ablation.difference(before[:1], before[:1] + 0.5) == "="
 
 
 def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
