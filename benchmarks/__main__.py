@@ -19,6 +19,7 @@ from benchmarks.core.load import LIMIT, OtherProcesses
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
+from benchmarks.scale import cost_model
 from benchmarks.suite import SUITE
 
 
@@ -92,6 +93,9 @@ def report() -> None:
     table = {"departures": departures.training_table(load("departures"))}
     training.write_text(fill_sections(training.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(f"updated {training} from the stored results")
+    scale = cost_model.DOCUMENT
+    scale.write_text(cost_model.filled(scale.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"updated {scale} from the cost model")
     readme.write()
 
 
