@@ -6,8 +6,10 @@ stopping would end the slow starters, such as uniform negatives without AdaGrad,
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from benchmarks.accuracy.fitting import fit_and_rank
 from benchmarks.accuracy.label_weights import weights_scorer
 from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import REAL, real
+from benchmarks.core.report import stale_note
+from benchmarks.core.results import Result
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.errors import TrainingError
@@ -28,6 +32,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.validation import Validator, hold_out
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "context.md"
 _METRICS = ("recall@10", "mrr")
 _ID, _WEIGHTS = "id", "label weights alone"
 # The context towers as changes to the preset, which is the last.
@@ -176,9 +181,8 @@ Found = dict[str, dict[Cell, NDArray[np.float64]]]
 """By data set and cell: one row per seed, one column per metric."""
 
 
-def score(raw: Raw) -> Score:
-    """Return the means, and the differences that exceed two standard errors."""
-    sets: Found = {
+def _found(raw: Raw) -> Found:
+    return {
         name: {
             Cell(cell["tower"], cell["sampler"], cell["loss"]): np.array(
                 [[run[metric] for metric in _METRICS] for run in cell["seeds"]]
@@ -187,6 +191,11 @@ def score(raw: Raw) -> Score:
         }
         for name, facts in raw["sets"].items()
     }
+
+
+def score(raw: Raw) -> Score:
+    """Return the means, and the differences that exceed two standard errors."""
+    sets = _found(raw)
     titles = tuple(f"{name} ({facts['labels']:,})" for name, facts in raw["sets"].items())
     sizes = {facts["images"] for facts in raw["sets"].values()}
     note = (
@@ -234,6 +243,27 @@ def _differences(sets: Found) -> Iterator[tuple[str, ...]]:
         ]
         if set(shown) - {"-"}:
             yield title, *shown
+
+
+def summary(result: Result | None) -> str:
+    """Return, for docs/context.md, on which data sets each change helps, harms or does neither."""
+    if result is None:
+        return "Not measured yet: `python -m benchmarks ablation`."
+    sets = _found(result.raw)
+    lines = [_summary_line(title, dict(zip(sets, shown, strict=True))) for title, *shown in _differences(sets)]
+    stale = stale_note([result])
+    return "\n".join([*([stale, ""] if stale else []), *lines])
+
+
+def _summary_line(title: str, shown: dict[str, str]) -> str:
+    groups = {
+        "better on": [f"{name} ({gain})" for name, gain in shown.items() if gain.startswith("+")],
+        "worse on": [f"{name} ({gain})" for name, gain in shown.items() if gain.startswith("-0")],
+        "no difference on": [name for name, gain in shown.items() if gain == "="],
+    }
+    parts = [f"{how} {', '.join(names)}" for how, names in groups.items() if names]
+    text = f"- {title}: {'; '.join(parts)}."
+    return textwrap.fill(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def difference(before: NDArray[np.float64], after: NDArray[np.float64]) -> str:

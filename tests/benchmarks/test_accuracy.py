@@ -82,6 +82,23 @@ def test_a_difference_within_two_standard_errors_is_no_difference() -> None:
     assert ablation.difference(before[:1], before[:1] + 0.5) == "="
 
 
+def test_ablation_is_summarised_by_what_the_seeds_tell() -> None:
+    def cell(sampler: str, *recalls: float) -> dict[str, Any]:
+        seeds = [{"recall@10": recall, "mrr": 0.0} for recall in recalls]
+        return {"tower": "context", "sampler": sampler, "loss": "softmax", "seeds": seeds}
+
+    uniform, other = cell("uniform", 0.5, 0.6), {"better": (0.6, 0.7), "worse": (0.4, 0.5), "same": (0.4, 0.7)}
+    sets = {
+        name: {"labels": 1, "images": 1, "cells": [uniform, cell("vse-ens", *recalls)]}
+        for name, recalls in other.items()
+    }
+    assert ablation.summary(Result({}, 1.0, {"sets": sets, "seeds": 2}, {})) == (
+        "- `vse-ens` for `uniform`: context, softmax: better on better (+0.100 ± 0.000); worse on worse (-0.100 ± 0.000); "
+        "no\n  difference on same."
+    )
+    assert ablation.summary(None) == "Not measured yet: `python -m benchmarks ablation`."
+
+
 def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
     def curve(seconds: float, *reached: float) -> list[dict[str, float]]:
         return [{"epoch": n, "seconds": n * seconds, "recall@10": value} for n, value in enumerate(reached, 1)]
