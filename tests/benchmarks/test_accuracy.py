@@ -93,8 +93,8 @@ def test_ablation_is_summarised_by_what_the_seeds_tell() -> None:
         for name, recalls in other.items()
     }
     assert ablation.summary(Result({}, 1.0, {"sets": sets, "seeds": 2}, {})) == (
-        "- `vse-ens` for `uniform`: context, softmax: better on better (+0.100 ± 0.000); worse on worse (-0.100 ± 0.000); "
-        "no\n  difference on same."
+        "- `vse-ens` for `uniform`: context, softmax: better on better (+0.100 ± 0.000); worse on worse (-0.100 ± "
+        "0.000); no\n  difference on same."
     )
     assert ablation.summary(None) == "Not measured yet: `python -m benchmarks ablation`."
 
