@@ -112,8 +112,8 @@ class Sizes:
 
     real: tuple[str, ...] = REAL
     cells: tuple[Cell, ...] = GRID
-    images: int = 5_000
-    """At most so many images of each data set, chosen at random: those of the smallest of them."""
+    images: int = 10_000
+    """At most so many images of each data set, chosen at random, to keep the run to minutes."""
     seeds: int = 3
     epochs: int | None = None
 
