@@ -51,7 +51,7 @@ def portable_requested() -> bool:
 
 def portable_environment() -> dict[str, str]:
     """Return the variables that fix the instructions of LLVM, NumPy and OpenBLAS."""
-    from importlib.metadata import version  # takes a tenth of the import of this package
+    from importlib.metadata import version  # only here: importing it takes time
 
     major, minor = (int(part) for part in version("numpy").split(".")[:2])
     return {
