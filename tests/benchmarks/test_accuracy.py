@@ -190,6 +190,12 @@ def test_departures_of_the_page_are_those_stored() -> None:
     assert fill_sections(text, {"departures": table}) == text, "run: python -m benchmarks report"
 
 
+def test_the_summary_of_the_ablation_is_the_one_stored() -> None:
+    text = ablation.DOCUMENT.read_text(encoding="utf-8")
+    summary = ablation.summary(load("ablation"))
+    assert fill_sections(text, {"ablation-summary": summary}) == text, "run: python -m benchmarks report"
+
+
 def test_departures_that_are_not_measured_say_so() -> None:
     lines = departures.training_table(None).splitlines()[2:]
     assert len(lines) == len(departures.DEPARTURES)
