@@ -1,4 +1,4 @@
-"""Run benchmarks, store their results and update docs/benchmarks.md, docs/training.md and README.md.
+"""Run benchmarks, store their results and update README.md and the pages of docs that have generated parts.
 
 python -m benchmarks                    run all at full size, store the results and rewrite the documents
 python -m benchmarks speed labels       run some
@@ -13,12 +13,13 @@ import argparse
 import sys
 import time
 
-from benchmarks.accuracy import departures
+from benchmarks.accuracy import ablation, departures
 from benchmarks.core import readme
 from benchmarks.core.load import LIMIT, OtherProcesses
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
+from benchmarks.scale import cost_model
 from benchmarks.suite import SUITE
 
 
@@ -83,7 +84,7 @@ def run(name: str, quick: bool, allow_busy: bool) -> bool:
 
 
 def report() -> None:
-    """Rewrite the generated parts of docs/benchmarks.md and docs/training.md, and the results of README.md."""
+    """Rewrite the generated parts of docs/benchmarks.md and of other pages, and the results of README.md."""
     text = DOCUMENT.read_text(encoding="utf-8")
     sections = {name: section(benchmark, load(name)) for name, benchmark in SUITE.items()}
     DOCUMENT.write_text(fill_sections(text, sections), encoding="utf-8")
@@ -92,6 +93,13 @@ def report() -> None:
     table = {"departures": departures.training_table(load("departures"))}
     training.write_text(fill_sections(training.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(f"updated {training} from the stored results")
+    context = ablation.DOCUMENT
+    found = {"ablation-summary": ablation.summary(load("ablation"))}
+    context.write_text(fill_sections(context.read_text(encoding="utf-8"), found), encoding="utf-8")
+    print(f"updated {context} from the stored results")
+    scale = cost_model.DOCUMENT
+    scale.write_text(cost_model.filled(scale.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"updated {scale} from the cost model")
     readme.write()
 
 

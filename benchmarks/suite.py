@@ -38,6 +38,7 @@ from benchmarks.speed.default import DEFAULT
 from benchmarks.speed.evaluation import EVALUATION
 from benchmarks.speed.folders import FOLDERS
 from benchmarks.speed.labels import LABELS
+from benchmarks.speed.portable import PORTABLE
 from benchmarks.speed.reading import READING
 from benchmarks.speed.samplers import SPEED
 from benchmarks.speed.start import START
@@ -50,6 +51,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         SPEED,
         DEFAULT,
         WORKERS,
+        PORTABLE,
         LABELS,
         LABEL_WEIGHTS,
         START,

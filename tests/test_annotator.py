@@ -18,6 +18,7 @@ from vse_ens.curate.suggest import Suggestion
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError, DataError, InsufficientMemoryError, ModelError, UnknownIdError
+from vse_ens.model.cpu import cpu_kind
 from vse_ens.presets import PRESETS
 from vse_ens.train import ram_estimate
 
@@ -393,6 +394,37 @@ def test_the_constructor_does_no_work(data: Annotations) -> None:
     with pytest.raises(ConfigError, match="preset must be one of"):
         model.fit(data)
     assert repr(Annotator(seed=3, loss="hinge")) == "Annotator(preset='context', seed=3, loss='hinge')"
+
+
+# --- kinds of CPU ---
+
+
+def test_a_model_names_the_kinds_of_cpu_that_trained_it(
+    data: Annotations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Annotator("opt-auc", **SMALL).fit(data).save(tmp_path / "model")
+    model = Annotator.load(tmp_path / "model")
+    assert model.training_["cpus"] == [cpu_kind()]
+    monkeypatch.setattr("vse_ens.model.cpu.cpu_kind", lambda: "elbrus")
+    model.partial_fit([("new", data.labels.id(0))])
+    assert model.training_["cpus"] == sorted([cpu_kind(), "elbrus"])
+
+
+def test_resuming_on_another_kind_of_cpu_needs_a_word(
+    data: Annotations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(step: Any) -> None:
+        if step.epoch == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    Annotator("opt-auc", **SMALL).fit(data, progress=stop, checkpoint=tmp_path / "run")
+    monkeypatch.setattr("vse_ens.train.checkpoint.cpu_kind", lambda: "elbrus")
+    again = Annotator("opt-auc", **SMALL)
+    with pytest.raises(ConfigError, match="add --allow-mixed-cpus"):
+        again.fit(data, checkpoint=tmp_path / "run", resume=True)
+    again.fit(data, checkpoint=tmp_path / "run", resume=True, allow_mixed_cpus=True)
+    assert again.resumed_
+    assert again.training_["cpus"] == sorted([cpu_kind(), "elbrus"])
 
 
 # --- stopping and going on ---

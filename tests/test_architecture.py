@@ -19,7 +19,7 @@ LAYERS = (
     {"run", "label_weights"},
     {"model", "data"},
     {"storage", "kernels"},
-    {"config", "display", "errors", "exports", "presets", "progress", "streams", "system"},
+    {"config", "display", "errors", "exports", "portable", "presets", "progress", "streams", "system"},
 )
 # ... and of its own layer only these: (importer, imported).
 WITHIN_LAYER = {
@@ -37,6 +37,7 @@ WITHIN_LAYER = {
     ("presets", "config"),
     ("presets", "errors"),
     ("config", "errors"),
+    ("portable", "errors"),
     ("streams", "errors"),
 }
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}

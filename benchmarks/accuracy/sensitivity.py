@@ -3,7 +3,8 @@
 Test labels are not used: one label of every image is held out of the *training* part of the leave-one-out split of seed
 0. Each row of benchmarks/results/tuning_context.jsonl is one setting changed, trained on one data set with one seed. A
 row with the same complete settings is not trained again, so after a change of defaults only new settings are trained.
-Rows do not record the version of the code: remove the file after a change that affects accuracy.
+Rows name the commit, the processor and the date. Keep the file with the code, and remove it after a change that affects
+accuracy: rows of other commits are not trained again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from benchmarks.accuracy.fitting import fit_and_rank, overall
 from benchmarks.core.benchmark import Table, log
 from benchmarks.core.data_sets import REAL, real
 from benchmarks.core.report import markdown_table
-from benchmarks.core.results import FOLDER
+from benchmarks.core.results import FOLDER, machine
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
@@ -74,6 +75,7 @@ def compare(results: Path = RESULTS, names: tuple[str, ...] = REAL, seeds: tuple
     for sentence in skipped:
         log(sentence)
     rows = _read(results)
+    facts = machine()
     found: Found = {}
     for name, pairs in data.items():
         train = pairs.leave_one_out(seed=0).train
@@ -86,7 +88,8 @@ def compare(results: Path = RESULTS, names: tuple[str, ...] = REAL, seeds: tuple
                     log(f"{title}, seed {seed}, on {name}")
                     metrics = fit_and_rank(settings, split)
                     rows[key] = {name: metrics[name] for name in _STORED}
-                    _append(results, {"data": name, "config": settings.to_dict(), "figures": rows[key]})
+                    row = {"data": name, "config": settings.to_dict(), "figures": rows[key]}
+                    _append(results, row | {fact: facts[fact] for fact in ("commit", "cpu", "date")})
                 found.setdefault(title, {}).setdefault(name, []).append(rows[key])
     return markdown_table(differences(found))
 

@@ -124,8 +124,7 @@ def score(raw: Raw) -> Score:
         labels = case["partition"]["labels"]
         rates = {way: _rate(config, labels, [turn["epochs"] for turn in case[way]]) for way in ("threads", "cluster")}
         ratio = rates["cluster"] / rates["threads"]
-        if "quarter" not in name:
-            checks.append(Check(f"`{name}`: draws per second, cluster / threads", ratio, "at least", 0.75))
+        checks.append(Check(f"`{name}`: draws per second, cluster / threads", ratio, "at least", 0.75))
         spent = [sum(column) for column in zip(*case["cluster"][-1]["shares"], strict=True)]
         rows.append(
             (

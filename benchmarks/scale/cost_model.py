@@ -14,12 +14,16 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from benchmarks.core.benchmark import Table
+from benchmarks.core.report import fill_sections, markdown_table
 from vse_ens.run.pool import tree_reduce
 from vse_ens.streams import Streams
 
-# Measured on one machine (docs/scale.md): copying, comparing and passing on tables; merging two results of one node;
+DOCUMENT = Path(__file__).parents[2] / "docs" / "scale.md"
+
+# Measured on one machine: copying, comparing and passing on tables; merging two results of one node;
 # and a round trip of a call to a worker.
 _SECONDS_PER_BYTE = 1.3e-9
 _SECONDS_PER_BYTE_MERGED = 0.8e-9
@@ -222,8 +226,10 @@ def table(nodes: tuple[int, ...] = (16, 64, 256)) -> Table:
     return Table(columns, rows)
 
 
-if __name__ == "__main__":
-    from benchmarks.core.benchmark import Score
-    from benchmarks.core.report import markdown
+def filled(text: str) -> str:
+    """Return the document with an up-to-date table."""
+    return fill_sections(text, {"cost-model": markdown_table(table())})
 
-    print("\n".join(markdown(Score(tables=[table()]))))
+
+if __name__ == "__main__":
+    print(markdown_table(table()))

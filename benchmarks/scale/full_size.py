@@ -3,7 +3,7 @@
     python -m benchmarks.scale.full_size vse-ens
     python -m benchmarks.scale.full_size context
 
-Takes minutes and up to 16 GB of RAM, and is not part of `python -m benchmarks`. docs/scale.md has its results.
+Takes minutes and up to 16 GB of RAM, and is not part of `python -m benchmarks`; its results are printed and not kept.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale.network
 
-Needs root and iproute2, takes minutes, and is not part of `python -m benchmarks`. docs/scale.md has its results.
+Needs root and iproute2, takes minutes, and is not part of `python -m benchmarks`; its results are printed and not kept.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ Names are resolved on first use, so that ``import vse_ens`` stays fast and loads
 from typing import TYPE_CHECKING
 
 from vse_ens.exports import lazy_exports
+from vse_ens.portable import portable_requested, use_portable_cpu
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator as Annotator
@@ -47,7 +48,10 @@ _MODULES = {
     "UnknownIdError": "vse_ens.errors",
 }
 
-__all__ = ["__version__", *sorted(_MODULES)]
+__all__ = ["__version__", "use_portable_cpu", *sorted(_MODULES)]
+
+if portable_requested():
+    use_portable_cpu()
 
 __getattr__, _ = lazy_exports(__name__, _MODULES)
 

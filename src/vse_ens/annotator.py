@@ -76,7 +76,7 @@ class Annotator(Shown):
     It follows scikit-learn's conventions: the constructor stores its arguments, `fit` trains, and `get_params`,
     `set_params` and `clone` work as usual. ``preset`` is a name or a preset file such as `vse tune` writes.
     ``settings`` are fields of `vse_ens.config.Config` that override the preset. ``workers`` is the number of threads,
-    all cores by default; it does not change the model.
+    all cores by default; it does not change the model. Another kind of CPU changes its last bits: docs/training.md.
     """
 
     config_: Config
@@ -175,6 +175,7 @@ class Annotator(Shown):
         resume: bool = False,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
+        allow_mixed_cpus: bool = False,
     ) -> Annotator:
         """Train on pairs and return the model itself.
 
@@ -193,12 +194,15 @@ class Annotator(Shown):
                 may stop the training. Trackers for MLflow, Weights & Biases and TensorBoard: `vse_ens.tracking`.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
                 may use it. If it cannot be written later, for example to a full disk, training goes on.
-            resume: Continue from the checkpoint. The result is the same bytes as without the interruption.
+            resume: Continue from the checkpoint. The result is the same bytes as without the interruption, on the kind
+                of CPU that the run was started on; another kind is refused.
             cluster: ``"ray"`` trains the shards of the model, 8 by default, on a Ray cluster; see docs/scale.md.
             address: The address of a running cluster; without it, one is started on this machine.
+            allow_mixed_cpus: Resume on another kind of CPU, and take nodes of other kinds, which changes the last bits.
 
         Ctrl-C stops after the current round and keeps the model so far; ``interrupted_`` is then True.
         """
+        from vse_ens.model.cpu import cpu_kind
         from vse_ens.run.interrupt import Interrupt
         from vse_ens.run.pool import open_pool
         from vse_ens.train.callbacks import CallbackList
@@ -207,6 +211,7 @@ class Annotator(Shown):
         from vse_ens.train.trainer import Trainer
 
         told = CallbackList(callbacks)
+        cpus = {cpu_kind()}
         with ExitStack() as stack:
             if checkpoint is not None:
                 stack.enter_context(reserve(Path(checkpoint), error=ModelError))
@@ -215,11 +220,13 @@ class Annotator(Shown):
             config = self._config_for(pairs, on_cluster=cluster is not None)
             # Now: the file may be gone when the model is saved, and a saved model must not refer to it.
             base = read_preset_file(self.preset).base if is_preset_file(self.preset) else self.preset
-            pool = stack.enter_context(open_pool(cluster, address, self.workers))
+            pool = stack.enter_context(open_pool(cluster, address, self.workers, allow_mixed_cpus))
             interrupt = stack.enter_context(Interrupt())
             # On a cluster ``workers`` is the number of its workers; this process uses all cores.
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
-            checkpoints = Checkpoints(Path(checkpoint), pairs) if checkpoint is not None else None
+            checkpoints = None
+            if checkpoint is not None:
+                checkpoints = Checkpoints(Path(checkpoint), pairs, allow_mixed_cpus=allow_mixed_cpus)
             self.resumed_ = bool(checkpoints and resume and checkpoints.resume(trainer))
             report = stack.enter_context(_TrainingBar(progress))
             stopped = False
@@ -238,7 +245,8 @@ class Annotator(Shown):
                 if checkpoints and self.interrupted_:
                     checkpoints.try_write(trainer)
                 self.preset_ = base
-                self._take(trainer)
+                cpus.update(checkpoints.cpus if checkpoints else (), pool.cpus if pool else ())
+                self._take(trainer, cpus)
             except BaseException as error:
                 told.error(error)
                 raise
@@ -298,8 +306,10 @@ class Annotator(Shown):
         so this takes a fraction of the time of `fit` and changes old suggestions little. Without a trained model it
         calls `fit`. Ctrl-C leaves the model unchanged.
         """
+        from vse_ens.model.cpu import cpu_kind
         from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 
+        cpu = cpu_kind()
         more = _annotations(data)
         if not self._is_fitted:
             return self.fit(more, progress=progress)
@@ -324,7 +334,8 @@ class Annotator(Shown):
             completeness = self.calibration_.completeness.for_labels(self.known_.labels, known.labels)
             self.calibration_ = self.calibration_.with_completeness(completeness)
         self.known_ = known
-        self.training_ = {**self.training_, "generations": generation}
+        cpus = sorted({cpu, *self.training_.get("cpus", ())})
+        self.training_ = {**self.training_, "generations": generation, "cpus": cpus}
         return self
 
     def _learn_label_weights(self, known: Annotations) -> LabelWeights | None:
@@ -348,8 +359,8 @@ class Annotator(Shown):
 
         return estimate_ram(self.config(), _annotations(data), self.workers)
 
-    def _take(self, trainer: Trainer) -> None:
-        """Take over the result of a training."""
+    def _take(self, trainer: Trainer, cpus: set[str]) -> None:
+        """Take over the result of a training on CPUs of these kinds."""
         self.config_ = trainer.config
         self.known_ = trainer.known
         self.model_ = trainer.model.with_features(trainer.known.features)
@@ -364,6 +375,7 @@ class Annotator(Shown):
             "generations": 0,
             "label_weights_scale": self.model_.label_weights_scale,
             "label_weights_regularization": trainer.label_weights_regularization,
+            "cpus": sorted(cpus),
         }
         self.validation_ = trainer.best_validation
 
@@ -492,6 +504,7 @@ class Annotator(Shown):
         progress: Callable[[int], None] | None = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
+        allow_mixed_cpus: bool = False,
         **how: Unpack[SuggestOptions],
     ) -> ExportCounts:
         """Write suggestions for all images to a file, atomically and block by block.
@@ -502,7 +515,8 @@ class Annotator(Shown):
         ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
         ``prefix`` and ``defuse_formulas`` are those of `vse_ens.export.suggestions.write_suggestions`. ``progress`` is
         called with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make
-        the suggestions, from the saved model; the file is the same. The other arguments are those of `annotate`.
+        the suggestions, from the saved model; the file is the same. Nodes with another kind of CPU, which would change
+        last bits, are refused without ``allow_mixed_cpus``. The other arguments are those of `annotate`.
         """
         from vse_ens.export.suggestions import format_of, write_suggestions
 
@@ -512,7 +526,7 @@ class Annotator(Shown):
             raise ConfigError("explain cannot be used for a file of all suggestions; leave it out")
         form = form or format_of(path)
         images, labels = self.known_.images, self.known_.labels
-        with self._suggester_on(cluster, address, **how) as suggester:
+        with self._suggester_on(cluster, address, allow_mixed_cpus, **how) as suggester:
             return write_suggestions(
                 path,
                 images,
@@ -564,17 +578,19 @@ class Annotator(Shown):
 
     @contextmanager
     def _suggester_on(
-        self, cluster: str | None, address: str | None, **how: Unpack[SuggestOptions]
+        self, cluster: str | None, address: str | None, allow_mixed_cpus: bool, **how: Unpack[SuggestOptions]
     ) -> Iterator[Suggester | RemoteSuggester]:
         """Yield a suggester in this process, or one that runs on a cluster."""
         from vse_ens.curate.suggest_remote import RemoteSuggester
 
         suggester = self._suggester(**how)  # bad options are refused before a cluster is started
-        with self._remote(cluster, address) as remote:
+        with self._remote(cluster, address, allow_mixed_cpus) as remote:
             yield RemoteSuggester(*remote, len(self.known_.images), how) if remote else suggester
 
     @contextmanager
-    def _remote(self, cluster: str | None, address: str | None) -> Iterator[tuple[Pool, ModelRef] | None]:
+    def _remote(
+        self, cluster: str | None, address: str | None, allow_mixed_cpus: bool
+    ) -> Iterator[tuple[Pool, ModelRef] | None]:
         """Yield the workers of a cluster and the saved model they load; None without a cluster."""
         from vse_ens.run.pool import open_pool
 
@@ -583,7 +599,7 @@ class Annotator(Shown):
             raise ConfigError(
                 "the workers of a cluster load the model from disk, and this one is not saved; call save first"
             )
-        with open_pool(cluster, address, self.workers) as pool:
+        with open_pool(cluster, address, self.workers, allow_mixed_cpus) as pool:
             yield (pool, ref) if pool and ref else None
 
     def _run(self, tasks: Sequence[Callable[[int], Any]]) -> list[Any]:
@@ -887,6 +903,7 @@ class Annotator(Shown):
         progress: ProgressOption = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
+        allow_mixed_cpus: bool = False,
     ) -> Report:
         """Measure how well held-out labels rank among all labels that the image does not have in training.
 
@@ -898,13 +915,19 @@ class Annotator(Shown):
         ``revealed`` part of the new-images protocol, images are scored by these labels instead of their training
         labels. ``tops`` are the N of the metrics at N; docs/metrics.md defines all metrics. ``progress`` is that of
         `fit`; a function is called with the number of images done. With ``cluster="ray"`` a
-        Ray cluster ranks the images, with the same result.
+        Ray cluster ranks the images, with the same result; ``allow_mixed_cpus`` is that of `fit`.
         """
         from vse_ens.evaluate.report import summarise
 
         test = _annotations(test)
         rankings = self.rankings(
-            test, known=known, top=max(tops, default=1), progress=progress, cluster=cluster, address=address
+            test,
+            known=known,
+            top=max(tops, default=1),
+            progress=progress,
+            cluster=cluster,
+            address=address,
+            allow_mixed_cpus=allow_mixed_cpus,
         )
         return summarise(rankings, tops=tops, workers=self.workers)
 
@@ -918,6 +941,7 @@ class Annotator(Shown):
         progress: ProgressOption = None,
         cluster: Literal["ray"] | None = None,
         address: str | None = None,
+        allow_mixed_cpus: bool = False,
     ) -> Rankings:
         """Return the ranks of held-out labels, to compute metrics from; see `vse_ens.evaluate.rank.rank_held_out`.
 
@@ -934,7 +958,7 @@ class Annotator(Shown):
         if cluster is not None and shown is not None and not self.embeddings_.has_context:
             raise ConfigError("a cluster cannot fold in the images of known, which this tower needs; leave cluster out")
         limit = memory or DEFAULT_MEMORY
-        with self._remote(cluster, address) as remote, ProgressBar("evaluating", progress) as bar:
+        with self._remote(cluster, address, allow_mixed_cpus) as remote, ProgressBar("evaluating", progress) as bar:
             count = bar.counter(len(test.images), "images")
             if remote:
                 rank = remote_ranker(*remote, top, shown)
@@ -973,7 +997,13 @@ class Annotator(Shown):
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=given)
 
     def reliability(
-        self, test: Annotations, *, top: int = 5, cluster: Literal["ray"] | None = None, address: str | None = None
+        self,
+        test: Annotations,
+        *,
+        top: int = 5,
+        cluster: Literal["ray"] | None = None,
+        address: str | None = None,
+        allow_mixed_cpus: bool = False,
     ) -> list[Reliability]:
         """Compare hits with the shares of hits, in bins, for the ``top`` suggestions of images with held-out labels.
 
@@ -983,7 +1013,7 @@ class Annotator(Shown):
         from vse_ens.curate.calibration_check import reliability_of
 
         self._check_fitted()
-        with self._suggester_on(cluster, address, top=top) as suggester:
+        with self._suggester_on(cluster, address, allow_mixed_cpus, top=top) as suggester:
             return reliability_of(suggester, self.known_, test)
 
     def _scores(self, known: Annotations | None) -> ModelScores:

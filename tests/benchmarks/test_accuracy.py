@@ -43,26 +43,60 @@ def test_context_is_checked_against_floors_and_ease() -> None:
     assert [row[1] for row in score.tables[0].rows][:3] == ["context, mean", "context, seed 0", "context, seed 1"]
 
 
-def test_ablation_cells_are_distinct_and_include_the_preset() -> None:
+def test_ablation_cells_are_distinct_include_the_preset_and_never_stop_early() -> None:
     configs = {cell: cell.config() for cell in ablation.GRID if cell.loss}
-    assert len(set(configs.values())) == len(configs) == 2 * 10 + 4
-    assert configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")] == configure("context")
-    assert all(config.validate and config.refit for config in configs.values())
+    assert len(set(configs.values())) == len(configs) == 4 + 7 + 4
+    preset = configure("context")
+    whole = configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")]
+    assert whole == preset.override(patience=preset.epochs)
+    assert all(config.validate and config.refit and config.patience == config.epochs for config in configs.values())
 
 
 @pytest.mark.usefixtures("tiny")
-def test_ablation_shows_cells_and_gain_of_the_sampler() -> None:
+def test_ablation_shows_means_over_seeds_and_paired_differences() -> None:
     cells = [ablation.Cell("context", sampler, "softmax") for sampler in ("uniform", "vse-ens")]
-    raw = ablation.measure(ablation.Sizes(cells=(*cells, ablation.Cell("label weights alone")), epochs=1))
-    grid, gains = ablation.score(through_json(raw)).tables
+    sizes = ablation.Sizes(cells=(*cells, ablation.Cell("label weights alone")), images=100, seeds=2, epochs=1)
+    raw = ablation.measure(sizes)
+    assert raw["sets"]["corel5k"]["images"] == 100
+    grid, changes = ablation.score(through_json(raw)).tables
     assert [row[:3] for row in grid.rows] == [
         ("context", "softmax", "uniform"),
         ("", "", "vse-ens"),
         ("label weights alone", "", ""),
     ]
     assert sum(row[3].count("**") for row in grid.rows) >= 4
-    plain, adaptive = (cell["mrr"] for cell in raw["sets"]["corel5k"]["cells"][:2])
-    assert [row[2].split(" / ")[1] for row in gains.rows] == [f"{adaptive - plain:+.3f}"]
+    found = [[run["recall@10"] for run in cell["seeds"]] for cell in raw["sets"]["corel5k"]["cells"]]
+    assert grid.rows[0][3].replace("**", "").split(" / ")[0] == f"{np.mean(found[0]):.3f}"
+    assert changes.rows == [
+        ("`vse-ens` for `uniform`: context, softmax", ablation.difference(np.array(found[0]), np.array(found[1])))
+    ]
+
+
+def test_a_difference_within_two_standard_errors_is_no_difference() -> None:
+    before = np.array([0.5, 0.6, 0.4])
+    # Worked by hand: the mean is 0.1, and the standard error 0.1 / sqrt(3) = 0.0577, then 0.01 / sqrt(3) = 0.0058.
+    unlike, alike = np.array([0.0, 0.1, 0.2]), np.array([0.09, 0.1, 0.11])
+    assert ablation.difference(before, before + unlike) == "="
+    assert ablation.difference(before, before + alike) == "+0.100 ± 0.006"
+    assert ablation.difference(before, before - alike) == "-0.100 ± 0.006"
+    assert ablation.difference(before[:1], before[:1] + 0.5) == "="
+
+
+def test_ablation_is_summarised_by_what_the_seeds_tell() -> None:
+    def cell(sampler: str, *recalls: float) -> dict[str, Any]:
+        seeds = [{"recall@10": recall, "mrr": 0.0} for recall in recalls]
+        return {"tower": "context", "sampler": sampler, "loss": "softmax", "seeds": seeds}
+
+    uniform, other = cell("uniform", 0.5, 0.6), {"better": (0.6, 0.7), "worse": (0.4, 0.5), "same": (0.4, 0.7)}
+    sets = {
+        name: {"labels": 1, "images": 1, "cells": [uniform, cell("vse-ens", *recalls)]}
+        for name, recalls in other.items()
+    }
+    assert ablation.summary(Result({}, 1.0, {"sets": sets, "seeds": 2}, {})) == (
+        "- `vse-ens` for `uniform`: context, softmax: better on better (+0.100 ± 0.000); worse on worse (-0.100 ± "
+        "0.000); no\n  difference on same."
+    )
+    assert ablation.summary(None) == "Not measured yet: `python -m benchmarks ablation`."
 
 
 def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
@@ -154,6 +188,12 @@ def test_departures_of_the_page_are_those_stored() -> None:
     text = departures.DOCUMENT.read_text(encoding="utf-8")
     table = departures.training_table(load("departures"))
     assert fill_sections(text, {"departures": table}) == text, "run: python -m benchmarks report"
+
+
+def test_the_summary_of_the_ablation_is_the_one_stored() -> None:
+    text = ablation.DOCUMENT.read_text(encoding="utf-8")
+    summary = ablation.summary(load("ablation"))
+    assert fill_sections(text, {"ablation-summary": summary}) == text, "run: python -m benchmarks report"
 
 
 def test_departures_that_are_not_measured_say_so() -> None:

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 from benchmarks.scale.cost_model import (
     CHANGES,
+    DOCUMENT,
     LARGE,
     SHARE_OF_LINK,
     Case,
     _collect,
     _distribute,
+    filled,
     predict,
     simulate,
     table,
@@ -83,3 +85,8 @@ def test_full_size_run_reports_time_and_ram() -> None:
     result = run("vse-ens", images=60, labels=50)
     assert result["images"] == 60
     assert result["peak_bytes"] > result["data_bytes"] > 0  # type: ignore[operator]
+
+
+def test_the_document_has_the_table() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text == filled(text), "run: python -m benchmarks report"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_embeddings
-from benchmarks.speed import labels, samplers, workers
+from benchmarks.speed import labels, portable, samplers, workers
 from benchmarks.speed.interleaved import TrainingTurns, Turn, best, cost, interleave
 from benchmarks.speed.labels import Case
 from benchmarks.speed.reference import Reference, uniform_negatives
@@ -89,3 +89,36 @@ def test_speed_workers_and_labels_measure_and_score() -> None:
 
 def through_json(raw: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(raw, allow_nan=False))  # type: ignore[no-any-return]
+
+
+def test_portable_counts_models_and_takes_medians() -> None:
+    def model(digest: str) -> dict[str, Any]:
+        return {"seconds": 1.0, "digest": digest, "cpu": "znver4"}
+
+    models = {"what was found": model("x"), "kernels for znver4": model("x"), "`--portable`": model("y")}
+    turns = {"as found": [1.0, 9.0, 2.0], "portable": [3.0, 3.0, 90.0]}
+    raw = {"images": 10, "epochs": 1, "dimensions": 8, "few_images": 5, "models": models, "turns": turns}
+    score = portable.score(raw)
+    assert [check.value for check in score.checks] == [1, 1.5]
+    assert [row[1] for row in score.tables[0].rows] == ["A", "A", "B"]
+    models["`--portable`, with variables that ask for others"] = model("z")
+    assert [check.verdict for check in portable.score(raw).checks] == ["**over limit**", "met"]
+    assert portable.score({"skipped": ["Everything."]}).checks == []
+
+
+def test_samplers_are_relative_to_the_uniform_one_of_the_same_turns() -> None:
+    def turns(seconds: float) -> list[dict[str, Any]]:
+        return [asdict(Turn(draws=1_000, seconds=seconds, epoch_draws=1_000))]
+
+    raw = {
+        "images": 1, "labels": 1, "pairs": 1, "dimensions": 8, "compiler": "",
+        "turns": {"uniform": turns(1.0), "vse-ens": turns(2.0)},
+        "other_turns": {"uniform": turns(4.0), "popularity": turns(5.0)},
+    }  # fmt: skip
+    rows = samplers.score(raw).tables[0].rows
+    assert [(row[0], row[2]) for row in rows] == [
+        ("uniform", "1.00"),
+        ("vse-ens", "0.50"),
+        ("uniform, in turns of four rounds", "1"),
+        ("popularity", "0.8"),
+    ]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import pytest
 
+from vse_ens.model.cpu import cpu_kind
 from vse_ens.run.ray.actor import RayActor
 
 Fault = Literal["dies", "hangs"] | None
@@ -75,7 +76,7 @@ class Actor:
         return self._results(Reference(self.busy_until, value), returns)
 
     def _location(self) -> dict[str, str]:
-        return {"node": f"node {self.number % self.ray.node_count}", "address": "here"}
+        return {"node": f"node {self.number % self.ray.node_count}", "address": "here", "cpu": cpu_kind()}
 
     @staticmethod
     def _results(whole: Reference, returns: int) -> Any:
@@ -111,6 +112,7 @@ class FakeRay:
         self.fault: Callable[[int, str], Fault] = lambda _number, _method: None
         self.durations: dict[str, float] = {}
         self.actors: list[Actor] = []
+        self.actor_options: dict[str, Any] = {}
 
     def nodes(self) -> list[dict[str, Any]]:
         return [{"Alive": True, "Resources": {"CPU": 1.0}} for _ in range(self.node_count)]
@@ -118,7 +120,9 @@ class FakeRay:
     def remote(self, _actor_class: type) -> FakeRay:
         return self
 
-    def options(self, **_how: Any) -> Any:
+    def options(self, **how: Any) -> Any:
+        self.actor_options = how
+
         def start(threads: int) -> Actor:
             if len(self.actors) > 100:
                 raise AssertionError("workers are replaced without end")

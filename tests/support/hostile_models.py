@@ -339,6 +339,7 @@ def _settings() -> Iterator[Hostile]:
         "label_weights_regularization": ("1", -1.0, {}),
         "complete": (None, 1),
         "version": (None, 2),
+        "cpus": (None, "znver4", [1]),
     }.items():
         for value in training:
             yield _setting(f"training.{name} {value!r}", lambda s, n=name, v=value: s["training"].update({n: v}))

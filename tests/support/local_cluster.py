@@ -16,7 +16,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, int
     started: list[tuple[str, str | None, int | None]] = []
 
     @contextmanager
-    def open_pool(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
+    def open_pool(
+        cluster: str | None, address: str | None, workers: int | None, _allow_mixed_cpus: bool
+    ) -> Iterator[Pool | None]:
         if cluster is None:
             yield None
             return

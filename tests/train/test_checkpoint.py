@@ -17,7 +17,8 @@ from tests.support.training_runs import bytes_of, counted, finished, small_confi
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, ModelError
-from vse_ens.model.checkpoint_store import save_state
+from vse_ens.model.checkpoint_store import load_state, save_state
+from vse_ens.model.cpu import cpu_kind
 from vse_ens.storage.writer import HashedFile
 from vse_ens.train import checkpoint as checkpoint_module
 from vse_ens.train.checkpoint import Checkpoints, fingerprint
@@ -104,6 +105,43 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     fewer = data.with_pairs(np.arange(data.pairs) > 0)
     with pytest.raises(ConfigError, match=r"run is a checkpoint of other data; resume with the pairs"):
         Checkpoints(tmp_path / "run", fewer).resume(Trainer(config, fewer, 1))
+
+
+def test_another_kind_of_cpu_is_refused_unless_it_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, data = small_config(sampler="uniform"), small_data()
+    Checkpoints(tmp_path / "run", data).write(Trainer(config, data, 1))
+    kind = cpu_kind()
+    monkeypatch.setattr(checkpoint_module, "cpu_kind", lambda: "elbrus")
+    with pytest.raises(ConfigError) as refused:
+        Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))
+    assert str(refused.value) == (
+        f"{tmp_path / 'run'} was computed as {kind}, and this CPU computes as elbrus, so that the last bits would "
+        "differ; resume on a CPU of that kind, or add --allow-mixed-cpus"
+    )
+    mixed = Checkpoints(tmp_path / "run", data, allow_mixed_cpus=True)
+    trainer = Trainer(config, data, 1)
+    assert mixed.resume(trainer)
+    mixed.write(trainer)
+    assert load_state(tmp_path / "run").state["cpus"] == sorted([kind, "elbrus"])
+    with pytest.raises(ConfigError, match="was computed as "):
+        Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))
+
+
+def test_a_portable_run_goes_on_portably(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, data = small_config(sampler="uniform"), small_data()
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint_module, "cpu_kind", lambda: "x86-64-v3, NumPy X86_V3, OpenBLAS Haswell")
+        Checkpoints(tmp_path / "run", data).write(Trainer(config, data, 1))
+    monkeypatch.setattr(checkpoint_module, "cpu_kind", lambda: "x86-64-v3 (x86-64-v3), NumPy X86_V3, OpenBLAS Zen")
+    with pytest.raises(ConfigError, match=r"the last bits would differ; add --portable$"):
+        Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))
+
+
+def test_a_checkpoint_that_does_not_name_its_cpu_is_resumed(tmp_path: Path) -> None:
+    config, data = small_config(sampler="uniform"), small_data()
+    arrays, state = Trainer(config, data, 1).state()
+    save_state(tmp_path / "run", arrays, {**state, "data": fingerprint(data)})
+    assert Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))
 
 
 def test_checkpoints_are_written_when_due(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def run_checks() -> list[Finding]:
         _python(),
         *(_required(package) for package in required_packages()),
         *(_optional(extra, use) for extra, use in OPTIONAL_PARTS.items()),
+        _cpu(),
         _cores(),
         _threads(),
         _kernel_cache(),
@@ -120,6 +121,16 @@ def _optional(extra: str, use: str) -> Finding:
         advice = f"pip install 'vse-ens[{extra}]'"
         return Finding(extra, "absent", f"without {', '.join(missing)} (optional, {use})", advice)
     return Finding(extra, "ok", f"{', '.join(present)} (optional, {use})")
+
+
+def _cpu() -> Finding:
+    """Find the kind of CPU, which decides the last bits of a model."""
+    try:
+        from vse_ens.model.cpu import cpu_kind
+
+        return Finding("cpu", "ok", cpu_kind())
+    except Exception as error:  # noqa: BLE001  # as of the required packages, or portable arithmetic that fails
+        return Finding("cpu", "broken", f"{type(error).__name__}: {error}")
 
 
 def _cores() -> Finding:

@@ -86,6 +86,13 @@ Workers = Annotated[
     int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Number of worker threads.")
 ]
 
+Portable = Annotated[
+    bool,
+    typer.Option(
+        "--portable", help="Compute so that every x86-64-v3 machine gives the same bytes; slower on newer ones."
+    ),
+]
+
 
 def add_command(
     app: typer.Typer,
@@ -326,7 +333,7 @@ class TrainOptions:
             metavar="N",
             rich_help_panel=_PANEL,
             show_default="all cores",
-            help="Number of worker threads; does not change the model.",
+            help="Number of worker threads; does not change the model on one kind of CPU.",
         ),
     ] = None
 
@@ -362,6 +369,12 @@ class ClusterOptions:
             metavar="HOST:PORT", show_default=False, help="Cluster address; by default one starts on this machine."
         ),
     ] = None
+    allow_mixed_cpus: Annotated[
+        bool,
+        typer.Option(
+            "--allow-mixed-cpus", help="Go on although CPUs of several kinds take part, which changes the last bits."
+        ),
+    ] = False
 
 
 @dataclass

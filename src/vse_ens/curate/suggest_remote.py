@@ -17,7 +17,7 @@ from vse_ens.run.threads import Workers
 FACTORY = f"{__name__}.SuggestTask"
 
 # Images per task: a multiple of the block sizes of a `Suggester` (8,192 images, or 512 for very many labels), so that
-# files written block by block have the same bytes as without a pool.
+# files written block by block have the same bytes as without a pool on one kind of CPU.
 _IMAGES = 8_192
 
 
@@ -40,7 +40,7 @@ def _payload(block: TopLabels) -> dict[str, Any]:
 
 
 class RemoteSuggester:
-    """Gives the same results as a `Suggester`, byte for byte, by the workers of a pool."""
+    """Gives the same results as a `Suggester`, byte for byte on one kind of CPU, by the workers of a pool."""
 
     def __init__(self, pool: Pool, model: ModelRef, images: int, options: SuggestOptions) -> None:
         self._pool = pool

@@ -51,6 +51,9 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
     _number(training, "label_weights_scale", MAX_SCALE)
     if training.get("label_weights_regularization") is not None:  # the lambda that `partial_fit` learns them again with
         _number(training, "label_weights_regularization", math.inf)
+    cpus = training.get("cpus", [])  # models of version 0.2 do not say
+    if not isinstance(cpus, list) or not all(isinstance(kind, str) for kind in cpus):
+        raise ModelError("the setting 'cpus' must be a list of texts")
     for name in _mapping(settings, "validation") if settings.get("validation") is not None else ():
         _number(settings["validation"], name, math.inf)
     return config

@@ -112,6 +112,10 @@ class RoundResult:
 class Pool(Protocol):
     """Runs shards and tasks. The assignment of shards to workers does not change a result."""
 
+    @property
+    def cpus(self) -> set[str]:
+        """The kinds of CPU that have taken part, as `vse_ens.model.cpu.cpu_kind` names them."""
+
     def open(self, factory: str, settings: Payload, shards: Sequence[Payload]) -> None:
         """Create shard workers and distribute the shards, given by their arguments; earlier shards are dropped."""
 
@@ -135,6 +139,7 @@ class LocalPool:
     """A pool in this process: shards and tasks run one after another, each on all threads."""
 
     def __init__(self, workers: Workers) -> None:
+        self.cpus: set[str] = set()  # this process only
         self._workers = workers
         self._shard_worker: ShardWorker | None = None
         self._shards = 0
@@ -184,11 +189,13 @@ class LocalPool:
 
 
 @contextmanager
-def open_pool(cluster: str | None, address: str | None, workers: int | None) -> Iterator[Pool | None]:
+def open_pool(
+    cluster: str | None, address: str | None, workers: int | None, allow_mixed_cpus: bool = False
+) -> Iterator[Pool | None]:
     """Yield a pool on a cluster, or None if the work is to run in this process.
 
     ``cluster`` is the kind of cluster, ``"ray"``. ``address`` is that of a running cluster; without one, a cluster is
-    started on this machine.
+    started on this machine. Nodes with another kind of CPU than this machine are refused without ``allow_mixed_cpus``.
     """
     if cluster is None:
         if address is not None:
@@ -199,7 +206,7 @@ def open_pool(cluster: str | None, address: str | None, workers: int | None) -> 
         raise ConfigError(f"cluster must be 'ray', got {cluster!r}")
     from vse_ens.run.ray.pool import RayPool
 
-    with RayPool(address, workers) as pool:
+    with RayPool(address, workers, allow_mixed_cpus=allow_mixed_cpus) as pool:
         yield pool
 
 

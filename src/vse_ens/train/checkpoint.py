@@ -18,6 +18,8 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError, DataError, ModelError, VseError
 from vse_ens.model.checkpoint_store import CHECKPOINT, load_state, save_state
+from vse_ens.model.cpu import cpu_kind
+from vse_ens.portable import PORTABLE_CPU, portable_requested
 
 _IDS_PER_BLOCK = 65_536
 # Writing may take one part in this many of the time.
@@ -45,11 +47,17 @@ class Checkpoints:
 
     A checkpoint is written every ``seconds``, or less often where writing would take more than a twentieth of the time.
     If one cannot be written, for example to a full disk, the run goes on: a warning is logged, the last checkpoint is
-    kept, and the next one is tried when it is due.
+    kept, and the next one is tried when it is due. `resume` refuses a run of another kind of CPU, whose last bits
+    differ; not with ``allow_mixed_cpus``.
     """
 
-    def __init__(self, path: Path, data: Annotations | Partition, seconds: float = 2.0) -> None:
+    def __init__(
+        self, path: Path, data: Annotations | Partition, seconds: float = 2.0, *, allow_mixed_cpus: bool = False
+    ) -> None:
         self.path = path
+        self.cpus = {cpu_kind()}
+        """The kinds of CPU that the run has been on."""
+        self._allow_mixed_cpus = allow_mixed_cpus
         self._data = data.digest if isinstance(data, Partition) else fingerprint(data)
         self._seconds = seconds
         self._due = time.monotonic() + seconds
@@ -78,7 +86,7 @@ class Checkpoints:
         began = time.monotonic()
         try:
             arrays, state = trainer.state()
-            save_state(self.path, arrays, {**state, "data": self._data})
+            save_state(self.path, arrays, {**state, "data": self._data, "cpus": sorted(self.cpus)})
         finally:
             ended = time.monotonic()
             self._due = ended + max(self._seconds, _PAUSE_FACTOR * (ended - began))
@@ -104,6 +112,7 @@ class Checkpoints:
             raise ConfigError(
                 f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with"
             )
+        self._check_cpus(set(state.get("cpus", ())))  # checkpoints of version 0.2 do not say
         ours = trainer.config.to_dict()
         for name, theirs in state["config"].items():
             if ours.get(name) != theirs:
@@ -113,6 +122,16 @@ class Checkpoints:
                 )
         trainer.restore(arrays, state)
         return True
+
+    def _check_cpus(self, cpus: set[str]) -> None:
+        if cpus - self.cpus and not self._allow_mixed_cpus:
+            portable = not portable_requested() and all(kind.startswith(f"{PORTABLE_CPU},") for kind in cpus)
+            remedy = "add --portable" if portable else "resume on a CPU of that kind, or add --allow-mixed-cpus"
+            raise ConfigError(
+                f"{self.path} was computed as {' and '.join(sorted(cpus))}, and this CPU computes as {cpu_kind()}, so "
+                f"that the last bits would differ; {remedy}"
+            )
+        self.cpus |= cpus
 
 
 def fingerprint(data: Annotations) -> str:

@@ -207,7 +207,7 @@ class Trainer:
     # --- checkpoints ---
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and JSON from which `restore` continues, to the same bytes, after any round."""
+        """Return arrays and JSON from which `restore` continues, to the same bytes on one kind of CPU."""
         arrays, backend_state = self._backend.state()
         stats, stopping, validator = self._stats, self._stopping, self._validator
         return arrays, {

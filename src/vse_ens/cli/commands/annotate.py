@@ -219,6 +219,7 @@ def _annotate_all(
             progress=progress,
             cluster=cluster.cluster,
             address=cluster.address,
+            allow_mixed_cpus=cluster.allow_mixed_cpus,
             **options,
         )
     counts = asdict(written)

@@ -79,6 +79,7 @@ def evaluate(
             progress=progress,
             cluster=cluster.cluster,
             address=cluster.address,
+            allow_mixed_cpus=cluster.allow_mixed_cpus,
         )
     report = summarise(rankings, tops=top, seed=seed, workers=workers)
     seconds = time.perf_counter() - started
@@ -90,7 +91,13 @@ def evaluate(
         reliability_top = min(max(top), 5)
         calibrated = annotator.calibration_ is not None and known is None
         bins = (
-            annotator.reliability(held_out, top=reliability_top, cluster=cluster.cluster, address=cluster.address)
+            annotator.reliability(
+                held_out,
+                top=reliability_top,
+                cluster=cluster.cluster,
+                address=cluster.address,
+                allow_mixed_cpus=cluster.allow_mixed_cpus,
+            )
             if calibrated
             else []
         )

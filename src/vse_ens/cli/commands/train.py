@@ -11,8 +11,9 @@ import typer
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ClusterOptions, PairsFile, ReadOptions, TrainOptions, save_model
+from vse_ens.cli.options import ClusterOptions, PairsFile, Portable, ReadOptions, TrainOptions, save_model
 from vse_ens.cli.train_progress import TrainingProgress
+from vse_ens.portable import use_portable_cpu
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
@@ -25,8 +26,10 @@ def train(
     out: Annotated[Path, typer.Option(metavar="MODEL", show_default=False, help="The model directory to write.")],
     *,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a stopped or killed run; the model is the same.")
+        bool,
+        typer.Option("--resume", help="Continue a stopped or killed run; on one kind of CPU the model is the same."),
     ] = False,
+    portable: Portable = False,
     features: Annotated[
         Path | None,
         typer.Option(
@@ -65,6 +68,8 @@ def train(
     into MODEL.checkpoint.shards and trained shard by shard, without loading all pairs. MODEL.checkpoint has the state
     of the run. Ctrl-C stops after the current round and saves the model.
     """
+    if portable:
+        use_portable_cpu()
     from vse_ens.annotator import Annotator
     from vse_ens.model.store import reserve_target
     from vse_ens.tracking import parse_tracker
@@ -99,6 +104,7 @@ def train(
                 resume=resume,
                 cluster=cluster.cluster,
                 address=cluster.address,
+                allow_mixed_cpus=cluster.allow_mixed_cpus,
             )
         seconds = time.perf_counter() - started
         if resume and not model.resumed_:
@@ -152,6 +158,7 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
         "label_weights_scale": model.training_["label_weights_scale"],
         "complete": model.training_["complete"],
         "resumed": model.resumed_,
+        "cpus": model.training_["cpus"],
         "seconds": round(seconds, 3),
         "draws": draws,
         "draws_per_second": round(speed, 1),

@@ -11,8 +11,9 @@ import typer
 
 from vse_ens.cli.console import Console, facts
 from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ModelDir, ReadOptions, Workers, load_model, save_model
+from vse_ens.cli.options import ModelDir, Portable, ReadOptions, Workers, load_model, save_model
 from vse_ens.cli.train_progress import TrainingProgress
+from vse_ens.portable import use_portable_cpu
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -30,6 +31,7 @@ def update(
     ],
     *,
     out: Annotated[Path, typer.Option(metavar="NEW_MODEL", show_default=False, help="The model directory to write.")],
+    portable: Portable = False,
     workers: Workers = None,
     reading: ReadOptions,
     console: Console,
@@ -39,6 +41,8 @@ def update(
     This takes a fraction of the training time and changes existing suggestions little. Rejected pairs are ignored:
     vse train --feedback removes them.
     """
+    if portable:
+        use_portable_cpu()
     from vse_ens.model.store import reserve_target
 
     with reserve_target(out):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from vse_ens.model.cpu import cpu_kind
 from vse_ens.run.pool import Payload, ShardWorker, TaskFn, resolve
 from vse_ens.run.threads import Workers
 
@@ -23,12 +24,13 @@ class RayActor:
         self._workers = Workers(threads)
 
     def location(self) -> dict[str, str]:
-        """Return the node and its address."""
+        """Return the node, its address and its kind of CPU."""
         import ray
 
         return {
             "node": ray.get_runtime_context().get_node_id(),
             "address": ray.util.get_node_ip_address(),  # type: ignore[no-untyped-call]
+            "cpu": cpu_kind(),
         }
 
     # --- shards ---

@@ -1,4 +1,4 @@
-"""A pool on a Ray cluster. Workers and nodes may be lost at any time without changing a byte of a result.
+"""A pool on a Ray cluster. Nodes of one kind may be lost at any time without changing a byte of a result.
 
 A shard is defined by its arguments, its last saved state and the runs since then, so that it can be recreated on any
 worker: the runs are repeated there, and the results of the other shards stay valid.
@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vse_ens.errors import ClusterError
+from vse_ens.model.cpu import cpu_kind
+from vse_ens.portable import portable_environment, portable_requested
 from vse_ens.run.pool import MergeSpec, Payload, RoundResult, WorkerTiming, total_amount, tree_reduce
 from vse_ens.run.ray.actor import RayActor, Tree
 from vse_ens.run.ray.calls import MAX_LOSSES, MIN_TIMEOUT, TIMEOUT_FACTOR, Worker, WorkerLost, get_result
@@ -70,10 +72,21 @@ class RayPool:
 
     ``address`` is that of a running cluster; without one, a private cluster is started on this machine. ``workers`` is
     the maximum number of actors, by default one per core. ``timeout`` is the number of seconds that a run may take
-    before its worker counts as hung.
+    before its worker counts as hung. Nodes with another kind of CPU than this machine are refused, because the result
+    would depend on which node does which part; not with ``allow_mixed_cpus``.
     """
 
-    def __init__(self, address: str | None = None, workers: int | None = None, timeout: float = 3600.0) -> None:
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        timeout: float = 3600.0,
+        *,
+        allow_mixed_cpus: bool = False,
+    ) -> None:
+        self.cpus: set[str] = set()
+        """The kinds of CPU that have taken part."""
+        self._allow_mixed_cpus = allow_mixed_cpus
         self._ray, self._owns_cluster = start(address, workers)
         self._max_workers = workers
         self._timeout = timeout
@@ -156,7 +169,10 @@ class RayPool:
 
     def _start_workers(self, count: int) -> None:
         """Start workers; those that are not ready in time are dropped."""
-        actor_class = self._ray.remote(RayActor).options(num_cpus=self._threads, scheduling_strategy="SPREAD")
+        options: dict[str, Any] = {"num_cpus": self._threads, "scheduling_strategy": "SPREAD"}
+        if portable_requested():
+            options["runtime_env"] = {"env_vars": portable_environment()}
+        actor_class = self._ray.remote(RayActor).options(**options)
         actors = [actor_class.remote(self._threads) for _ in range(count)]
         locations = [actor.location.remote() for actor in actors]
         self._ray.wait(locations, num_returns=count, timeout=_START_TIMEOUT)
@@ -166,10 +182,19 @@ class RayPool:
             except WorkerLost:
                 self._ray.kill(actor)
             else:
+                self._check_cpu(location["address"], location["cpu"])
                 if self._opened:
                     actor.open_shards.remote(*self._opened)
                 name = f"{location['address']}, worker {next(self._names)}"
                 self._workers.append(Worker(name, location["node"], actor))
+
+    def _check_cpu(self, address: str, kind: str) -> None:
+        self.cpus.add(kind)
+        if kind != cpu_kind() and not self._allow_mixed_cpus:
+            raise ClusterError(
+                f"the node {address} computes as {kind}, and this machine as {cpu_kind()}, so that the last bits would "
+                "depend on which of them does what; use nodes of one kind, --portable, or --allow-mixed-cpus"
+            )
 
     def _stop_workers(self) -> None:
         for worker in self._workers:

@@ -1,4 +1,4 @@
-"""Training engines: one round of training, on any number of workers to the same bytes."""
+"""Training engines: one round of training, on any number of workers to the same bytes on one kind of CPU."""
 
 from __future__ import annotations
 

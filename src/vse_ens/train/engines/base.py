@@ -50,7 +50,8 @@ class RoundStats:
 class Engine(Generic[Epoch]):
     """Trains embeddings in place, one round at a time.
 
-    Results are the same bytes on any number of workers: work is cut by the schedule, never by the machine.
+    Results are the same bytes on any number of workers, on one kind of CPU: work is cut by the schedule, never by the
+    machine.
     """
 
     def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
