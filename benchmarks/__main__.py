@@ -4,6 +4,8 @@ python -m benchmarks                    run all at full size, store the results 
 python -m benchmarks speed labels       run some
 python -m benchmarks speed --quick      run at small sizes as a smoke test; nothing is stored
 python -m benchmarks speed --allow-busy store the result even if other processes used the cores meanwhile
+python -m benchmarks rivals             measure the parts of `rivals` that are not stored yet
+python -m benchmarks rivals --only ours measure some parts again: those with this word in their name
 python -m benchmarks report             rewrite the documents from the stored results without running anything
 """
 
@@ -12,10 +14,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 
 from benchmarks.accuracy import departures
 from benchmarks.core import readme
 from benchmarks.core.load import LIMIT, OtherProcesses
+from benchmarks.core.parts import measure_parts
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
@@ -33,14 +37,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SUITE)}, or report")
     parser.add_argument("--quick", action="store_true", help="use small sizes; nothing is stored")
     parser.add_argument("--allow-busy", action="store_true", help="store times of a busy machine, marked as such")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PART", help="measure these parts of a benchmark again"
+    )
     given = parser.parse_args(arguments)
     unknown = [name for name in given.names if name not in (*SUITE, "report")]
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}; choose from {', '.join(SUITE)}, or report")
+    whole = [name for name in given.names or SUITE if given.only and name in SUITE and SUITE[name].parts is None]
+    if whole:
+        parser.error(f"--only selects parts of a benchmark, and {whole[0]} has none")
     if given.names == ["report"]:
         report()
         return
-    refused = [name for name in given.names or SUITE if not run(name, given.quick, given.allow_busy)]
+    refused = []
+    for name in given.names or SUITE:
+        if SUITE[name].parts is not None and not given.quick:
+            run_parts(name, given.only)
+        elif not run(name, given.quick, given.allow_busy):
+            refused.append(name)
     if not given.quick:
         report()
     if refused:
@@ -80,6 +95,19 @@ def run(name: str, quick: bool, allow_busy: bool) -> bool:
         facts |= {"others": round(others.cores, 2)}
     print(f"{seconds:.1f} s; stored in {store(name, Result(facts, seconds, raw, sources))}\n", flush=True)
     return True
+
+
+def run_parts(name: str, only: Sequence[str] = ()) -> None:
+    """Measure the parts of a benchmark that are not stored, or those named by ``only`` again, and store each."""
+    benchmark = SUITE[name]
+    if benchmark.parts is None:
+        raise ValueError(f"{name} has no parts")
+    print(f"== {name}: {benchmark.claim}", flush=True)
+    result = measure_parts(
+        benchmark.parts, benchmark.full, only, load(name), lambda found: print(f"stored in {store(name, found)}")
+    )
+    for block in markdown(benchmark.score(result.raw)):
+        print(f"{block}\n")
 
 
 def report() -> None:
