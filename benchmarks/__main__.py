@@ -23,6 +23,7 @@ from benchmarks.core.parts import measure_parts
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
+from benchmarks.rivals import chart
 from benchmarks.suite import SUITE
 
 
@@ -121,6 +122,7 @@ def report() -> None:
     training.write_text(fill_sections(training.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(f"updated {training} from the stored results")
     readme.write()
+    chart.write()
 
 
 if __name__ == "__main__":

@@ -255,7 +255,7 @@ def _output(width: int, counts: Any) -> nn.Linear:
 
 
 class AttentionNetwork(MaskedNetwork):
-    """A set transformer (Lee et al. 2019): self-attention among the seen labels, then a learnt query that reads them."""
+    """A set transformer (Lee et al. 2019): self-attention among the seen labels, then a query that reads them."""
 
     def __init__(self, counts: Any, width: int, layers: int, dropout: float, hide: float) -> None:
         Network.__init__(self)

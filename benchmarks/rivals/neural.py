@@ -19,7 +19,7 @@ from benchmarks.peers.base import Fitted, Settings, Trained, settings_grid
 from benchmarks.rivals.base import RIVALS_EXTRA, Rival
 from vse_ens.data.annotations import Annotations
 
-_BATCH = 500
+_BATCH = 125
 _SCORED = 2_000
 
 
@@ -105,14 +105,7 @@ class MultDae(_Neural):
     """Mult-DAE (Liang et al. 2018)."""
 
     name = "Mult-DAE"
-    grid: ClassVar[Sequence[Settings]] = (
-        {"rate": 1e-3, "hidden": 600, "dropout": 0.5, "decay": 0.0},
-        {"rate": 1e-3, "hidden": 600, "dropout": 0.5, "decay": 1e-5},
-        {"rate": 1e-3, "hidden": 200, "dropout": 0.5, "decay": 0.0},
-        {"rate": 1e-3, "hidden": 600, "dropout": 0.7, "decay": 0.0},
-        {"rate": 3e-3, "hidden": 600, "dropout": 0.5, "decay": 1e-5},
-        {"rate": 1e-3, "hidden": 600, "dropout": 0.3, "decay": 0.0},
-    )
+    grid = tuple({"rate": 1e-3, "hidden": 600, "dropout": dropout} for dropout in (0.3, 0.2, 0.5, 0.1))
 
     def build(self, data: Annotations, settings: Settings) -> Any:
         """Return one hidden layer."""
@@ -126,7 +119,8 @@ class MultVae(_Neural):
 
     name = "Mult-VAE"
     grid = tuple(
-        {"rate": 1e-3, "hidden": 600, "latent": 200, "dropout": 0.5, "beta": beta} for beta in (0.2, 0.05, 0.5, 0.01, 1)
+        {"rate": 1e-3, "hidden": 600, "latent": 200, "dropout": dropout, "beta": beta}
+        for dropout, beta in ((0.3, 0.2), (0.3, 0.05), (0.5, 0.2), (0.2, 0.5))
     )
 
     def build(self, data: Annotations, settings: Settings) -> Any:
@@ -142,8 +136,8 @@ class RecVae(_Neural):
     name = "RecVAE"
     remark = "RecVAE's encoder has 200 units a layer instead of 600, and two passes over the images instead of three."
     grid = tuple(
-        {"rate": rate, "hidden": 200, "latent": 200, "dropout": 0.5, "gamma": gamma}
-        for rate, gamma in ((1e-3, 0.005), (1e-3, 0.02), (1e-3, 0.0015), (5e-4, 0.005), (2e-3, 0.005))
+        {"rate": 1e-3, "hidden": 200, "latent": 200, "dropout": dropout, "gamma": gamma}
+        for dropout, gamma in ((0.3, 0.005), (0.5, 0.005), (0.3, 0.02), (0.3, 0.0015))
     )
 
     def build(self, data: Annotations, settings: Settings) -> Any:

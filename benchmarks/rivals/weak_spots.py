@@ -16,7 +16,7 @@ from benchmarks.core.data_sets import real
 from benchmarks.rivals.base import OURS, Rival
 from benchmarks.rivals.dual_ease import DualEase
 from benchmarks.rivals.figures import METRICS, SPLIT_SEED, title
-from benchmarks.rivals.run import RIVALS, fit_and_test, some_images
+from benchmarks.rivals.run import RIVALS, fit_and_test, some_images, tuning_split
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
@@ -25,7 +25,6 @@ from vse_ens.streams import Streams
 
 _METHODS = (OURS, "EASE", "item kNN", "popularity")
 _BUDGET = 5.0
-_HELD_OUT = 2_000
 # EASE inverts a matrix of labels; with more of them, and fewer images, it is fitted through the matrix of images.
 _DUAL_LABELS = 4_000
 
@@ -167,8 +166,7 @@ def _fits(rival: Rival, splits: list[Split]) -> list[Raw]:
     for split in splits:
         method = DualEase() if rival.name == "EASE" and len(split.train.labels) > _DUAL_LABELS else rival
         method.prepare(split.train)
-        held_out = leave_one_out(split.train, SPLIT_SEED, name="tune-rival", max_images=_HELD_OUT)
-        tuned = method.tune(held_out, _BUDGET)
+        tuned = method.tune(tuning_split(split.train), _BUDGET)
         found = fit_and_test(method, split, tuned.settings, tuned.epochs, seed=0)
         fits.append({"test": split.test.pairs, "settings": tuned.settings, **found})
     return fits
@@ -201,10 +199,10 @@ def score(raw: Raw) -> Score:
             shape = ""
     columns = ("data", "method", *METRICS, "default minus the best other: recall@10 / mrr")
     note = (
-        f"Leave-one-out, seed {SPLIT_SEED}; model seed 0; all labels except the known ones of an image are ranked. EASE "
-        f"and item kNN are tuned on labels of up to {_HELD_OUT:,} images of the training part, within {_BUDGET:g} CPU "
-        "seconds. A negative difference is bold. The standard error of a recall of 0.5 is 0.5 divided by the square "
-        "root of the number of test labels."
+        f"Leave-one-out, seed {SPLIT_SEED}; model seed 0; all labels except the known ones of an image are ranked. "
+        f"EASE and item kNN are tuned on labels of a third of the images of the training part, within {_BUDGET:g} "
+        "CPU seconds. A negative difference is bold. The standard error of a recall of 0.5 is 0.5 divided by the "
+        "square root of the number of test labels."
     )
     return Score(tables=[Table(columns, rows)], notes=[note])
 
