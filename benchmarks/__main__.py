@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from benchmarks.accuracy import departures
 from benchmarks.core import readme
 from benchmarks.core.load import LIMIT, OtherProcesses
-from benchmarks.core.parts import measure_parts
+from benchmarks.core.parts import chosen_parts, measure_parts
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
@@ -45,9 +45,14 @@ def main(arguments: list[str] | None = None) -> None:
     unknown = [name for name in given.names if name not in (*SUITE, "report")]
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}; choose from {', '.join(SUITE)}, or report")
-    whole = [name for name in given.names or SUITE if given.only and name in SUITE and SUITE[name].parts is None]
-    if whole:
-        parser.error(f"--only selects parts of a benchmark, and {whole[0]} has none")
+    for name in (given.names or SUITE) if given.only else ():
+        parts = SUITE[name].parts if name in SUITE else None
+        if parts is None:
+            parser.error(f"--only selects parts of a benchmark, and {name} has none")
+        try:
+            chosen_parts(parts.names(SUITE[name].full), given.only, {})
+        except ValueError as error:
+            parser.error(str(error))
     if given.names == ["report"]:
         report()
         return

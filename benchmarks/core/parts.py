@@ -28,7 +28,7 @@ def chosen_parts(names: Sequence[str], only: Sequence[str], stored: Mapping[str,
     chosen = [name for name in names if any(f" {one} " in f" {name} " for one in only)]
     unknown = [one for one in only if not any(f" {one} " in f" {name} " for name in names)]
     if unknown:
-        raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(names)}, or what is before or after its on")
+        raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(names)}, or a part of such a name")
     return chosen
 
 

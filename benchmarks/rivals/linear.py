@@ -18,7 +18,7 @@ from benchmarks.rivals.base import RIVALS_EXTRA, Rival, Tuned
 from vse_ens.data.annotations import Annotations, Split
 
 # Trials of one search at most; where fits are fast, the rest of the budget is not used.
-_TRIALS = 60
+_TRIALS = 30
 
 
 class _Irspack(Rival):
