@@ -114,8 +114,8 @@ class MultDae(_Neural):
     """Mult-DAE (Liang et al. 2018)."""
 
     remark = (
-        f"Mult-DAE, Mult-VAE and the masked-label MLP have hidden layers of {_WIDE} units, and of {_NARROW} where there "
-        f"are more than {_MANY_LABELS:,} labels, so that enough epochs fit into the budget."
+        f"Mult-DAE, Mult-VAE and the masked-label MLP have hidden layers of {_WIDE} units, and of {_NARROW} where "
+        f"there are more than {_MANY_LABELS:,} labels, so that enough epochs fit into the budget."
     )
     name = "Mult-DAE"
     grid = tuple({"rate": 1e-3, "dropout": dropout} for dropout in (0.3, 0.2, 0.5, 0.1))
