@@ -13,6 +13,8 @@ from benchmarks.rivals.neural import Batch, batch_of
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 
+NEEDS = 'needs "vse-ens[rivals]"'
+
 
 @pytest.fixture(scope="module")
 def data() -> Annotations:
@@ -21,7 +23,7 @@ def data() -> Annotations:
 
 @pytest.fixture
 def torch() -> Any:
-    found = pytest.importorskip("torch")
+    found = pytest.importorskip("torch", reason=NEEDS)
     found.manual_seed(0)
     found.set_num_threads(1)
     return found
@@ -171,7 +173,7 @@ def test_logistic_network_is_a_regression_per_label_without_itself(
 
 
 def test_no_tree_reads_the_label_that_it_predicts(data: Annotations) -> None:
-    pytest.importorskip("lightgbm")
+    pytest.importorskip("lightgbm", reason=NEEDS)
     from benchmarks.rivals.trees import boost
 
     labels = np.argsort(-data.images_per_label)[:5]

@@ -263,7 +263,7 @@ def test_a_missing_library_is_a_reason(monkeypatch: pytest.MonkeyPatch, data: An
 def test_rival_learns_the_groups_and_repeats_itself(name: str, groups: Annotations) -> None:
     rival = run.RIVALS[name]
     if rival.missing():
-        pytest.skip(rival.missing())
+        pytest.skip('needs "vse-ens[rivals]"')
     split = groups.leave_one_out(seed=0)
     tuned = rival.tune(run.tuning_split(split.train), budget=0.5)
     found = [run.fit_and_test(rival, split, tuned.settings, max(tuned.epochs, 20), seed=0) for _ in range(2)]
