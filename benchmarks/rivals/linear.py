@@ -112,10 +112,15 @@ class Rp3Beta(_Irspack):
 
 
 class Slim(_Irspack):
-    """SLIM with non-negative weights, as published."""
+    """SLIM, with non-negative weights as published or without that limit."""
 
     name = "SLIM"
     class_name = "SLIMRecommender"
+    remark = "SLIM may have negative weights, if that is better on the held-out labels."
+
+    def suggest(self, trial: Any) -> Settings:
+        """Return irspack's ranges, and whether weights are limited."""
+        return super().suggest(trial) | {"positive_only": trial.suggest_categorical("positive_only", [True, False])}
 
 
 class Edlae(_Irspack):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,11 +14,11 @@ from benchmarks.core.benchmark import Parts
 from benchmarks.core.parts import chosen_parts, measure_parts
 from benchmarks.core.results import Result
 from benchmarks.peers import race
-from benchmarks.peers.base import Fitted, Settings, Trained, settings_grid
 from benchmarks.rivals import chart, figures, run, weak_spots
 from benchmarks.rivals.base import OURS, Rival
 from benchmarks.rivals.dual_ease import DualEase
 
+from tests.support.fake_peers import FakePeer, two_groups
 from vse_ens.baselines.ease import Ease
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
@@ -32,47 +32,21 @@ def data() -> Annotations:
 
 @pytest.fixture(scope="module")
 def groups() -> Annotations:
-    """Images that have six of the twenty labels of one of two groups."""
-    numbers = np.random.default_rng(0)
-    chosen = ((image, image % 2 * 20 + label) for image in range(240) for label in numbers.choice(20, 6, replace=False))
-    return Annotations.from_pairs((f"image {image:03}", f"label {label:02}") for image, label in chosen)
+    return two_groups()
 
 
-class Fake(Rival):
-    """Knows the answers after epoch 2 with ``skill`` 1 alone."""
-
-    name = "fake"
-    module = "vse_ens"
-    install = "nothing"
-    grid = settings_grid(skill=(0, 1))
-    epochs = 8
-
-    def __init__(self, answers: Annotations) -> None:
-        self._answers = answers
-        self.trained: list[tuple[int, Settings, Sequence[int], int]] = []
-
-    def train(self, data: Annotations, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
-        self.trained.append((data.pairs, settings, epochs, seed))
-        for epoch in epochs:
-
-            def scores(images: Any, knows: bool = settings["skill"] == 1 and epoch == 2) -> Any:
-                found = np.tile(-np.arange(len(self._answers.labels), dtype=np.float32), (len(images), 1))
-                for row, image in zip(found, images, strict=True):
-                    if knows:
-                        row[self._answers.label_numbers(image)] += 1_000.0
-                return found
-
-            yield epoch, Fitted(scores, 123)
+class Fake(FakePeer, Rival):
+    """Knows most after epoch 3, with ``skill`` 1 alone."""
 
 
 def test_settings_come_from_the_training_part_and_each_seed_is_tested_once(data: Annotations) -> None:
     rival = Fake(data)
     found = run.tune_and_test(rival, data, (0, 1), budget=100.0)
-    assert (found["settings"], found["epochs"], found["tried"]) == ({"skill": 1}, 2, 2)
+    assert (found["settings"], found["epochs"], found["tried"]) == ({"skill": 1}, 3, 2)
     split = data.leave_one_out(seed=figures.SPLIT_SEED)
     *trials, first, second = rival.trained
     assert all(pairs < split.train.pairs for pairs, *_ in trials)
-    assert (first, second) == tuple((split.train.pairs, {"skill": 1}, [2], seed) for seed in (0, 1))
+    assert (first, second) == tuple((split.train.pairs, {"skill": 1}, [3], seed) for seed in (0, 1))
     assert [fit["recall@10"] for fit in found["fits"]] == [1.0, 1.0]
     assert found["fits"][0]["bytes"] == 123
     assert sum(group["pairs"] for group in found["fits"][0]["groups"].values()) == split.test.pairs
@@ -97,12 +71,12 @@ def test_tuning_stops_at_its_budget_and_leaves_falling_curves(
 ) -> None:
     split = leave_one_out(data, 0)
     rival = Fake(data)
-    # skill 0 never rises: its first point is the best, and three more are looked at; skill 1 falls after epoch 2.
+    # skill 0 never rises: its first point is the best, and three more are looked at; skill 1 falls after epoch 3.
     points = []
     curve = race.curve
     monkeypatch.setattr(race, "curve", lambda *given, **named: _noted(points, curve(*given, **named)))
-    assert race.tune(rival, split, 8, budget=100.0) == ({"skill": 1}, 2, 2)
-    assert points == [1, 2, 3, 4, 1, 2, 3, 4, 5]
+    assert race.tune(rival, split, 8, budget=100.0) == ({"skill": 1}, 3, 2)
+    assert points == [1, 2, 3, 4, 1, 2, 3, 4, 5, 6]
     points.clear()
     race.tune(rival, split, 8)
     assert points == [1, 2, 3, 4, 5, 6, 8] * 2
