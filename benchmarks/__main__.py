@@ -4,6 +4,8 @@ python -m benchmarks                    run all at full size, store the results 
 python -m benchmarks speed labels       run some
 python -m benchmarks speed --quick      run at small sizes as a smoke test; nothing is stored
 python -m benchmarks speed --allow-busy store the result even if other processes used the cores meanwhile
+python -m benchmarks rivals             measure the parts of `rivals` that are not stored yet
+python -m benchmarks rivals --only ours measure some parts again: those with this word in their name
 python -m benchmarks report             rewrite the documents from the stored results without running anything
 """
 
@@ -12,13 +14,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 
 from benchmarks.accuracy import ablation, departures
 from benchmarks.core import readme
 from benchmarks.core.load import LIMIT, OtherProcesses
+from benchmarks.core.parts import chosen_parts, measure_parts
 from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
+from benchmarks.rivals import chart
 from benchmarks.scale import cost_model
 from benchmarks.suite import SUITE
 
@@ -34,14 +39,30 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SUITE)}, or report")
     parser.add_argument("--quick", action="store_true", help="use small sizes; nothing is stored")
     parser.add_argument("--allow-busy", action="store_true", help="store times of a busy machine, marked as such")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PART", help="measure these parts of a benchmark again"
+    )
     given = parser.parse_args(arguments)
     unknown = [name for name in given.names if name not in (*SUITE, "report")]
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}; choose from {', '.join(SUITE)}, or report")
+    for name in (given.names or SUITE) if given.only else ():
+        parts = SUITE[name].parts if name in SUITE else None
+        if parts is None:
+            parser.error(f"--only selects parts of a benchmark, and {name} has none")
+        try:
+            chosen_parts(parts.names(SUITE[name].full), given.only, {})
+        except ValueError as error:
+            parser.error(str(error))
     if given.names == ["report"]:
         report()
         return
-    refused = [name for name in given.names or SUITE if not run(name, given.quick, given.allow_busy)]
+    refused = []
+    for name in given.names or SUITE:
+        if SUITE[name].parts is not None and not given.quick:
+            run_parts(name, given.only)
+        elif not run(name, given.quick, given.allow_busy):
+            refused.append(name)
     if not given.quick:
         report()
     if refused:
@@ -83,6 +104,19 @@ def run(name: str, quick: bool, allow_busy: bool) -> bool:
     return True
 
 
+def run_parts(name: str, only: Sequence[str] = ()) -> None:
+    """Measure the parts of a benchmark that are not stored, or those named by ``only`` again, and store each."""
+    benchmark = SUITE[name]
+    if benchmark.parts is None:
+        raise ValueError(f"{name} has no parts")
+    print(f"== {name}: {benchmark.claim}", flush=True)
+    result = measure_parts(
+        benchmark.parts, benchmark.full, only, load(name), lambda found: print(f"stored in {store(name, found)}")
+    )
+    for block in markdown(benchmark.score(result.raw)):
+        print(f"{block}\n")
+
+
 def report() -> None:
     """Rewrite the generated parts of docs/benchmarks.md and of other pages, and the results of README.md."""
     text = DOCUMENT.read_text(encoding="utf-8")
@@ -101,6 +135,7 @@ def report() -> None:
     scale.write_text(cost_model.filled(scale.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"updated {scale} from the cost model")
     readme.write()
+    chart.write()
 
 
 if __name__ == "__main__":

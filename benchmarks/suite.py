@@ -25,6 +25,8 @@ from benchmarks.accuracy.tune import TUNE
 from benchmarks.accuracy.vocabularies import VOCABULARIES
 from benchmarks.core.benchmark import Benchmark
 from benchmarks.peers.race import PEERS_BENCHMARK
+from benchmarks.rivals.run import RIVALS_BENCHMARK
+from benchmarks.rivals.weak_spots import WEAK_SPOTS
 from benchmarks.robustness.fuzz import FUZZ
 from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.shards import SHARDS
@@ -71,6 +73,8 @@ SUITE: dict[str, Benchmark[Any]] = {
         BASELINES,
         CONTEXT,
         PEERS_BENCHMARK,
+        RIVALS_BENCHMARK,
+        WEAK_SPOTS,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,

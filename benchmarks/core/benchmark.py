@@ -56,6 +56,17 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Parts(Generic[Sizes]):
+    """The parts of a benchmark, each of which is stored when it is done and can be measured again alone."""
+
+    names: Callable[[Sizes], Sequence[str]]
+    measure: Callable[[Sizes, str], Raw]
+    """Measures one part; ``skipped`` is a sentence if it could not."""
+    measures: Callable[[str], Sequence[str]]
+    """The folders and modules of vse_ens that a part depends on."""
+
+
+@dataclass(frozen=True)
 class Benchmark(Generic[Sizes]):
     """A claim with the functions that measure and score it, so that stored results can be scored again."""
 
@@ -71,6 +82,8 @@ class Benchmark(Generic[Sizes]):
     """How often each figure was measured: turns, processes or seeds."""
     timed: bool = True
     """Whether the result shows times. If so, it is refused on a busy machine."""
+    parts: Parts[Sizes] | None = None
+    """If given, a run goes on with the parts that are not stored; ``measure`` serves small sizes only."""
 
 
 def log(text: str) -> None:

@@ -17,6 +17,7 @@ from benchmarks.core.benchmark import Raw, Table
 from benchmarks.core.report import fill_sections, markdown_table, stale_note
 from benchmarks.core.results import Result, load
 from benchmarks.peers.race import METRIC, median_run
+from benchmarks.rivals.figures import summary
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import CHART_STYLE
 from vse_ens.report.svg import Size, colour, dash, marker, text
@@ -24,7 +25,7 @@ from vse_ens.report.svg import Size, colour, dash, marker, text
 README = Path(__file__).parents[2] / "README.md"
 CHART = README.parent / "docs" / "accuracy-time.svg"
 
-_DATA_SETS = {
+DATA_SETS = {
     "iaprtc12": "IAPR TC-12",
     "openimages_v1val_sample": "Open Images sample",
     "mirflickr25k": "MIRFLICKR-25k",
@@ -113,7 +114,7 @@ def _peers(sets: Raw) -> list[Method]:
 def _sets(benchmark: str) -> Raw:
     result = load(benchmark)
     sets: Raw = result.raw["sets"] if result else {}
-    return {name: facts for name, facts in sets.items() if name in _DATA_SETS}
+    return {name: facts for name, facts in sets.items() if name in DATA_SETS}
 
 
 def _mean(fits: list[Raw]) -> Point:
@@ -145,10 +146,10 @@ def _stored(title: str, name: str, sets: Raw, curves: Raw) -> Method:
 def results() -> str:
     """Return the table, the chart and the machine as Markdown."""
     found = methods()
-    best = {name: max(method.points[name].recall for method in found if name in method.points) for name in _DATA_SETS}
+    best = {name: max(method.points[name].recall for method in found if name in method.points) for name in DATA_SETS}
     labels = {name: facts["labels"] for name, facts in _sets("context").items()}
-    columns = ("", *(f"{title} ({labels[name]:,})" for name, title in _DATA_SETS.items()))
-    rows = [(method.name, *(_cell(method.points.get(name), best[name]) for name in _DATA_SETS)) for method in found]
+    columns = ("", *(f"{title} ({labels[name]:,})" for name, title in DATA_SETS.items()))
+    rows = [(method.name, *(_cell(method.points.get(name), best[name]) for name in DATA_SETS)) for method in found]
     return "\n\n".join(
         (
             markdown_table(Table(columns, rows)),
@@ -184,7 +185,7 @@ def chart() -> str:
     size = Size(width=_CHART_WIDTH // len(data_sets), height=340, name="panel", ticks=5)
     panels = [
         LineChart(
-            _DATA_SETS[name],
+            DATA_SETS[name],
             _time_label(),
             "recall@10",
             [_series(method, name) for method in found],
@@ -203,7 +204,8 @@ def chart() -> str:
             f'<g transform="translate(0 {_PANEL_TITLE - 8})">{inside}</g></g>'
         )
         height = max(height, top + _PANEL_TITLE + panel_height)
-    return _file(size.width * len(panels), height, _description(found), "\n".join(parts))
+    width = size.width * len(panels)
+    return svg_file(width, height, "Accuracy against training time", _description(found), "\n".join(parts))
 
 
 def _time_label() -> str:
@@ -213,7 +215,7 @@ def _time_label() -> str:
 def _series(method: Method, data_set: str) -> Series:
     point = method.points[data_set]
     curve = _thinned(method.curves.get(data_set, [(point.seconds, point.recall)]))
-    return Series(_plain(method.name), [seconds for seconds, _ in curve], [recall for _, recall in curve])
+    return Series(plain(method.name), [seconds for seconds, _ in curve], [recall for _, recall in curve])
 
 
 def _thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -225,14 +227,15 @@ def _thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return kept[::-1]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a name without the marks of Markdown."""
     return re.sub(r"[*`]", "", name)
 
 
 def _legend(found: Sequence[Method], width: int) -> tuple[str, int]:
     parts, x, y = [], float(_MARGIN), _MARGIN
     for number, method in enumerate(found):
-        name = _plain(method.name)
+        name = plain(method.name)
         needed = _SAMPLE + _LETTER * len(name)
         if x + needed > width:
             x, y = float(_MARGIN), y + _LEGEND_LINE
@@ -247,17 +250,17 @@ def _legend(found: Sequence[Method], width: int) -> tuple[str, int]:
 
 def _description(found: Sequence[Method]) -> str:
     ends = [
-        f"{_DATA_SETS[name]}: "
-        + ", ".join(f"{_plain(method.name)} {method.points[name].recall:.3f}" for method in found)
+        f"{DATA_SETS[name]}: " + ", ".join(f"{plain(method.name)} {method.points[name].recall:.3f}" for method in found)
         for name in charted_sets()
     ]
     return f"recall@10 against {_time_label()}, on a logarithmic axis. {'; '.join(ends)}."
 
 
-def _file(width: int, height: int, description: str, inside: str) -> str:
+def svg_file(width: int, height: int, title: str, description: str, inside: str) -> str:
+    """Return an SVG file with the styles of charts."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img">\n<title>Accuracy against training time</title>\n'
+        f'viewBox="0 0 {width} {height}" role="img">\n<title>{title}</title>\n'
         f"<desc>{description}</desc>\n<style>{CHART_STYLE}"
         'svg{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif}\n'
         ".paper{fill:var(--paper)}</style>\n"
@@ -266,8 +269,12 @@ def _file(width: int, height: int, description: str, inside: str) -> str:
 
 
 def filled(readme: str) -> str:
-    """Return README with up-to-date results."""
-    return fill_sections(readme, {"results": results()})
+    """Return README with up-to-date results; those of `rivals` where it has markers for them."""
+    sections = {"results": results()}
+    stored = load("rivals")
+    if stored is not None and "<!-- rivals -->" in readme:
+        sections["rivals"] = markdown_table(summary(stored.raw, lambda name: DATA_SETS.get(name, name)))
+    return fill_sections(readme, sections)
 
 
 def write() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.core.benchmark import Raw
 from benchmarks.core.sources import commit
+from vse_ens.storage.atomic import replace_file
 from vse_ens.system import available_cores
 
 FOLDER = Path(__file__).parents[1] / "results"
@@ -42,7 +43,8 @@ def store(name: str, result: Result, folder: Path = FOLDER) -> Path:
         "sources": result.sources,
         "raw": result.raw,
     }
-    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    with replace_file(path) as partial:
+        partial.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return path
 
 

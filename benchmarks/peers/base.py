@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
@@ -21,6 +22,19 @@ Trained = tuple[int, Scores]
 """The number of completed epochs, and how the model scores then."""
 
 DIMENSIONS = 128
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The scores of a fitted model, and its size."""
+
+    scores: Scores
+    bytes: int
+    """Of the arrays that it scores with, besides the known pairs."""
+
+    def __call__(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the scores of some images."""
+        return self.scores(images)
 
 
 class Peer(ABC):
@@ -61,3 +75,11 @@ class Peer(ABC):
 def settings_grid(**values: Sequence[Any]) -> list[Settings]:
     """Return all combinations of the values of each setting."""
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+def ones_matrix(data: Annotations) -> Any:
+    """Return a SciPy matrix of ones in CSR form, images by labels."""
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(data.pairs, np.float32)
+    return csr_matrix((ones, data.indices, data.indptr), (len(data.images), len(data.labels)))

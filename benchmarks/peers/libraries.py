@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peers.base import DIMENSIONS, Peer, Scores, Settings, Trained, settings_grid
+from benchmarks.peers.base import DIMENSIONS, Peer, Scores, Settings, Trained, ones_matrix, settings_grid
 from vse_ens.data.annotations import Annotations
 
 _PEERS = '"vse-ens[peers]"'
@@ -31,7 +31,7 @@ class LightFm(Peer):
 
     def load(self, data: Annotations) -> Any:
         """Return a matrix of ones, images by labels, in COO form."""
-        return _matrix(data).tocoo()
+        return ones_matrix(data).tocoo()
 
     def train(self, data: Any, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
         """Train with AdaGrad; ``alpha`` is the L2 penalty of images and labels."""
@@ -58,7 +58,7 @@ class _Implicit(Peer):
 
     def load(self, data: Annotations) -> Any:
         """Return a matrix of ones, images by labels, in CSR form."""
-        return _matrix(data)
+        return ones_matrix(data)
 
     def train(self, data: Any, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
         """Fit between the points; a generator as the random state goes on, while a number would start again."""
@@ -130,11 +130,3 @@ def _numbers(given: dict[int, int], count: int) -> NDArray[np.int64]:
 
 def _products(images: NDArray[Any], labels: NDArray[Any], bias: NDArray[Any] | float = 0.0) -> Scores:
     return lambda chosen: np.asarray(images[chosen] @ labels.T + bias, np.float32)
-
-
-def _matrix(data: Annotations) -> Any:
-    """Return a SciPy matrix of ones, images by labels."""
-    from scipy.sparse import csr_matrix
-
-    ones = np.ones(data.pairs, np.float32)
-    return csr_matrix((ones, data.indices, data.indptr), (len(data.images), len(data.labels)))

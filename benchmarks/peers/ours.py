@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
-from benchmarks.peers.base import Peer, Settings, Trained, settings_grid
+from benchmarks.peers.base import Fitted, Peer, Settings, Trained, settings_grid
 from vse_ens.baselines.ease import Ease
 from vse_ens.baselines.tuning import EASE_GRID
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.blas import one_thread
-from vse_ens.model.model import Model
 from vse_ens.presets import configure
 from vse_ens.train.trainer import Trainer
 
@@ -34,7 +30,8 @@ class EasePeer(Peer):
         """Fit once; there is nothing random in it."""
         del epochs, seed
         with one_thread():
-            yield 1, Ease(**settings).fit(data).scores
+            fitted = Ease(**settings).fit(data)
+            yield 1, Fitted(fitted.scores, fitted.weights.nbytes)
 
     def prepare(self, data: Annotations) -> None:
         """Compile the kernels."""
@@ -57,9 +54,13 @@ class DefaultPeer(Peer):
         """Train to its own end, and yield after every epoch."""
         del epochs
         with one_thread():
-            trainer = Trainer(self._config.override(seed=seed, **settings), data, workers=1)
+            trainer = self.trainer(data, settings, seed)
             for report in trainer.epochs():
-                yield report.epoch, partial(_scores, trainer.model, data)
+                yield report.epoch, fitted(trainer, data)
+
+    def trainer(self, data: Annotations, settings: Settings, seed: int) -> Trainer:
+        """Return a training on one core that has not begun."""
+        return Trainer(self._config.override(seed=seed, **settings), data, workers=1)
 
     def prepare(self, data: Annotations) -> None:
         """Compile the kernels, by two epochs: tiny data would not use all of them."""
@@ -67,5 +68,7 @@ class DefaultPeer(Peer):
             pass
 
 
-def _scores(model: Model, known: Annotations, images: NDArray[np.int64]) -> NDArray[np.float32]:
-    return model.scores(images, known)
+def fitted(trainer: Trainer, data: Annotations) -> Fitted:
+    """Return the model of a training as it is now."""
+    model = trainer.model
+    return Fitted(partial(model.scores, known=data), sum(array.nbytes for array in model.arrays().values()))

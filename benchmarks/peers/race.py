@@ -6,6 +6,7 @@ part. It is then trained on all of the training part with three seeds, and ranks
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,9 @@ _METRICS = (METRIC, "mrr")
 _HELD_OUT = 5_000
 # The ratio of the epochs of two points of a curve.
 _STEP = 1.3
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# Points without a new best after which a curve is left, where time is limited.
+_PATIENCE = 3
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def measure(sizes: Sizes) -> Raw:
         methods = {}
         for name in present:
             log(f"{name} on {data_set}")
-            methods[name] = call(run, data_set, name, sizes.seeds, sizes.epochs, **_ONE_THREAD)
+            methods[name] = call(run, data_set, name, sizes.seeds, sizes.epochs, **ONE_THREAD)
         sets[data_set] = {"images": len(data.images), "labels": len(data.labels), "methods": methods}
     return {"sets": sets, "skipped": skipped}
 
@@ -74,7 +77,10 @@ def tune_and_train(peer: Peer, data: Annotations, seeds: Sequence[int], epochs: 
     peer.prepare(split.train)
     most = min(peer.epochs, epochs or peer.epochs)
     began = time.process_time()
-    settings, best = tune(peer, split.train, most) if len(peer.grid) > 1 else (peer.grid[0], most)
+    settings, best = peer.grid[0], most
+    if len(peer.grid) > 1:
+        held_out = leave_one_out(split.train, 0, name="tune-peer", max_images=_HELD_OUT)
+        settings, best, _ = tune(peer, held_out, most)
     tuning = time.process_time() - began
     runs = [list(curve(peer, split, settings, points(best), seed)) for seed in seeds]
     return {
@@ -86,16 +92,29 @@ def tune_and_train(peer: Peer, data: Annotations, seeds: Sequence[int], epochs: 
     }
 
 
-def tune(peer: Peer, train: Annotations, epochs: int) -> tuple[Settings, int]:
-    """Return the settings and the number of epochs with the best recall@10 on labels held out of ``train``."""
-    split = leave_one_out(train, 0, name="tune-peer", max_images=_HELD_OUT)
-    best, chosen = -1.0, (peer.grid[0], epochs)
+def tune(
+    peer: Peer, split: Split, epochs: int, *, budget: float = math.inf, metric: str = METRIC
+) -> tuple[Settings, int, int]:
+    """Return the settings and epochs with the best metric on the held-out labels, and the number of settings tried.
+
+    The budget is in CPU seconds, ranking included. With one, a curve that has fallen for some points is left.
+    """
+    began = time.process_time()
+    best, chosen, tried = -1.0, (peer.grid[0], epochs), 0
     for settings in peer.grid:
-        # To the end: a curve may stay flat for many epochs before it rises.
+        tried += 1
+        own, falling = -1.0, 0
+        # Without a budget to the end: a curve may stay flat for many epochs before it rises.
         for point in curve(peer, split, settings, points(epochs), seed=0):
-            if point[METRIC] > best:
-                best, chosen = point[METRIC], (settings, point["epoch"])
-    return chosen
+            if point[metric] > best:
+                best, chosen = point[metric], (settings, point["epoch"])
+            falling = 0 if point[metric] > own else falling + 1
+            own = max(own, point[metric])
+            if time.process_time() - began > budget or (falling >= _PATIENCE and budget < math.inf):
+                break
+        if time.process_time() - began > budget:
+            break
+    return *chosen, tried
 
 
 def curve(peer: Peer, split: Split, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Raw]:
@@ -110,7 +129,7 @@ def curve(peer: Peer, split: Split, settings: Settings, epochs: Sequence[int], s
         if not _finite(scores):
             return
         metrics = mean_metrics(scores, *split, workers=1)
-        yield {"epoch": epoch, "seconds": seconds, **{name: metrics[name] for name in _METRICS}}
+        yield {"epoch": epoch, "seconds": seconds, **{name: metrics[name] for name in (*_METRICS, "ndcg@10")}}
         began = time.process_time()
 
 

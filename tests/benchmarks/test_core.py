@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.core.benchmark import Benchmark, Check, Score
+from benchmarks.core.benchmark import Benchmark, Check, Parts, Score
 from benchmarks.core.data_sets import REAL, real, zipf
 from benchmarks.core.report import DOCUMENT, fill_sections, section
 from benchmarks.core.results import Result, load, store
@@ -161,10 +161,36 @@ def test_document_says_that_the_machine_was_busy() -> None:
 
 
 def _score(raw: dict[str, Any]) -> Score:
-    return Score([Check("a size", raw["size"], "at least", 2.0)])
+    return Score([Check("a size", raw.get("size", 3.0), "at least", 2.0)])
 
 
 def test_unknown_benchmark_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         command.main(["speeed"])
     assert "no benchmark 'speeed'" in capsys.readouterr().err
+
+
+def test_parts_are_stored_one_by_one_and_chosen_ones_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(monkeypatch, parts=Parts(lambda _: ["a on x", "b on x"], lambda _, part: {"part": part}, lambda _: ()))
+    monkeypatch.setattr(command, "load", lambda _: run.stored[-1] if run.stored else None)
+    command.main(["x"])
+    assert [list(result.raw["parts"]) for result in run.stored] == [["a on x"], ["a on x", "b on x"]]
+    command.main(["x"])
+    assert len(run.stored) == 2
+    command.main(["x", "--only", "a"])
+    assert len(run.stored) == 3
+    assert run.reports == 3
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["x", "--only", "c"])
+    assert "no part 'c'; choose from a on x, b on x" in capsys.readouterr().err
+
+
+def test_parts_of_a_benchmark_without_any_are_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Run(monkeypatch)
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["x", "--only", "a"])
+    assert "--only selects parts of a benchmark, and x has none" in capsys.readouterr().err

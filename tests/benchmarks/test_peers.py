@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -12,41 +12,14 @@ import pytest
 from benchmarks.core import readme
 from benchmarks.core.results import Result
 from benchmarks.peers import race
-from benchmarks.peers.base import Peer, Settings, Trained, settings_grid
+from benchmarks.peers.base import Trained
 from benchmarks.peers.libraries import CornacBpr
 from benchmarks.peers.ours import DEFAULT, DefaultPeer
 
+from tests.support.fake_peers import FakePeer, two_groups
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.presets import configure
-
-
-class Fake(Peer):
-    """Knows more of the answers with every epoch until epoch 3, and fewer afterwards; ``skill`` 0 knows none."""
-
-    name = "fake"
-    module = "vse_ens"
-    install = "nothing"
-    grid = settings_grid(skill=(0, 1))
-    epochs = 8
-
-    def __init__(self, data: Annotations) -> None:
-        self._answers = data
-        self.trained: list[tuple[int, Settings, Sequence[int], int]] = []
-
-    def train(self, data: Annotations, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
-        self.trained.append((data.pairs, settings, epochs, seed))
-        for epoch in epochs:
-            known = settings["skill"] * (3 - abs(3 - epoch)) / 3
-
-            def scores(images: Any, known: float = known) -> Any:
-                found = np.tile(-np.arange(len(self._answers.labels), dtype=np.float32), (len(images), 1))
-                for row, image in zip(found, images, strict=True):
-                    if image % 10 < 10 * known:
-                        row[self._answers.label_numbers(image)] += 1_000.0
-                return found
-
-            yield epoch, scores
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +34,7 @@ def test_points_grow_by_a_factor_to_the_last_epoch() -> None:
 
 
 def test_settings_and_epochs_are_chosen_on_labels_of_the_training_part(data: Annotations) -> None:
-    peer = Fake(data)
+    peer = FakePeer(data)
     found = race.tune_and_train(peer, data, seeds=(0, 1))
     assert found["settings"] == {"skill": 1}
     assert found["epochs"] == 3
@@ -75,7 +48,7 @@ def test_settings_and_epochs_are_chosen_on_labels_of_the_training_part(data: Ann
 
 
 def test_one_setting_is_not_tuned(data: Annotations) -> None:
-    peer = Fake(data)
+    peer = FakePeer(data)
     peer.grid = ({"skill": 1},)  # type: ignore[misc]
     found = race.tune_and_train(peer, data, seeds=(0,), epochs=2)
     assert len(peer.trained) == 1
@@ -85,12 +58,12 @@ def test_one_setting_is_not_tuned(data: Annotations) -> None:
 def test_time_is_cpu_time_of_training_alone(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(np.cumsum([0.0, 2.0, 100.0, 3.0, 100.0, 4.0, 100.0]).tolist())
     monkeypatch.setattr(race.time, "process_time", lambda: next(clock))
-    points = race.curve(Fake(data), data.leave_one_out(seed=0), {"skill": 1}, [1, 2, 3], seed=0)
+    points = race.curve(FakePeer(data), data.leave_one_out(seed=0), {"skill": 1}, [1, 2, 3], seed=0)
     assert [point["seconds"] for point in points] == [2.0, 5.0, 9.0]
 
 
 def test_curve_ends_where_scores_are_not_finite(data: Annotations) -> None:
-    class Diverging(Fake):
+    class Diverging(FakePeer):
         def train(self, *arguments: Any) -> Iterator[Trained]:
             yield next(super().train(*arguments))
             for epoch in (2, 3):
@@ -146,12 +119,12 @@ def test_chart_of_readme_shows_the_peers(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_absent_libraries_and_data_are_skipped(monkeypatch: pytest.MonkeyPatch, data: Annotations) -> None:
-    class Absent(Fake):
+    class Absent(FakePeer):
         name = "absent"
         module = "no_such_library.models"
         install = '"vse-ens[peers]"'
 
-    monkeypatch.setattr(race, "PEERS", {"fake": Fake(data), "absent": Absent(data)})
+    monkeypatch.setattr(race, "PEERS", {"fake": FakePeer(data), "absent": Absent(data)})
     monkeypatch.setattr(race, "real", lambda names: ({"corel5k": data}, ["A reason."]))
     monkeypatch.setattr(race, "call", lambda function, *arguments, **_: json.loads(json.dumps(function(*arguments))))
     raw = race.measure(race.Sizes(("corel5k",), ("fake", "absent"), seeds=(0,)))
@@ -176,10 +149,7 @@ LIBRARIES = [name for name, peer in race.PEERS.items() if not peer.module.starts
 
 @pytest.fixture(scope="module")
 def groups() -> Annotations:
-    """Images that have six of the twenty labels of one of two groups."""
-    numbers = np.random.default_rng(0)
-    chosen = ((image, image % 2 * 20 + label) for image in range(240) for label in numbers.choice(20, 6, replace=False))
-    return Annotations.from_pairs((f"image {image:03}", f"label {label:02}") for image, label in chosen)
+    return two_groups()
 
 
 @pytest.mark.parametrize("name", [*LIBRARIES, "EASE"])

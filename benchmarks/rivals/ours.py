@@ -1,0 +1,52 @@
+"""Our own methods: popularity, EASE, and the default preset, which tunes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.peers.base import Fitted, Settings, Trained
+from benchmarks.peers.ours import DefaultPeer, EasePeer, fitted
+from benchmarks.rivals.base import OURS, Rival
+from vse_ens.baselines.popularity import Popularity
+from vse_ens.data.annotations import Annotations
+from vse_ens.model.blas import one_thread
+
+
+class DefaultRival(DefaultPeer, Rival):
+    """The default preset without options. Its own validation and early stopping are part of its time."""
+
+    name = OURS
+    measures = ("kernels", "label_weights", "presets", "train")
+
+    def train(self, data: Annotations, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
+        """Train to its own end, and yield once."""
+        del epochs
+        with one_thread():
+            trainer = self.trainer(data, settings, seed)
+            for report in trainer.epochs():
+                last = report.epoch
+            yield last, fitted(trainer, data)
+
+
+class EaseRival(EasePeer, Rival):
+    """EASE with a tuned regularisation."""
+
+    deterministic = True
+    measures = ("baselines", "label_weights")
+
+
+class PopularityRival(Rival):
+    """Labels by their number of images."""
+
+    name = "popularity"
+    module = "vse_ens"
+    install = "vse-ens"
+    grid = ({},)
+    epochs = 1
+    deterministic = True
+    measures = ("baselines",)
+
+    def train(self, data: Annotations, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
+        """Count."""
+        del settings, epochs, seed
+        yield 1, Fitted(Popularity().fit(data).scores, data.images_per_label.nbytes)
