@@ -8,7 +8,7 @@ import { storedAdvance } from "../core/storage.js";
 /** Below this confidence, a suggestion does not keep an image open. */
 const LIKELY = 0.1;
 
-const ORDERS = { gain: "Next: most to gain", verdicts: "Next: to check percentages", random: "Next: random" };
+const ORDERS = { gain: "Next: most to gain", verdicts: "Next: to calibrate", random: "Next: random" };
 const ADVANCES = {
   "": "Go on by hand",
   verdict: "Go on after each verdict",

@@ -34,6 +34,7 @@ export function mount(host) {
           figure((card.pairs / Math.max(1, card.images)).toFixed(1), "labels per image"),
         ),
         quality(card),
+        percentages(card),
         service(card),
         card.feedback && acceptedPairs(),
         details(card),
@@ -55,7 +56,7 @@ function sentences(card) {
 }
 
 /** How good it is on labels that were held out. @param {ModelCard} card */
-function quality({ validation, has_confidence: hasConfidence, confidence }) {
+function quality({ validation, has_confidence: hasConfidence }) {
   const at5 = number(validation?.["recall@5"]);
   const at10 = number(validation?.["recall@10"]);
   const auc = number(validation?.auc);
@@ -74,29 +75,33 @@ function quality({ validation, has_confidence: hasConfidence, confidence }) {
     validation && h("ul", { class: "bars" }, ...rows),
     !hasConfidence &&
       h("p", { class: "lead" }, "It has no percentages beside suggestions, because none were calibrated."),
-    ...(confidence ? percentages(confidence) : []),
   );
 }
 
-/** What the percentages beside suggestions mean. @param {import("../core/model.js").Confidence} confidence */
-function percentages({ completeness, given, verdicts, used, needed, wanted }) {
-  const share = percent(completeness);
+/** What the percentages beside suggestions mean. @param {ModelCard} card */
+function percentages({ confidence }) {
+  if (!confidence) return null;
+  const { completeness, given, verdicts, used, needed, wanted } = confidence;
+  const share = `${percent(completeness)} of all right labels`;
   const basis = given
-    ? `They assume that ${share} of all right labels are in the data, as was said.`
-    : `How many labels the data lack is an estimate: ${share} of all right labels are taken to be there.`;
-  const left = used ? wanted : needed;
-  const checked = used
-    ? `They are corrected by ${countOf(used, "verdict")} on suggestions.`
+    ? `They rest on the statement that the data have ${share}.`
+    : `They rest on an estimate: the data are taken to have ${share}.`;
+  const corrected = used
+    ? `${countOf(used, "verdict")} on suggestions have corrected them.`
     : `From ${needed} verdicts on suggestions on, these correct them.`;
-  return [
-    h("h3", {}, "Percentages beside suggestions"),
+  const more = `There are ${countOf(verdicts, "verdict")} so far; ${wanted} are enough. To give more, choose “Next: to calibrate” under Annotate.`;
+  return h(
+    "section",
+    { class: "about-part" },
+    h("h2", {}, "The percentages"),
     h(
       "p",
       { class: "lead" },
-      `They are confidences: of suggestions with 40\u00a0%, about 40\u00a0% should be right. ${basis} ${checked} `,
-      verdicts < wanted && `So far there are ${verdicts} of ${left}. To give more, choose “Next: to check percentages” under Annotate.`,
+      "The percentage beside a suggestion is its confidence: the chance that the label is right. ",
+      `Of suggestions with 40\u00a0%, about 40\u00a0% should be right. ${basis} ${corrected} `,
+      verdicts < wanted && more,
     ),
-  ];
+  );
 }
 
 /** @param {ModelCard} card */

@@ -151,7 +151,11 @@ export class ImageEditor {
         h("a", { href: labelsAddress(terms) }, "Continue with these labels only"),
       );
     } else if (storedWelcome.get()) fill(this.workspace.hint);
-    else fill(this.workspace.hint, "Click a label to accept it, × to reject it.");
+    else {
+      const isSure = this.state.suggestions.some((one) => one.confidence !== null);
+      const meaning = isSure ? " The percentage is the chance that it is right." : "";
+      fill(this.workspace.hint, `Click a label to accept it, × to reject it.${meaning}`);
+    }
   }
 
   /** @param {import("../core/api.js").Suggestion} suggestion */
