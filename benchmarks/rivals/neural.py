@@ -118,7 +118,9 @@ class MultDae(_Neural):
         f"there are more than {_MANY_LABELS:,} labels, so that enough epochs fit into the budget."
     )
     name = "Mult-DAE"
-    grid = tuple({"rate": 1e-3, "dropout": dropout} for dropout in (0.3, 0.2, 0.5, 0.1))
+    grid = tuple(
+        {"rate": rate, "dropout": dropout} for rate, dropout in ((3e-3, 0.5), (3e-3, 0.3), (1e-3, 0.3), (1e-3, 0.5))
+    )
 
     def build(self, data: Annotations, settings: Settings) -> Any:
         """Return one hidden layer."""
@@ -132,8 +134,8 @@ class MultVae(_Neural):
 
     name = "Mult-VAE"
     grid = tuple(
-        {"rate": 1e-3, "latent": 200, "dropout": dropout, "beta": beta}
-        for dropout, beta in ((0.3, 0.2), (0.3, 0.05), (0.5, 0.2), (0.2, 0.5))
+        {"rate": rate, "latent": 200, "dropout": dropout, "beta": beta}
+        for rate, dropout, beta in ((3e-3, 0.5, 0.2), (2e-3, 0.3, 0.2), (3e-3, 0.3, 0.05), (1e-3, 0.3, 0.2))
     )
 
     def build(self, data: Annotations, settings: Settings) -> Any:

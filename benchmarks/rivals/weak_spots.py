@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
+from benchmarks.core.benchmark import Benchmark, Parts, Raw, Score, Table
 from benchmarks.core.data_sets import real
+from benchmarks.core.parts import measure_parts
 from benchmarks.rivals.base import OURS, Rival
 from benchmarks.rivals.dual_ease import DualEase
 from benchmarks.rivals.figures import METRICS, SPLIT_SEED, title
@@ -24,9 +25,10 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.streams import Streams
 
 _METHODS = (OURS, "EASE", "item kNN", "popularity")
-_BUDGET = 5.0
-# EASE inverts a matrix of labels; with more of them, and fewer images, it is fitted through the matrix of images.
-_DUAL_LABELS = 4_000
+_BUDGET = 20.0
+# EASE inverts a matrix of labels; where there are this many times more of them than images, it is fitted through the
+# matrix of images.
+_DUAL = 4
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,6 @@ class Spot:
     splits: Callable[[Annotations, int], Iterator[Split]]
     """From the data and the number of repetitions; a repetition is another choice of images or of held-out labels."""
     repetitions: int = 1
-
-
-def spots() -> list[Spot]:
-    """Return all shapes."""
-    return [
-        Spot("many labels per image: mirflickr25k, transposed", "mirflickr25k", _transposed, 3),
-        Spot("59 to 300 labels per image: albums of scenes", "", _albums),
-        Spot("one known label, of test images", "mirflickr25k", _one_known),
-        Spot("one label on 4 of 5 training images", "iaprtc12", _one_label),
-        Spot("200 images", "iaprtc12", _tiny, 10),
-        Spot("rare labels, on 2 to 5 training images", "openimages_v1val_sample", _rare),
-    ]
 
 
 def _split(data: Annotations, number: int = 0) -> Split:
@@ -124,29 +114,40 @@ def _only(test: Annotations, images: NDArray[np.bool_]) -> Annotations:
     return test.with_pairs(images[test.image_numbers()])
 
 
+SPOTS = [
+    Spot("59 to 300 labels per image: albums of scenes", "", _albums),
+    Spot("one known label, of test images", "mirflickr25k", _one_known),
+    Spot("one label on 4 of 5 training images", "iaprtc12", _one_label),
+    Spot("200 images", "iaprtc12", _tiny, 10),
+    Spot("rare labels, on 2 to 5 training images", "openimages_v1val_sample", _rare),
+    Spot("many labels per image: mirflickr25k, transposed", "mirflickr25k", _transposed),
+]
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a run; ``spots`` limits their number."""
+    """Sizes of a run; ``repetitions`` limits those of every shape."""
 
-    spots: int | None = None
+    spots: tuple[str, ...] = tuple(spot.name for spot in SPOTS)
     repetitions: int | None = None
     methods: tuple[str, ...] = _METHODS
 
 
-def measure(sizes: Sizes) -> Raw:
-    """Tune, fit and test every method on every shape, in this process."""
-    found, skipped = real(("mirflickr25k", "iaprtc12", "openimages_v1val_sample"))
-    found[""] = scenes(20_000, 3_000)
-    rivals = [RIVALS[name] for name in sizes.methods]
+def measure_part(sizes: Sizes, name: str) -> Raw:
+    """Tune, fit and test every method on one shape, in this process."""
+    spot = next(spot for spot in SPOTS if spot.name == name)
+    found, skipped = real((spot.source,)) if spot.source else ({"": scenes(20_000, 3_000)}, [])
+    rivals = [RIVALS[method] for method in sizes.methods]
     skipped += [sentence for rival in rivals if (sentence := rival.missing())]
-    rivals = [rival for rival in rivals if not rival.missing()]
-    cases = []
-    for spot in spots()[: sizes.spots]:
-        if spot.source in found:
-            log(spot.name)
-            splits = list(spot.splits(found[spot.source], min(spot.repetitions, sizes.repetitions or spot.repetitions)))
-            cases.append({"name": spot.name, **_shape(splits), "methods": {r.name: _fits(r, splits) for r in rivals}})
-    return {"cases": cases, "skipped": skipped}
+    if skipped:
+        return {"skipped": skipped[0]}
+    splits = list(spot.splits(found[spot.source], min(spot.repetitions, sizes.repetitions or spot.repetitions)))
+    return _shape(splits) | {"methods": {rival.name: _fits(rival, splits) for rival in rivals}}
+
+
+def measure(sizes: Sizes) -> Raw:
+    """Measure all shapes without storing them."""
+    return measure_parts(PARTS, sizes).raw
 
 
 def _shape(splits: list[Split]) -> Raw:
@@ -164,12 +165,15 @@ def _fits(rival: Rival, splits: list[Split]) -> list[Raw]:
     """Return the figures of each split; settings are chosen on the training part of each."""
     fits = []
     for split in splits:
-        method = DualEase() if rival.name == "EASE" and len(split.train.labels) > _DUAL_LABELS else rival
-        method.prepare(split.train)
+        method = DualEase() if rival.name == "EASE" and _is_wide(split.train) else rival
         tuned = method.tune(tuning_split(split.train), _BUDGET)
         found = fit_and_test(method, split, tuned.settings, tuned.epochs, seed=0)
         fits.append({"test": split.test.pairs, "settings": tuned.settings, **found})
     return fits
+
+
+def _is_wide(data: Annotations) -> bool:
+    return len(data.labels) > _DUAL * len(data.images)
 
 
 def mean(fits: list[Raw], metric: str) -> float:
@@ -180,22 +184,22 @@ def mean(fits: list[Raw], metric: str) -> float:
 def score(raw: Raw) -> Score:
     """Return one table per shape, with the lead of the default over the best other method."""
     rows: list[tuple[str, ...]] = []
-    for case in raw["cases"]:
+    for name, case in ((name, part["raw"]) for name, part in raw["parts"].items() if "methods" in part["raw"]):
         low, middle, high = case["labels_per_image"]
         shape = (
-            f"{case['name']} ({case['images']:,} images, {case['labels']:,} labels, {low:.0f} to {high:.0f} a training "
+            f"{name} ({case['images']:,} images, {case['labels']:,} labels, {low:.0f} to {high:.0f} a training "
             f"image, median {middle:.0f}; {case['test']:,} test labels)"
         )
-        others = [name for name in case["methods"] if name != OURS]
-        for name, fits in case["methods"].items():
+        others = [method for method in case["methods"] if method != OURS]
+        for method, fits in case["methods"].items():
             lead = "-"
-            if name == OURS and others:
+            if method == OURS and others:
                 leads = [
                     mean(fits, metric) - max(mean(case["methods"][other], metric) for other in others)
                     for metric in METRICS[:2]
                 ]
                 lead = " / ".join(f"**{one:+.4f}**" if one < 0 else f"{one:+.4f}" for one in leads)
-            rows.append((shape, title(name), *(f"{mean(fits, metric):.4f}" for metric in METRICS), lead))
+            rows.append((shape, title(method), *(f"{mean(fits, metric):.4f}" for metric in METRICS), lead))
             shape = ""
     columns = ("data", "method", *METRICS, "default minus the best other: recall@10 / mrr")
     note = (
@@ -207,13 +211,16 @@ def score(raw: Raw) -> Score:
     return Score(tables=[Table(columns, rows)], notes=[note])
 
 
+MEASURES = ("baselines", "kernels", "label_weights", "presets", "train")
+PARTS = Parts(lambda sizes: sizes.spots, measure_part, lambda _: MEASURES)
 WEAK_SPOTS = Benchmark(
     "weak-spots",
     "The default is at least as accurate as EASE and kNN where data is scarce, or has an unusual shape.",
     Sizes(),
-    Sizes(repetitions=1, methods=("EASE", "popularity"), spots=5),
+    Sizes(("one known label, of test images",), repetitions=1, methods=("EASE", "popularity")),
     measure,
     score,
-    measures=("baselines", "kernels", "label_weights", "presets", "train"),
+    measures=MEASURES,
     timed=False,
+    parts=PARTS,
 )

@@ -251,8 +251,8 @@ def test_rival_learns_the_groups_and_repeats_itself(name: str, groups: Annotatio
 
 
 def test_shapes_are_what_they_say(data: Annotations) -> None:
-    made = {spot.name: next(spot.splits(data, 1)) for spot in weak_spots.spots()}
-    turned, albums, one_known, one_label, tiny, rare = made.values()
+    made = {spot.name: next(spot.splits(data, 1)) for spot in weak_spots.SPOTS}
+    albums, one_known, one_label, tiny, rare, turned = made.values()
     assert len(turned.train.images) == len(data.labels)
     assert turned.train.pairs + turned.test.pairs == data.pairs
     for image in range(len(turned.train.images)):
@@ -268,14 +268,14 @@ def test_shapes_are_what_they_say(data: Annotations) -> None:
 
 
 def test_weak_spots_measure_and_score(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weak_spots, "real", lambda names: (dict.fromkeys(names, data), ["A reason."]))
+    monkeypatch.setattr(weak_spots, "real", lambda names: (dict.fromkeys(names, data), []))
     monkeypatch.setattr(weak_spots, "scenes", lambda *_: data)
-    raw = weak_spots.measure(weak_spots.Sizes(spots=3, repetitions=1, methods=("EASE", "popularity")))
-    assert raw["skipped"] == ["A reason."]
+    names = tuple(spot.name for spot in weak_spots.SPOTS[:3])
+    raw = weak_spots.measure(weak_spots.Sizes(names, repetitions=1, methods=("EASE", "popularity")))
     (table,) = weak_spots.score(json.loads(json.dumps(raw))).tables
     assert [row[1] for row in table.rows] == ["EASE", "popularity"] * 3
-    case = {"name": "x", "images": 1, "labels": 1, "pairs": 1, "test": 4, "labels_per_image": [1, 2, 3]}
+    case = {"images": 1, "labels": 1, "pairs": 1, "test": 4, "labels_per_image": [1, 2, 3]}
     methods = {OURS: [fit(0.5) | {"test": 3}, fit(0.9) | {"test": 1}], "EASE": [fit(0.7) | {"test": 4}]}
-    (table,) = weak_spots.score({"cases": [case | {"methods": methods}], "skipped": []}).tables
+    (table,) = weak_spots.score({"parts": {"x": {"raw": case | {"methods": methods}}}, "skipped": []}).tables
     assert table.rows[0][2] == "0.6000"
     assert table.rows[0][-1] == "**-0.1000** / **-0.1000**"
