@@ -45,7 +45,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "learning_rate_decay": (0.75, 0.88, 0.94),
     "negatives": (16, 64),
     "dimensions": (64, 192, 256),
-    "patience": (2, 6),
+    "patience": (2, 4),
     "label_pairs": (0,),
     "label_weights": (False,),
     "sampler": ("uniform",),

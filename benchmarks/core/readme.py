@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from benchmarks.core.benchmark import Raw, Table
+from benchmarks.core.benchmark import Raw
 from benchmarks.core.report import fill_sections, markdown_table, stale_note
 from benchmarks.core.results import Result, load
 from benchmarks.peers.race import METRIC, median_run
-from benchmarks.rivals.figures import summary
+from benchmarks.rivals.figures import rows, summary
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import CHART_STYLE
 from vse_ens.report.svg import Size, colour, dash, marker, text
@@ -34,8 +32,6 @@ DATA_SETS = {
 }
 # Of a line of prose.
 _WIDTH = 160
-# Those with stored learning curves, where the benchmark `peers` has not run yet.
-_CHARTED = ("iaprtc12", "openimages_v1val_sample")
 _CHART_WIDTH = 890
 _MARGIN, _LEGEND_LINE, _PANEL_TITLE = 18, 24, 26
 # A curve has one marker per such factor of time.
@@ -60,37 +56,19 @@ class Method(NamedTuple):
     curves: dict[str, list[tuple[float, float]]]
 
 
-def methods() -> list[Method]:
-    """Return the methods with stored results, in the order of the table."""
-    context, presets, baselines = (_sets(name) for name in ("context", "accuracy", "baselines"))
-    time_to_accuracy = load("time-to-accuracy")
-    curves: Raw = time_to_accuracy.raw["curves"] if time_to_accuracy else {}
-    rows = [
-        Method("**`context`**, the default", {name: _mean(facts["context"]) for name, facts in context.items()}, {}),
-        Method("EASE, tuned", {name: _ease(facts["ease"]) for name, facts in context.items()}, {}),
-        _stored("ALS (implicit)", "als", baselines, {}),
-        *(_stored(f"`{name}`", name, presets, curves) for name in ("opt-auc", "warp", "vse-ens")),
-        _stored("co-occurrence", "cooccurrence", baselines, {}),
-        _stored("popularity", "popularity", baselines, {}),
-    ]
-    return [row for row in rows if row.points]
-
-
 def charted_sets() -> list[str]:
     """Return the data sets of the chart, one panel each."""
-    return list(_sets("peers") or _CHARTED)
+    return list(_sets())
 
 
 def charted_methods() -> list[Method]:
-    """Return the methods of the chart: those of the benchmark `peers`, or else of the table.
+    """Return the methods of the chart: those of the benchmark `peers`.
 
     Without those whose time, below a millisecond, would stretch its axis.
     """
-    peers = _sets("peers")
-    found = _peers(peers) if peers else methods()
     return [
         method
-        for method in found
+        for method in _peers(_sets())
         if all(name in method.points and method.points[name].seconds > 0.001 for name in charted_sets())
     ]
 
@@ -111,67 +89,26 @@ def _peers(sets: Raw) -> list[Method]:
     ]
 
 
-def _sets(benchmark: str) -> Raw:
-    result = load(benchmark)
+def _sets() -> Raw:
+    result = load("peers")
     sets: Raw = result.raw["sets"] if result else {}
     return {name: facts for name, facts in sets.items() if name in DATA_SETS}
 
 
-def _mean(fits: list[Raw]) -> Point:
-    return Point(*np.mean([_point(fit) for fit in fits], axis=0).tolist())
-
-
-def _ease(fit: Raw) -> Point:
-    point = _point(fit)
-    return point._replace(seconds=point.seconds + fit["tuning_seconds"])
-
-
-def _point(fit: Raw) -> Point:
-    metrics = fit["metrics"]
-    # With one held-out label per image, MAP is the mean reciprocal rank.
-    return Point(metrics["recall@10"], metrics["mrr"] if "mrr" in metrics else metrics["map"], fit["seconds"])
-
-
-def _stored(title: str, name: str, sets: Raw, curves: Raw) -> Method:
-    return Method(
-        title,
-        {data_set: _point(facts["models"][name]) for data_set, facts in sets.items() if name in facts["models"]},
-        {
-            data_set: [(point["seconds"], point["recall@10"]) for point in models[name]]
-            for data_set, models in curves.items()
-        },
-    )
-
-
 def results() -> str:
-    """Return the table, the chart and the machine as Markdown."""
-    found = methods()
-    best = {name: max(method.points[name].recall for method in found if name in method.points) for name in DATA_SETS}
-    labels = {name: facts["labels"] for name, facts in _sets("context").items()}
-    columns = ("", *(f"{title} ({labels[name]:,})" for name, title in DATA_SETS.items()))
-    rows = [(method.name, *(_cell(method.points.get(name), best[name]) for name in DATA_SETS)) for method in found]
+    """Return the table of the rivals, the chart and the machine as Markdown."""
+    stored = load("rivals")
+    if stored is None:
+        raise FileNotFoundError("the benchmark rivals has no stored result; run: python -m benchmarks rivals")
+    labels = {data_set: some[0].raw["labels"] for data_set, some in rows(stored.raw).items()}
+    table = summary(stored.raw, lambda name: f"{DATA_SETS[name]} ({labels[name]:,})")
     return "\n\n".join(
-        (
-            markdown_table(Table(columns, rows)),
-            "![Recall@10 against training time](docs/accuracy-time.svg)",
-            _machine(),
-        )
+        (markdown_table(table), "![Recall@10 against training time](docs/accuracy-time.svg)", _machine())
     )
-
-
-def _cell(point: Point | None, best: float) -> str:
-    if point is None:
-        return "-"
-    shown = f"{point.recall:.3f} / {point.reciprocal_rank:.3f}"
-    return f"**{shown}**" if point.recall == best else shown
 
 
 def _machine() -> str:
-    stored: list[Result] = [
-        result
-        for result in map(load, ("context", "peers", "accuracy", "time-to-accuracy", "baselines"))
-        if result is not None
-    ]
+    stored: list[Result] = [result for result in map(load, ("rivals", "peers")) if result is not None]
     dates = sorted({str(result.machine["date"]) for result in stored})
     cpus = sorted({f"{result.machine['cores']} cores of {result.machine['cpu']}" for result in stored})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
@@ -186,7 +123,7 @@ def chart() -> str:
     panels = [
         LineChart(
             DATA_SETS[name],
-            _time_label(),
+            "CPU seconds of training",
             "recall@10",
             [_series(method, name) for method in found],
             x_log=True,
@@ -206,10 +143,6 @@ def chart() -> str:
         height = max(height, top + _PANEL_TITLE + panel_height)
     width = size.width * len(panels)
     return svg_file(width, height, "Accuracy against training time", _description(found), "\n".join(parts))
-
-
-def _time_label() -> str:
-    return "CPU seconds of training" if _sets("peers") else "seconds of training"
 
 
 def _series(method: Method, data_set: str) -> Series:
@@ -253,7 +186,7 @@ def _description(found: Sequence[Method]) -> str:
         f"{DATA_SETS[name]}: " + ", ".join(f"{plain(method.name)} {method.points[name].recall:.3f}" for method in found)
         for name in charted_sets()
     ]
-    return f"recall@10 against {_time_label()}, on a logarithmic axis. {'; '.join(ends)}."
+    return f"recall@10 against {'CPU seconds of training'}, on a logarithmic axis. {'; '.join(ends)}."
 
 
 def svg_file(width: int, height: int, title: str, description: str, inside: str) -> str:
@@ -269,12 +202,8 @@ def svg_file(width: int, height: int, title: str, description: str, inside: str)
 
 
 def filled(readme: str) -> str:
-    """Return README with up-to-date results; those of `rivals` where it has markers for them."""
-    sections = {"results": results()}
-    stored = load("rivals")
-    if stored is not None and "<!-- rivals -->" in readme:
-        sections["rivals"] = markdown_table(summary(stored.raw, lambda name: DATA_SETS.get(name, name)))
-    return fill_sections(readme, sections)
+    """Return README with up-to-date results."""
+    return fill_sections(readme, {"results": results()})
 
 
 def write() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
-import pytest
 from benchmarks.core import readme
-from benchmarks.core.results import load
 
 
 def test_readme_matches_stored_results() -> None:
@@ -17,23 +15,6 @@ def test_readme_matches_stored_results() -> None:
 
 def test_chart_matches_stored_results() -> None:
     assert readme.CHART.read_text(encoding="utf-8") == readme.chart(), "run: python -m benchmarks.core.readme"
-
-
-def test_the_default_has_the_mean_of_its_seeds() -> None:
-    stored = load("context")
-    assert stored is not None
-    fits = stored.raw["sets"]["corel5k"]["context"]
-    point = readme.methods()[0].points["corel5k"]
-    assert point.recall == pytest.approx(sum(fit["metrics"]["recall@10"] for fit in fits) / len(fits))
-    assert point.seconds == pytest.approx(sum(fit["seconds"] for fit in fits) / len(fits))
-
-
-def test_the_time_of_ease_includes_tuning() -> None:
-    stored = load("context")
-    assert stored is not None
-    ease = stored.raw["sets"]["corel5k"]["ease"]
-    (method,) = (one for one in readme.methods() if one.name.startswith("EASE"))
-    assert method.points["corel5k"].seconds == ease["seconds"] + ease["tuning_seconds"]
 
 
 def test_chart_is_a_drawing_that_needs_no_other_file() -> None:
