@@ -202,7 +202,7 @@ def _calibration() -> Iterator[Hostile]:
     for value in (0.0, -0.5, 1.5):
         yield _one("id", "confidence_completeness", f"is {value}", _put(0, value))
     for place, value in ((0, 1e9), (0, -1e9), (1, -1.0), (1, 1e9)):
-        yield _one("id", "confidence_correction", f"has {value:g}", _put(place, value))
+        yield _one("id", "confidence_correction", f"{place} is {value:g}", _put(place, value))
     for value in (-1.0, 1e30):
         yield _one("id", "confidence_facts", f"has {value:g}", _put(1, value))
 

@@ -72,7 +72,7 @@ _COMMANDS = (
     _Command(
         "calibrate",
         "calibrate:calibrate",
-        "vse calibrate model --completeness 0.7",
+        "vse calibrate model --completeness 0.7 --out calibrated",
         "Set what confidences rest on: completeness and verdicts.",
     ),
     _Command(

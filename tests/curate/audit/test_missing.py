@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.curate_models import KNOWN, LABELS, MODELS
+from tests.support.saved_models import random_annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.model import topk
 from vse_ens.model.calibration import Calibration, Temperature
@@ -75,3 +76,16 @@ def test_no_more_than_there_are_and_never_a_known_label() -> None:
     assert len(found.images) == len(EVERY) * LABELS - KNOWN.pairs
     known = set(zip(KNOWN.image_numbers().tolist(), KNOWN.indices.tolist(), strict=True))
     assert not known & set(zip(found.images.tolist(), found.labels.tolist(), strict=True))
+
+
+def test_the_surest_are_found_where_labels_and_images_lack_different_numbers() -> None:
+    model = random_annotator("context with weights", images=60, labels=40)
+    draws = np.random.default_rng(0).uniform(0.05, 0.95, len(model.known_.labels))
+    model.calibrate(completeness=dict(zip(model.known_.labels, draws.tolist(), strict=True)))
+    every = [
+        one.confidence or 0.0
+        for found in model.annotate(model.known_.images, top=len(model.known_.labels))
+        for one in found
+    ]
+    missing = likely_missing(model.model_, model.known_, 30, model.calibration_)
+    assert missing.confidences == pytest.approx(sorted(every, reverse=True)[:30], rel=1e-4)
