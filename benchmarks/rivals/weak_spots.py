@@ -115,7 +115,7 @@ def _only(test: Annotations, images: NDArray[np.bool_]) -> Annotations:
 
 
 SPOTS = [
-    Spot("59 to 300 labels per image: albums of scenes", "", _albums),
+    Spot("many labels per image: albums of scenes", "", _albums),
     Spot("one known label, of test images", "mirflickr25k", _one_known),
     Spot("one label on 4 of 5 training images", "iaprtc12", _one_label),
     Spot("200 images", "iaprtc12", _tiny, 10),
