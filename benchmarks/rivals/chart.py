@@ -12,7 +12,7 @@ from benchmarks.rivals.figures import Row, rows, summary, title
 from vse_ens.report.svg import Axis, colour, dash, marker, text, tick_text
 
 CHART = Path(__file__).parents[2] / "docs" / "rivals.svg"
-_NAMES, _PANEL, _GAP, _ROW = 170, 150, 22, 22
+_NAMES, _PANEL, _GAP, _ROW = 170, 150, 44, 22
 _TOP, _BOTTOM = 44, 34
 
 
@@ -28,7 +28,7 @@ def chart(raw: Raw) -> str:
     for number, (name, some) in enumerate(found.items()):
         left = _NAMES + number * (_PANEL + _GAP)
         parts.append(f'<g transform="translate({left} 0)">{_panel(name, some, order)}</g>')
-    width = _NAMES + len(found) * (_PANEL + _GAP)
+    width = _NAMES + len(found) * (_PANEL + _GAP) - _GAP // 2
     described = "; ".join(f"{DATA_SETS.get(name, name)}: {_values(some)}" for name, some in found.items())
     return svg_file(width, height, "Recall@10 of all methods", f"recall@10 by data set. {described}.", "\n".join(parts))
 
@@ -63,7 +63,7 @@ def _panel(name: str, some: list[Row], order: list[str]) -> str:
             x = axis.position(value) * _PANEL
             parts.append(marker(series, x, _y(number), f"{plain(line)}: {value:.4f}"))
         else:
-            parts.append(text(2, _y(number) + 4, f"< {value:.2f}"))
+            parts.append(text(2, _y(number) + 4, f"← {value:.2f}"))
     return "".join(parts)
 
 

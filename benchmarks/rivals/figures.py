@@ -159,8 +159,14 @@ def summary(raw: Raw, names: Callable[[str], str]) -> Table:
     for data_set, some in found.items():
         for row in some:
             by_rival.setdefault(row.rival, {})[data_set] = row
-    order = sorted(by_rival, key=lambda rival: -np.mean([row.mean("recall@10") for row in by_rival[rival].values()]))
     best = {data_set: some[0].rival for data_set, some in found.items()}
+    highest = {data_set: some[0].mean("recall@10") for data_set, some in found.items()}
+
+    def behind(rival: str) -> float:
+        """By how much it is behind the best, on average: a rival need not have run on all data sets."""
+        return float(np.mean([highest[name] - row.mean("recall@10") for name, row in by_rival[rival].items()]))
+
+    order = sorted(by_rival, key=behind)
 
     def cell(rival: str, data_set: str) -> str:
         row = by_rival[rival].get(data_set)

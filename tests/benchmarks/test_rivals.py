@@ -203,6 +203,11 @@ def test_tables_name_the_rival_that_is_ahead() -> None:
     assert iapr.columns[0] == "iaprtc12, 9 images, 5 labels"
 
 
+def test_parts_that_are_missing_are_counted() -> None:
+    total = len(run.RIVALS) * 5
+    assert f"{total - 4} of {total} parts are not measured yet" in run.score(stored()).notes[-1]
+
+
 def test_summary_and_chart_have_every_method() -> None:
     table = figures.summary(stored(), str.upper)
     assert table.columns == ("", "COREL5K", "IAPRTC12")
