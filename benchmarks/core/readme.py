@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.core.benchmark import Raw
-from benchmarks.core.report import fill_sections, markdown_table, stale_note
+from benchmarks.core.report import cores_of, fill_sections, markdown_table, stale_note
 from benchmarks.core.results import Result, load
 from benchmarks.peers.race import METRIC, median_run
 from benchmarks.rivals.figures import rows, summary
@@ -110,7 +110,7 @@ def results() -> str:
 def _machine() -> str:
     stored: list[Result] = [result for result in map(load, ("rivals", "peers")) if result is not None]
     dates = sorted({str(result.machine["date"]) for result in stored})
-    cpus = sorted({f"{result.machine['cores']} cores of {result.machine['cpu']}" for result in stored})
+    cpus = sorted({cores_of(result.machine) for result in stored})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     where = f"Measured on {', '.join(cpus)}, {when}. {stale_note(stored)}"
     return textwrap.fill(where, _WIDTH, break_long_words=False, break_on_hyphens=False)

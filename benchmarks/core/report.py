@@ -48,6 +48,11 @@ def stale_note(results: Sequence[Result]) -> str:
     return ""
 
 
+def cores_of(facts: Raw) -> str:
+    """Return the number of cores and the CPU of a result's machine."""
+    return f"{facts['cores']} core{'' if facts['cores'] == 1 else 's'} of {facts['cpu']}"
+
+
 def _source(result: Result, timed: bool) -> str:
     """Return when, with which code and on which machine a result was measured."""
     facts = result.machine
@@ -59,7 +64,7 @@ def _source(result: Result, timed: bool) -> str:
     commit = f" at commit {facts['commit']}" if "commit" in facts else ""
     repetitions = f", repetitions: {facts['repetitions']}" if "repetitions" in facts else ""
     return (
-        f"Measured on {facts['date']}{commit}, {facts['cores']} cores of {facts['cpu']} ({load}), Python "
+        f"Measured on {facts['date']}{commit}, {cores_of(facts)} ({load}), Python "
         f"{facts['python']}, NumPy {facts['numpy']}, Numba {facts['numba']}; took {result.seconds:.0f} s{repetitions}."
     )
 
