@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.core.benchmark import Benchmark, Check, Score, Table
+from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table
 from benchmarks.core.load import LIMIT
 from benchmarks.core.results import Result
 from benchmarks.core.sources import changed
