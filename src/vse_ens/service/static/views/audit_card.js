@@ -45,7 +45,7 @@ export function findingCard(kind, template, signal) {
 function imageFinding(kind, finding, template, once, signal) {
   const image = finding.image ?? "";
   const tags = h("ul", { class: "tags", "aria-label": "Labels of the image" });
-  // The labels arrive later; the card is usable without them.
+  // The card is usable without them.
   once("image", { id: image, top: 1 }).then(
     (state) =>
       fill(
@@ -70,17 +70,18 @@ function imageFinding(kind, finding, template, once, signal) {
       h("h2", {}, ...question),
       h(
         "div",
-        { class: "finding-image" },
-        h("a", { class: "id", href: imageAddress(image) }, image),
-        h("h3", {}, "Its labels"),
-        tags,
-      ),
-      h(
-        "div",
         { class: "finding-case" },
         confidenceMeter(finding, kind === "missing" ? "likely to be missing" : "likely to be wrong"),
         why(finding, kind === "wrong" ? "Weak support" : "Evidence for it"),
         allReasons(finding, signal),
+      ),
+      // Last, because the labels arrive later.
+      h(
+        "div",
+        { class: "finding-image" },
+        h("a", { class: "id", href: imageAddress(image) }, image),
+        h("h3", {}, "Its labels"),
+        tags,
       ),
     ),
   );

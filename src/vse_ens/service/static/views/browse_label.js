@@ -75,7 +75,8 @@ function confidenceSlider() {
     show(counts, total) {
       above = counts;
       if (!Number(input.value)) all = total;
-      element.hidden = !Object.keys(counts).length || !all;
+      // Not where there are no images: what is below would move.
+      element.hidden = !Object.keys(counts).length && all > 0;
       text();
     },
   };

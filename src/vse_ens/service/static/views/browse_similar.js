@@ -18,6 +18,9 @@ const TOP_SIMILAR = 10;
  * @param {AbortSignal} signal
  */
 export async function showSimilar(beside, label, terms, tagged, signal) {
+  const heading = h("h2", {}, "Similar to ", h("em", {}, label));
+  // At once, so that its column does not appear beside the images later.
+  fill(beside, heading);
   /** @type {Similar[]} */
   const similar = await get("similar/labels", { label, top: TOP_SIMILAR }, signal).then(
     (answer) => answer.similar,
@@ -34,7 +37,7 @@ export async function showSimilar(beside, label, terms, tagged, signal) {
   const others = similar.filter((one) => !terms.some((term) => term.label === one.label));
   fill(
     beside,
-    h("h2", {}, "Similar to ", h("em", {}, label)),
+    heading,
     h("ul", { class: "similar" }, ...others.map((one) => row(one, terms, tagged))),
     h("p", { class: "aside" }, h("a", { href: mapAddress(label) }, "Show on the map")),
     h("p", { class: "aside" }, h("a", { href: labelsAddress(terms) }, "Suggest more labels")),
