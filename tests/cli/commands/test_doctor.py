@@ -71,7 +71,7 @@ def test_an_optional_part_that_is_absent_is_no_failure_and_says_how_to_get_it(
 
 def test_every_optional_part_is_checked(vse: Vse) -> None:
     extras = set(importlib.metadata.metadata("vse-ens").get_all("Provides-Extra"))
-    assert set(doctor_checks.OPTIONAL_PARTS) == extras - {"docs", "test", "dev", "peers"}
+    assert set(doctor_checks.OPTIONAL_PARTS) == extras - {"docs", "test", "dev", "peers", "rivals"}
     assert doctor_checks.packages_of("service")[-1] == "uvicorn"
     assert doctor_checks.packages_of("frames") == ["pandas", "polars"]
 
