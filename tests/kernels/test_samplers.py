@@ -14,14 +14,14 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.support.drawing import DRAWS, assert_drawn_from, draw
-from tests.support.kernel_problems import DIMENSIONS, JIT, Problem, annotations, make_problem
+from tests.support.kernel_problems import DIMENSIONS, JIT, Problem, annotations, make_problem, no_counts, random_state
 from tests.support.stated_distributions import ensemble, without_owned
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import REJECTED, TRIES, Sampling
 from vse_ens.kernels.jit import kernel
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
-from vse_ens.kernels.samplers import accumulate_factors, label_at_rank
+from vse_ens.kernels.samplers import accumulate_factors, fill_vse_ens, label_at_rank
 
 LABELS = 12
 
@@ -129,6 +129,44 @@ def accumulator() -> Any:
         accumulate_factors(vector, sampling, cumulative)
 
     return accumulate
+
+
+@cache
+def filler() -> Any:
+    @kernel
+    def fill(
+        vector: Any, labels: Any, sampling: Any, positives: Any, cumulative: Any, state: Any, counts: Any, drawn: Any
+    ) -> int:
+        accumulate_factors(vector, sampling, cumulative)
+        return fill_vse_ens(vector, cumulative, labels, sampling, positives, state, counts, drawn)
+
+    return fill
+
+
+def fill_with(problem: Problem, image: int, drawn: NDArray[np.int32], counts: NDArray[np.int64]) -> int:
+    cumulative = np.empty(DIMENSIONS + 1, np.float32)
+    vector, positives = problem.vector(image), problem.positives(image)
+    return int(
+        filler()(vector, problem.tables.labels, problem.sampling, positives, cumulative, random_state(1), counts, drawn)
+    )
+
+
+def test_many_labels_at_once_are_those_drawn_one_after_another() -> None:
+    problem = make_problem(Config(sampler="vse-ens", loss="softmax"), data())
+    alone = draw(problem, 0, 200)
+    drawn, counts = np.full(200, -2, np.int32), no_counts()
+    assert fill_with(problem, 0, drawn, counts) == 200
+    assert drawn.tolist() == alone.labels.tolist()
+    assert counts[TRIES] == alone.counts[TRIES]
+    assert counts[REJECTED] == alone.counts[REJECTED] > 0
+
+
+def test_an_image_with_all_labels_has_none_to_fill() -> None:
+    full = annotations([list(range(LABELS)), [2]], LABELS)
+    problem = make_problem(Config(sampler="vse-ens", loss="softmax"), full)
+    counts = no_counts()
+    assert fill_with(problem, 0, np.empty(3, np.int32), counts) == 0
+    assert counts[TRIES] == counts[REJECTED] == 3 * problem.sampling.max_redraws
 
 
 def sampling_of(spread: NDArray[np.float32], labels: int) -> Sampling:
