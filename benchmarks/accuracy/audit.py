@@ -65,7 +65,7 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
     noisy, planted = plant(data, _WRONG, streams)
     model = _fit(noisy, epochs)
     began = time.perf_counter()
-    step_size = total_step_size(model.config_, model.training_["best_epoch"])
+    step_size = total_step_size(model.config_, model.training_["model_epochs"])
     confidences = wrong_confidences(Auditor(model.model_, noisy, step_size))
     seconds = time.perf_counter() - began
     first = np.argsort(-confidences, kind="stable")[:_FIRST_WRONG]

@@ -161,7 +161,7 @@ def by_audit(data: Annotations, kind: str, epochs: int | None) -> list[Floats]:
         missing = likely_missing(model.model_, data, found.size, model.calibration_)
         found[missing.images, missing.labels] = missing.confidences
     else:
-        step_size = total_step_size(model.config_, model.training_["best_epoch"])
+        step_size = total_step_size(model.config_, model.training_["model_epochs"])
         found[data.image_numbers(), data.indices] = wrong_confidences(Auditor(model.model_, data, step_size))
     return [found]
 

@@ -371,6 +371,7 @@ class Annotator(Shown):
             "version": __version__,
             "epochs": len(trainer.history),
             "best_epoch": trainer.best_epoch,
+            "model_epochs": trainer.model_epochs,
             "complete": trainer.finished,
             "generations": 0,
             "label_weights_scale": self.model_.label_weights_scale,
@@ -716,13 +717,12 @@ class Annotator(Shown):
 
         When the scan is done, pass it to `use_scan`, so that the first search does not score all images again.
         """
-        from vse_ens.curate.audit.wrong import total_step_size
         from vse_ens.curate.label_first import ImageScan, LabelRanker
 
         self._check_fitted()
         return LabelRanker(
             ImageScan(self._loaded, scan_run),
-            step_size=total_step_size(self.config_, self.training_["best_epoch"]),
+            step_size=self._total_step_size(),
             fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
             run=run,
         )
@@ -797,7 +797,6 @@ class Annotator(Shown):
         number of rows of scores done since its last call, out of `vse_ens.curate.audit.audit.audit_rows`.
         """
         from vse_ens.curate.audit.audit import audit, audit_rows
-        from vse_ens.curate.audit.wrong import total_step_size
 
         self._check_fitted()
         with ProgressBar("auditing", progress) as bar:
@@ -807,10 +806,16 @@ class Annotator(Shown):
                 top=top,
                 calibration=self.calibration_,
                 wrong_share=wrong_share,
-                step_size=total_step_size(self.config_, self.training_["best_epoch"]),
+                step_size=self._total_step_size(),
                 fold_in=None if self.embeddings_.has_context else self._vectors_by_labels,
                 progress=bar.adder(audit_rows(self.known_), "rows"),
             )
+
+    def _total_step_size(self) -> float:
+        from vse_ens.curate.audit.wrong import total_step_size
+
+        # Models of version 0.2 do not say how many epochs made them.
+        return total_step_size(self.config_, self.training_.get("model_epochs", self.training_["best_epoch"]))
 
     def calibrate(
         self,

@@ -66,7 +66,7 @@ def test_the_gain_is_the_expected_number_of_right_suggestions(annotator: Annotat
 
 def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
-    size = total_step_size(annotator.config_, annotator.training_["best_epoch"])
+    size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
     fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
     audited = wrong_confidences(Auditor(annotator.model_, known, size, fold_in))
     label = known.labels.number("person")
@@ -117,7 +117,7 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
 
 def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
-    size = total_step_size(annotator.config_, annotator.training_["best_epoch"])
+    size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
     fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
     likely = 0
     for label in known.labels.numbers(["person", "outdoors", "indoors", "daytime", "night"]).tolist():

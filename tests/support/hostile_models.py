@@ -333,6 +333,7 @@ def _settings() -> Iterator[Hostile]:
             yield _setting(f"config.{name} {value!r}", lambda s, n=name, v=value: s["config"].update({n: v}))
     for name, training in {
         "best_epoch": (-1, 10**15, "1", None),
+        "model_epochs": (-1, 10**15, "1", None),
         "epochs": (-1, 10**15, 0.5),
         "generations": (-1, 2**70, None),
         "label_weights_scale": ("1", None, -1, 1e300, True, [1.0]),

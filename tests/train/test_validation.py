@@ -241,7 +241,7 @@ def test_the_weight_follows_what_the_vectors_know(data: Annotations) -> None:
     assert validator.scale == knows.label_weights_scale, "the next search begins there"
     noisy = embeddings_of(noise(data, 5.0)[validator.data.images])
     kept = validator.validate(noisy, 3)
-    assert kept.label_weights_scale == knows.label_weights_scale, "it is searched after epochs 1, 2, 4 and so on"
+    assert kept.label_weights_scale == knows.label_weights_scale, "it is searched after epochs 1, 4, 16 and so on"
     guesses = validator.validate(noisy, 4)
     assert guesses.label_weights_scale > validation._FIRST_SCALE
 

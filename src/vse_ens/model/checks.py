@@ -45,6 +45,8 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
     _text(training, "version")
     epochs = _whole(training, "epochs", _MAX_EPOCHS)
     _whole(training, "best_epoch", epochs)
+    if "model_epochs" in training:  # models of version 0.2 do not say
+        _whole(training, "model_epochs", _MAX_EPOCHS)
     _whole(training, "generations", _MAX_INT32)
     if not isinstance(training.get("complete"), bool):
         raise ModelError("the setting 'complete' must be true or false")

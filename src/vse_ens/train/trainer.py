@@ -198,6 +198,11 @@ class Trainer:
         return self._stopping.best_epoch if self.config.validate else self._epoch
 
     @property
+    def model_epochs(self) -> int:
+        """The epochs that made the model: up to the best one, and those of the final training on all pairs."""
+        return self._epoch if self._refitting and self.finished else self.best_epoch
+
+    @property
     def best_validation(self) -> dict[str, float] | None:
         """The validation metrics of the epoch that is kept."""
         found = self.history[self.best_epoch - 1].validation if self.config.validate and self.history else None

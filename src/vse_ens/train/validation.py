@@ -46,6 +46,7 @@ _REGULARIZATIONS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
 _FIRST_REGULARIZATION = 10.0
 _SCALES = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 _FIRST_SCALE = 20.0
+_SEARCH_EPOCHS = tuple(4**power for power in range(10))
 MAX_SEARCH_LABELS = 3_000
 """With more labels, lambda is not searched, because that takes long. On the Open Images sample (5,390 labels) the
 search took half of the training and kept the start value for every seed."""
@@ -152,7 +153,7 @@ class Validator:
     def validate(self, embeddings: Embeddings, epoch: int) -> ValidationResult:
         """Measure the model of an epoch, counted from 1, with the scale of the label weights that suits it.
 
-        The scale changes less and less, so it is searched after epochs 1, 2, 4, 8 and so on.
+        The scale changes less and less, so it is searched after epochs 1, 4, 16 and so on.
         """
         model = Model(embeddings)
 
@@ -165,11 +166,10 @@ class Validator:
         measured: dict[float, dict[str, Numbers]] = {}
 
         def values(scale: float) -> Numbers:
-            weight = np.float32(scale)
-            measured[scale] = self._measure(lambda images: own_scores(images) + weight * self._weight_scores(images))
+            measured[scale] = self._measure(lambda images: _sum(own_scores(images), scale, self._weight_scores(images)))
             return measured[scale][self._config.metric]
 
-        if epoch & (epoch - 1) == 0:
+        if epoch in _SEARCH_EPOCHS:
             self.scale = hill_climb(_SCALES, self.scale, values)
         else:
             values(self.scale)
@@ -249,6 +249,12 @@ class _Blocks:
             self._kept[block] = scores
             self._left -= scores.size
         return scores
+
+
+def _sum(own: Floats, scale: float, weights: Floats) -> Floats:
+    found = np.multiply(weights, np.float32(scale))
+    found += own
+    return found
 
 
 def _means(values: dict[str, Numbers]) -> dict[str, float]:

@@ -186,7 +186,7 @@ def plant(data: Annotations, share: float) -> tuple[Annotations, np.ndarray]:
 def test_planted_labels_come_first() -> None:
     noisy, planted = plant(scenes(2_000, 80, seed=1), 0.02)
     model = Annotator(seed=0, workers=1, epochs=6).fit(noisy)
-    steps = total_step_size(model.config_, model.training_["best_epoch"])
+    steps = total_step_size(model.config_, model.training_["model_epochs"])
     confidences = wrong_confidences(Auditor(model.model_, noisy, steps))
     order = np.argsort(-confidences, kind="stable")
     assert planted[order[:50]].mean() > 10 * planted.mean()
