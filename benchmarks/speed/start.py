@@ -1,4 +1,4 @@
-"""Time of the import, and of the first training call including compilation."""
+"""Time of the import, of the first training call including compilation, and of the commands that a user waits for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, log
 
@@ -22,6 +23,14 @@ Annotator(preset="vse-ens", epochs=1).fit(data)
 print(time.perf_counter() - start)
 """
 
+_SAVE = """
+import sys
+from vse_ens.annotator import Annotator
+from vse_ens.data.datasets.scenes import scenes
+Annotator(epochs=1).fit(scenes(images=int(sys.argv[1]))).save(sys.argv[2])
+print(0)
+"""
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -34,7 +43,8 @@ class Sizes:
 
 def measure(sizes: Sizes) -> Raw:
     """Return the seconds of every process."""
-    raw: Raw = {"images": sizes.images, "import": [], "cold": [], "warm": [], "skipped": []}
+    names = ("import", "cold", "warm", "demo_cold", "demo_warm", "help", "annotate")
+    raw: Raw = {"images": sizes.images, **{name: [] for name in names}, "skipped": []}
     log(f"import, {sizes.imports} times")
     for _ in range(sizes.imports):
         raw["import"].append(_seconds(_IMPORT))
@@ -43,6 +53,19 @@ def measure(sizes: Sizes) -> Raw:
         with tempfile.TemporaryDirectory() as cache:
             for state in ("cold", "warm"):
                 raw[state].append(_seconds(_TRAIN, str(sizes.images), NUMBA_CACHE_DIR=cache))
+        log(f"vse demo, {number + 1} of {sizes.trainings}")
+        with tempfile.TemporaryDirectory() as cache:
+            for state in ("demo_cold", "demo_warm"):
+                raw[state].append(_cpu_seconds("demo", "--images", str(sizes.images), NUMBA_CACHE_DIR=cache))
+    with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model")
+        _seconds(_SAVE, str(sizes.images), model)
+        for number in range(sizes.imports + 1):
+            log(f"vse --help and vse annotate, {number} of {sizes.imports}")
+            found = {"help": _cpu_seconds("--help"), "annotate": _cpu_seconds("annotate", model, "img_0000001")}
+            if number:  # the first one may have compiled
+                for name, seconds in found.items():
+                    raw[name].append(seconds)
     return raw
 
 
@@ -52,23 +75,39 @@ def _seconds(code: str, *arguments: str, **environment: str) -> float:
     return float(done.stdout)
 
 
+def _cpu_seconds(*arguments: str, **environment: str) -> float:
+    """Return the CPU seconds of a command of ``vse``, of all its threads."""
+    command = [sys.executable, "-m", "vse_ens", *arguments]
+    before = os.times()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | environment)
+    after = os.times()
+    return after.children_user - before.children_user + after.children_system - before.children_system
+
+
 def score(raw: Raw) -> Score:
     """Return the best time of each."""
     checks = [
         Check("`import vse_ens`", min(raw["import"]), "at most", 0.3, unit=" s"),
         Check("first training call, no compiled kernels", min(raw["cold"]), "at most", 15.0, unit=" s"),
         Check("first training call of a process, compiled kernels", min(raw["warm"]), "at most", 2.0, unit=" s"),
+        Check("compiling in the first `vse demo`, CPU time", _compiling(raw), "at most", 8.0, unit=" s"),
+        Check("`vse --help`, CPU time", min(raw["help"]), "at most", 0.15, unit=" s"),
+        Check("`vse annotate MODEL IMAGE`, CPU time", min(raw["annotate"]), "at most", 0.6, unit=" s"),
     ]
     note = (
         f"Best of {len(raw['import'])} and {len(raw['cold'])} processes; one epoch of the `vse-ens` preset on "
-        f"`scenes` with {raw['images']:,} images."
+        f"`scenes` with {raw['images']:,} images. Compiling: the first `vse demo` with as many, less the second."
     )
     return Score(checks, notes=[note])
 
 
+def _compiling(raw: Raw) -> float:
+    return float(min(raw["demo_cold"]) - min(raw["demo_warm"]))
+
+
 START = Benchmark(
     "start",
-    "The import and the first training call are fast.",
+    "The import, the first training call and the commands that a user waits for are fast.",
     Sizes(),
     Sizes(imports=1, trainings=1, images=200),
     measure,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, cache_aligned
-from vse_ens.kernels.jit import inline, kernel, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.sgd import add_features
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
@@ -106,7 +106,7 @@ def _scale(count: int) -> np.float32:
     return _ONE / np.sqrt(np.float32(max(count, 1)))
 
 
-@inline
+@inline_once
 def _add_label_pairs(
     inputs: Floats,
     found: PairMatches,
@@ -130,7 +130,7 @@ def _add_label_pairs(
             pair_sums[second, f] += value
 
 
-@inline
+@inline_once
 def sum_inputs(
     has_ids: bool,
     has_features: bool,
@@ -172,7 +172,7 @@ def sum_inputs(
     return pairs_found
 
 
-@inline
+@inline_once
 def vector_without(
     has_pairs: bool,
     context: ContextTables,
@@ -196,7 +196,7 @@ def vector_without(
     scales[1] = pair_scale
 
 
-@inline
+@inline_once
 def end_visit(
     has_ids: bool,
     has_features: bool,
@@ -251,7 +251,7 @@ def end_visit(
     return entry
 
 
-@inline
+@inline_once
 def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one: int, other: int) -> None:
     entry[0] = row
     entry[1] = visit
@@ -272,7 +272,10 @@ def apply_input_gradients(
     inputs, squares, entries = context.inputs, context.input_squares, gradients.entries
     width = inputs.shape[1]
     gradient = np.empty(width, np.float32)
-    selected = np.empty(gradients.filled[: starts.shape[0]].max() + 1, np.int32)
+    longest = 0
+    for chunk in range(starts.shape[0]):  # not filled.max(), which takes the compiler half a second
+        longest = max(longest, gradients.filled[chunk])
+    selected = np.empty(longest + 1, np.int32)
     for chunk in range(starts.shape[0]):
         own = entries[starts[chunk] : starts[chunk] + gradients.filled[chunk]]
         count = select_entries(own[:, 0], first, last, selected)

@@ -24,7 +24,7 @@ from vse_ens.kernels.context import (
     vector_without,
 )
 from vse_ens.kernels.exponential import exp_below_zero
-from vse_ens.kernels.jit import inline, kernel, prefetch_row
+from vse_ens.kernels.jit import inline_once, kernel, prefetch_row
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -161,7 +161,7 @@ def softmax_kernel(
     return compute_gradients
 
 
-@inline
+@inline_once
 def _multiply(rows: Floats, vector: Floats, products: Floats) -> None:
     """Write the product of each row with the vector, four rows at a time."""
     for j in range(0, rows.shape[0], _AT_ONCE):
@@ -177,7 +177,7 @@ def _multiply(rows: Floats, vector: Floats, products: Floats) -> None:
         products[j + 3] = sum_3
 
 
-@inline
+@inline_once
 def _add_weighted(rows: Floats, weights: Floats, total: Floats) -> None:
     """Add the rows times their weights, four rows at a time."""
     for j in range(0, rows.shape[0], _AT_ONCE):
@@ -191,7 +191,7 @@ def _add_weighted(rows: Floats, weights: Floats, total: Floats) -> None:
             )
 
 
-@inline
+@inline_once
 def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[float, np.float32, bool]:
     """Replace the scores of the negatives by minus the slopes of the loss.
 
@@ -260,7 +260,7 @@ def apply_softmax_gradients(
                 )
 
 
-@inline
+@inline_once
 def _move_label(
     tables: SharedTables,
     context: ContextTables,

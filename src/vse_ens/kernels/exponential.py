@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
+from vse_ens.kernels.bits import float_of_bits
 from vse_ens.kernels.jit import inline
 
 _LOG2_E = np.float32(1.4426950408889634)
@@ -29,22 +24,6 @@ _C0, _C1, _C2, _C3, _C4, _C5 = (
     )
 )
 
-if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
-
-    def _as_float(bits: np.int32) -> np.float32:
-        return np.int32(bits).view(np.float32)
-
-else:
-
-    @intrinsic
-    def _as_float(_typing: Any, _bits: Any) -> Any:
-        """Return the float32 with the given bits."""
-
-        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], ir.FloatType())
-
-        return types.float32(types.int32), generate
-
 
 @inline
 def exp_below_zero(x: np.float32) -> np.float32:
@@ -53,4 +32,4 @@ def exp_below_zero(x: np.float32) -> np.float32:
     whole = np.floor(power + _HALF)
     rest = power - whole
     polynomial = ((((_C0 * rest + _C1) * rest + _C2) * rest + _C3) * rest + _C4) * rest + _C5
-    return (_ONE + rest * polynomial) * _as_float(np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)))
+    return (_ONE + rest * polynomial) * float_of_bits(np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)))

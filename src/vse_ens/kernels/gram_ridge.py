@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import inline, inline_once, kernel
 
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -273,7 +273,7 @@ def supports_to_csr(
             positions[known] += 1
 
 
-@inline
+@inline_once
 def add_weight_rows(row: Floats, labels: Numbers, scale: np.float32, weights: Floats) -> None:
     """Add ``scale`` times the weight rows of some labels to a row of scores."""
     position, last = 0, labels.shape[0]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import inline, inline_once, kernel
 
 # A list of partners is bisected if it is this many times longer than the rest of the image's labels, else scanned.
 _BISECT_RATIO = 8
@@ -70,7 +70,7 @@ def find_label_pairs(positives: NDArray[np.int32], known: LabelPairs, found: Pai
     return _keep_lowest(known, found, count, most) if count > most else count
 
 
-@inline
+@inline_once
 def _keep_lowest(known: LabelPairs, found: PairMatches, count: int, most: int) -> int:
     """Keep the ``most`` lowest numbers, which are the most common pairs; found by bisecting the number."""
     low, high = np.int64(0), np.int64(known.numbers.shape[0])
@@ -140,7 +140,7 @@ def collect_label_pairs(
     return row
 
 
-@inline
+@inline_once
 def _count_cooccurrences(
     by_image: Csr, by_label: Csr, label: int, together: NDArray[np.int32], seen: NDArray[np.int32]
 ) -> int:

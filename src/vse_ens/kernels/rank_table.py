@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Floats, Sampling, SharedTables
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.bits import float_bits, float_of_bits
+from vse_ens.kernels.jit import inline, inline_once, kernel
 
 # Factors are copied from the row-major table sixteen at a time: one cache line of every row.
 BLOCK = 16
@@ -27,7 +28,6 @@ class RankScratch(NamedTuple):
     columns: Floats  # BLOCK x |A|
     keys: NDArray[np.uint16]  # |A|
     positions: NDArray[np.int32]  # steps
-    ends: NDArray[np.int32]  # 2: the bits of a factor's highest and lowest value
 
     @classmethod
     def allocate(cls, labels: int) -> RankScratch:
@@ -36,11 +36,10 @@ class RankScratch(NamedTuple):
             np.empty((BLOCK, labels), np.float32),
             np.empty(labels, np.uint16),
             np.empty(min(MAX_STEPS, 8 * labels), np.int32),
-            np.empty(2, np.int32),
         )
 
 
-@inline
+@inline_once
 def standard_deviation(column: Floats) -> np.float32:
     """Return sigma_f of eq. 8: the standard deviation (not the variance) of a factor over all labels."""
     labels = column.shape[0]
@@ -59,19 +58,16 @@ def sortable_bits(bits: np.int32) -> np.int32:
     return bits ^ ((bits >> _SIGN_SHIFT) & _MAGNITUDE_MASK)
 
 
-@inline
+@inline_once
 def argsort_descending(column: Floats, scratch: RankScratch, order: NDArray[np.int32]) -> None:
     """Write the labels by descending value to ``order``: one counting sort over equal steps of the range."""
     keys, positions = scratch.keys, scratch.positions
     labels, steps = column.shape[0], positions.shape[0]
-    bits = column.view(np.int32)
-    highest, lowest = sortable_bits(bits[0]), sortable_bits(bits[0])
+    highest = lowest = sortable_bits(float_bits(column[0]))
     for a in range(labels):
-        highest = max(highest, sortable_bits(bits[a]))
-        lowest = min(lowest, sortable_bits(bits[a]))
-    scratch.ends[0], scratch.ends[1] = sortable_bits(highest), sortable_bits(lowest)
-    ends = scratch.ends.view(np.float32)
-    top, bottom = ends[0], ends[1]
+        highest = max(highest, sortable_bits(float_bits(column[a])))
+        lowest = min(lowest, sortable_bits(float_bits(column[a])))
+    top, bottom = float_of_bits(sortable_bits(highest)), float_of_bits(sortable_bits(lowest))
     # A range so small that the scale would overflow has a standard deviation of 0: the factor is never drawn.
     scale = np.float32(steps - 1) / (top - bottom) if top - bottom > _SMALLEST_RANGE else np.float32(0.0)
     for a in range(labels):

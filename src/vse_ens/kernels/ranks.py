@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import inline_once, kernel
 from vse_ens.kernels.topk import CHUNK, EXCLUDED, Keys, top_n, write_sort_keys
 
 # Values of `RankResults.above` where there is no count.
@@ -23,7 +23,7 @@ class RankResults(NamedTuple):
     top: NDArray[np.int32]  # rows x N: the best candidates, best first, ties by label number; padded with -1
 
 
-@inline
+@inline_once
 def count_above(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
     """Return how many keys are higher than ``own`` and how many are equal."""
     above, tied = np.int32(0), np.int32(0)
@@ -51,10 +51,9 @@ def rank_rows(
     labels = scores.shape[1]
     maxima = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
     keys = np.full(maxima.shape[0] * CHUNK, EXCLUDED, np.int32)
-    bits = scores.view(np.int32)
     for n in range(first, last):
         row, image = rows[n], images[n]
-        all_numbers = write_sort_keys(bits[n], keys)
+        all_numbers = write_sort_keys(scores[n], keys)
         known_labels = known.indices[known.indptr[image] : known.indptr[image + 1]]
         for position in range(known_labels.shape[0]):
             keys[known_labels[position]] = EXCLUDED

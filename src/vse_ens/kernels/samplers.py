@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import REJECTED, TRIES, Floats, Sampling, SharedTables
-from vse_ens.kernels.jit import inline, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, prefetch_row
 from vse_ens.kernels.random import next_below, next_uniform, next_word
 
 UNIFORM, POPULARITY, WARP, VSE_ENS, NAIVE, DNS = range(6)
@@ -127,7 +127,7 @@ def draw_warp(
     return -1, sampling.candidates
 
 
-@inline
+@inline_once
 def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -> None:
     """Write the running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
 
@@ -160,7 +160,7 @@ def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -
     cumulative[factors] = chain_3 + sampling.spread[factors]
 
 
-@inline
+@inline_once
 def _try_vse_ens(vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]) -> int:
     """Draw a label that the image may have: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7).
 
@@ -201,7 +201,7 @@ def draw_vse_ens(
     return -1
 
 
-@inline
+@inline_once
 def fill_vse_ens(
     vector: Floats,
     cumulative: Floats,

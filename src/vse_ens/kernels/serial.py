@@ -29,6 +29,7 @@ from vse_ens.kernels.arrays import (
     Step,
     cache_aligned,
 )
+from vse_ens.kernels.bits import float_bits
 from vse_ens.kernels.jit import inline, kernel
 from vse_ens.kernels.random import next_below, next_uniform
 from vse_ens.kernels.rank_table import sortable_bits, standard_deviation
@@ -90,10 +91,9 @@ def argsort_exactly(column: Floats, scratch: SortScratch) -> None:
     """
     keys, starts = scratch.keys, scratch.starts
     labels = column.shape[0]
-    bits = column.view(np.int32)
     for a in range(labels):
         # 0.0 and -0.0 are equal, but their bits are not.
-        own = np.int32(0) if column[a] == np.float32(0.0) else sortable_bits(bits[a])
+        own = np.int32(0) if column[a] == np.float32(0.0) else sortable_bits(float_bits(column[a]))
         keys[a] = ~(np.uint32(own) ^ _TOP_BIT)
         scratch.order[0, a] = a
     for digit in range(4):

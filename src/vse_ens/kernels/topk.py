@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
+from vse_ens.kernels.bits import float_bits, float_of_bits
 from vse_ens.kernels.gram_ridge import add_weight_rows
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import inline, inline_once, kernel
 
 Keys = NDArray[np.int32]
 
@@ -57,12 +58,13 @@ class TopK(NamedTuple):
         return TopK(self.labels[rows], self.scores[rows], self.log_totals[rows])
 
 
-@inline
-def write_sort_keys(bits: Keys, keys: Keys) -> bool:
-    """Write the bits of floats as integers of the same order, with both zeros as 0; return whether none is NaN."""
+@inline_once
+def write_sort_keys(scores: Floats, keys: Keys) -> bool:
+    """Write scores as integers of the same order, with both zeros as 0; return whether none is NaN."""
     largest = np.int32(0)
-    for a in range(bits.shape[0]):
-        sign, size = np.int32(bits[a] >> _SIGN_SHIFT), np.int32(bits[a] & _MAGNITUDE_MASK)
+    for a in range(scores.shape[0]):
+        bits = float_bits(scores[a])
+        sign, size = np.int32(bits >> _SIGN_SHIFT), np.int32(bits & _MAGNITUDE_MASK)
         keys[a] = np.int32(np.int32(size ^ sign) - sign)
         largest = max(largest, size)
     return largest <= _INFINITY
@@ -102,7 +104,7 @@ def argmax_key(keys: Keys, maxima: Keys) -> int:
     return label
 
 
-@inline
+@inline_once
 def exclude_label(keys: Keys, maxima: Keys, label: int) -> None:
     """Exclude a label from later calls of `argmax_key`."""
     keys[label] = EXCLUDED
@@ -122,7 +124,7 @@ def top_n(keys: Keys, maxima: Keys, top: NDArray[np.int32]) -> None:
         exclude_label(keys, maxima, label)
 
 
-@inline
+@inline_once
 def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buffer: NDArray[np.int32]) -> np.float32:
     """Return log sum_a e^(score / temperature); the exponential is written out so that it vectorises."""
     scale = _LOG2_E / temperature
@@ -134,10 +136,9 @@ def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buf
         f = power - whole
         fraction = f * (one + f * (two + f * (three + f * (four + f * five))))
         buffer[a] = np.int32((whole + _EXPONENT_BIAS) * _FRACTION_SCALE) + np.int32(fraction * _FRACTION_SCALE)
-    powers = buffer.view(np.float32)
     total = np.float32(0.0)
     for a in range(scores.shape[0]):
-        total += powers[a]
+        total += float_of_bits(buffer[a])
     return np.float32(np.log(total)) + highest / temperature
 
 
@@ -152,7 +153,6 @@ def topk_scores(
     labels, top = scores.shape[1], best.labels.shape[1]
     maxima = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
     keys = np.full(maxima.shape[0] * CHUNK, EXCLUDED, np.int32)
-    bits = scores.view(np.int32)
     for row in range(scores.shape[0]):
         row_scores, row_labels = scores[row], known.indices[known.indptr[row] : known.indptr[row + 1]]
         for a in range(labels):
@@ -161,7 +161,7 @@ def topk_scores(
             add_weight_rows(row_scores, row_labels, addends.scale, addends.weights)
         for n in range(row_labels.shape[0]):
             row_scores[row_labels[n]] = -np.inf
-        write_sort_keys(bits[row], keys)
+        write_sort_keys(row_scores, keys)
         chunk_maxima(keys, maxima)
         first = argmax_key(keys, maxima)
         for n in range(excluded.shape[0]):

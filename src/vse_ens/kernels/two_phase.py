@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Features, Floats, SharedTables
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import inline_once, kernel
 
 # Rows are prefetched this many gradients before they are needed.
 PREFETCH_DISTANCE = 4
@@ -30,7 +30,7 @@ class BatchLayout(NamedTuple):
     counts: NDArray[np.int64]  # chunks x COUNTS
 
 
-@inline
+@inline_once
 def select_entries(rows: NDArray[np.int32], first: int, last: int, selected: NDArray[np.int32]) -> int:
     """Write the indices of the rows from ``first`` to ``last - 1`` to ``selected``; return their number.
 
