@@ -29,6 +29,7 @@ from benchmarks.rivals.run import RIVALS_BENCHMARK
 from benchmarks.rivals.weak_spots import WEAK_SPOTS
 from benchmarks.robustness.fuzz import FUZZ
 from benchmarks.scale.cluster import CLUSTER
+from benchmarks.scale.full_size import FULL_SIZE
 from benchmarks.scale.shards import SHARDS
 from benchmarks.service.history import HISTORY
 from benchmarks.service.inference import INFERENCE
@@ -88,5 +89,6 @@ SUITE: dict[str, Benchmark[Any]] = {
         CONFIDENCE,
         CLUSTER,
         SHARDS,
+        FULL_SIZE,
     )
 }

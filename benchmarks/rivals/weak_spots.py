@@ -57,13 +57,12 @@ def _transposed(data: Annotations, repetitions: int) -> Iterator[Split]:
 
 def _albums(data: Annotations, repetitions: int) -> Iterator[Split]:
     """Unions of the labels of 24 to 73 similar images."""
-    del repetitions
-    yield _split(albums(data, 1_500))
+    return (_split(albums(data, 1_500, number), number) for number in range(repetitions))
 
 
-def albums(data: Annotations, count: int) -> Annotations:
+def albums(data: Annotations, count: int, number: int = 0) -> Annotations:
     """Return ``count`` unions of 24 to 73 images each that share a label, which is drawn by frequency."""
-    stream = Streams(SPLIT_SEED).child("weak-spots", "albums")
+    stream = Streams(SPLIT_SEED).child("weak-spots", "albums", number)
     by_label = [data.images_with(label) for label in range(len(data.labels))]
     topics = data.indices[stream.below(np.full(count, data.pairs), 0)]
     sizes = 24 + stream.child("sizes").below(np.full(count, 50), 0)
@@ -115,7 +114,7 @@ def _only(test: Annotations, images: NDArray[np.bool_]) -> Annotations:
 
 
 SPOTS = [
-    Spot("many labels per image: albums of scenes", "", _albums),
+    Spot("many labels per image: albums of scenes", "", _albums, 10),
     Spot("one known label, of test images", "mirflickr25k", _one_known),
     Spot("one label on 4 of 5 training images", "iaprtc12", _one_label),
     Spot("200 images", "iaprtc12", _tiny, 10),

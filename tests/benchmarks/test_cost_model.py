@@ -84,7 +84,8 @@ def test_the_table_has_a_row_for_every_preset_and_size() -> None:
 def test_full_size_run_reports_time_and_ram() -> None:
     result = run("vse-ens", images=60, labels=50)
     assert result["images"] == 60
-    assert result["peak_bytes"] > result["data_bytes"] > 0  # type: ignore[operator]
+    assert result["seconds"] > 0.0
+    assert result["bytes_foretold"] > 0
 
 
 def test_the_document_has_the_table() -> None:
