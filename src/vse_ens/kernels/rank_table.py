@@ -39,7 +39,7 @@ class RankScratch(NamedTuple):
         )
 
 
-@inline_once
+@inline
 def standard_deviation(column: Floats) -> np.float32:
     """Return sigma_f of eq. 8: the standard deviation (not the variance) of a factor over all labels."""
     labels = column.shape[0]
