@@ -105,9 +105,7 @@ def score(raw: Raw) -> Score:
             )
         )
     columns = ("preset", "images", "labels", "pairs", "an epoch", "draws per second", "RAM foretold", "RAM used")
-    note = (
-        "One epoch on `scenes`, all cores. The RAM is what training adds to a process that has the pairs."
-    )
+    note = "One epoch on `scenes`, all cores. The RAM is what training adds to a process that has the pairs."
     return Score(checks, [Table(columns, rows)], [note])
 
 

@@ -1,4 +1,4 @@
-"""Time of the import, of the first training call including compilation, and of the commands that a user waits for."""
+"""Time of the import, of the first training call including compilation, and of compiling for the first demo."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, log
 
@@ -23,14 +22,6 @@ Annotator(preset="vse-ens", epochs=1).fit(data)
 print(time.perf_counter() - start)
 """
 
-_SAVE = """
-import sys
-from vse_ens.annotator import Annotator
-from vse_ens.data.datasets.scenes import scenes
-Annotator(epochs=1).fit(scenes(images=int(sys.argv[1]))).save(sys.argv[2])
-print(0)
-"""
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -43,7 +34,7 @@ class Sizes:
 
 def measure(sizes: Sizes) -> Raw:
     """Return the seconds of every process."""
-    names = ("import", "cold", "warm", "demo_cold", "demo_warm", "help", "annotate")
+    names = ("import", "cold", "warm", "demo_cold", "demo_warm")
     raw: Raw = {"images": sizes.images, **{name: [] for name in names}, "skipped": []}
     log(f"import, {sizes.imports} times")
     for _ in range(sizes.imports):
@@ -57,15 +48,6 @@ def measure(sizes: Sizes) -> Raw:
         with tempfile.TemporaryDirectory() as cache:
             for state in ("demo_cold", "demo_warm"):
                 raw[state].append(_cpu_seconds("demo", "--images", str(sizes.images), NUMBA_CACHE_DIR=cache))
-    with tempfile.TemporaryDirectory() as folder:
-        model = str(Path(folder) / "model")
-        _seconds(_SAVE, str(sizes.images), model)
-        for number in range(sizes.imports + 1):
-            log(f"vse --help and vse annotate, {number} of {sizes.imports}")
-            found = {"help": _cpu_seconds("--help"), "annotate": _cpu_seconds("annotate", model, "img_0000001")}
-            if number:  # the first one may have compiled
-                for name, seconds in found.items():
-                    raw[name].append(seconds)
     return raw
 
 
@@ -91,8 +73,6 @@ def score(raw: Raw) -> Score:
         Check("first training call, no compiled kernels", min(raw["cold"]), "at most", 15.0, unit=" s"),
         Check("first training call of a process, compiled kernels", min(raw["warm"]), "at most", 2.0, unit=" s"),
         Check("compiling in the first `vse demo`, CPU time", _compiling(raw), "at most", 8.0, unit=" s"),
-        Check("`vse --help`, CPU time", min(raw["help"]), "at most", 0.15, unit=" s"),
-        Check("`vse annotate MODEL IMAGE`, CPU time", min(raw["annotate"]), "at most", 0.6, unit=" s"),
     ]
     note = (
         f"Best of {len(raw['import'])} and {len(raw['cold'])} processes; one epoch of the `vse-ens` preset on "
@@ -107,7 +87,7 @@ def _compiling(raw: Raw) -> float:
 
 START = Benchmark(
     "start",
-    "The import, the first training call and the commands that a user waits for are fast.",
+    "The import, the first training call and the first demo are fast.",
     Sizes(),
     Sizes(imports=1, trainings=1, images=200),
     measure,
