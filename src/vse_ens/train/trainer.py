@@ -188,7 +188,9 @@ class Trainer:
         return self._validator.regularization if self._validator and self.config.label_weights else None
 
     def _final_label_weights(self) -> LabelWeights | None:
-        if self._label_weights is None and self._label_weights_scale and self.label_weights_regularization:
+        if not self._label_weights_scale or not self.label_weights_regularization:
+            return None
+        if self._label_weights is None:
             self._label_weights = self._backend.learn_label_weights(self.label_weights_regularization, all_pairs=True)
         return self._label_weights
 
