@@ -204,6 +204,18 @@ def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeyp
     assert not_asked.label_weights_regularization is None
 
 
+def test_label_weights_that_lose_their_scale_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = [ValidationResult(dict.fromkeys(METRICS, value), scale) for value, scale in ((0.1, 20.0), (0.2, 0.0))]
+    monkeypatch.setattr(Validator, "validate", lambda _self, _embeddings, epoch: results[epoch - 1])
+    trainer = Trainer(whole_preset(epochs=2), small_data(), 1)
+    epochs = trainer.epochs()
+    next(epochs)
+    assert trainer.model.label_weights is not None
+    for _ in epochs:
+        pass
+    assert trainer.model.label_weights is None
+
+
 @pytest.mark.usefixtures("told")
 @pytest.mark.parametrize(("held_out", "refit"), [(2, True), (8, False)])
 def test_it_is_not_trained_anew_where_hardly_a_label_was_held_out_or_nobody_asked(
