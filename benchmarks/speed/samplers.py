@@ -77,7 +77,7 @@ def score(raw: Raw) -> Score:
     turns, others = raw["turns"], raw["other_turns"]
     costs = {name: cost(best(taken)) for name, taken in turns.items()}
     checks = [
-        Check("draws per second: `vse-ens` / `uniform`", costs["uniform"] / costs["vse-ens"], "at least", 0.4, 0.7)
+        Check("draws per second: `vse-ens` / `uniform`", costs["uniform"] / costs["vse-ens"], "at least", 0.4, 0.8)
     ]
     if _REFERENCE in turns:
         ratio = costs[_REFERENCE] / costs["uniform"]
