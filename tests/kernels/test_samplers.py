@@ -138,7 +138,8 @@ def filler() -> Any:
         vector: Any, labels: Any, sampling: Any, positives: Any, cumulative: Any, state: Any, counts: Any, drawn: Any
     ) -> int:
         accumulate_factors(vector, sampling, cumulative)
-        return fill_vse_ens(vector, cumulative, labels, sampling, positives, state, counts, drawn)
+        factors = np.empty_like(drawn)
+        return fill_vse_ens(vector, cumulative, labels, sampling, positives, state, counts, drawn, factors)
 
     return fill
 

@@ -27,12 +27,11 @@ class Visit(NamedTuple):
 
 
 class LabelChange(NamedTuple):
-    """One step of a label: its gradient, that of its bias, and how many positives it serves."""
+    """One step of a label: its gradients, one per positive that it serves, and the gradient of its bias."""
 
     row: int
-    gradient: Doubles
+    gradients: list[Doubles]
     slope: float
-    times: int
 
 
 class SlowContext(SlowModel):
@@ -135,16 +134,17 @@ class SlowContext(SlowModel):
                 visit.inputs[row] = visit.inputs.get(row, 0.0) + weight * pull
                 visit.times[row] = visit.times.get(row, 0) + 1
             visit.pull[:] += pull
-            changes.append(LabelChange(p, slope[0] * vector, slope[0], 1))
+            changes.append(LabelChange(p, [slope[0] * vector], slope[0]))
         for j, label in enumerate(negatives, 1):
-            gradient = sum(slope[j] * vector for slope, vector in zip(slopes, vectors, strict=True))
-            changes.append(LabelChange(label, gradient, sum(slope[j] for slope in slopes), len(positives)))
+            gradients = [slope[j] * vector for slope, vector in zip(slopes, vectors, strict=True)]
+            changes.append(LabelChange(label, gradients, sum(slope[j] for slope in slopes)))
 
     def move_labels(self, changes: list[LabelChange]) -> None:
-        for row, gradient, slope, times in changes:
-            self.label_squares[row] += np.mean(gradient**2)
+        for row, gradients, slope in changes:
+            times = len(gradients)
+            self.label_squares[row] += sum(np.mean(gradient**2) for gradient in gradients)
             rate = self.rate / math.sqrt(self.label_squares[row])
-            self.labels[row] += rate * (gradient - times * self.regularization * self.labels[row])
+            self.labels[row] += rate * (sum(gradients) - times * self.regularization * self.labels[row])
             self.bias[row] += self.bias_rate * (slope - times * self.bias_regularization * self.bias[row])
 
     def move_inputs(self, visit: Visit) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, cache_aligned
+from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, aligned_table, cache_aligned
 from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.sgd import add_features
@@ -41,6 +41,7 @@ class ContextGradients(NamedTuple):
     slopes: Floats  # draws x (negatives + 1): draw ``d`` adds ``slopes[d, j] * vectors[d]`` to its label ``j``
     vectors: Floats  # draws x k: v_i without the positive
     vector_gradients: Floats  # draws x k: minus the gradient of the loss in the vector
+    squares: Floats  # draws: the mean of the squares of the vector
     scales: Floats  # draws x 2: |N|^-1/2 and |C|^-1/2 without the positive
     sums: Floats  # visits x 2k: the scaled vector gradients, summed over the positives of an image
     entries: NDArray[np.int32]  # inputs x 5: row, visit, number of draws that use it, the one or two draws that do not
@@ -54,10 +55,11 @@ class ContextGradients(NamedTuple):
         return cls(
             np.empty((draws, negatives + 1), np.int32),
             np.empty((draws, negatives + 1), np.float32),
-            np.empty((draws, dimensions), np.float32),
-            np.empty((draws, dimensions), np.float32),
+            aligned_table(draws, dimensions),
+            aligned_table(draws, dimensions),
+            np.empty(draws, np.float32),
             np.empty((draws, 2), np.float32),
-            np.empty((visits, 2 * dimensions), np.float32),
+            aligned_table(visits, 2 * dimensions),
             np.empty((entries, 5), np.int32),
             np.zeros(chunks, np.int64),
         )
@@ -76,6 +78,7 @@ class ContextScratch(NamedTuple):
     scores: Floats  # |A| for `naive`, and the scores of the negatives with the softmax loss
     negatives: Floats  # negatives x k: the vectors of the negatives of a few positives (softmax), else empty
     negative_bias: Floats  # negatives: their biases
+    factors: NDArray[np.int32]  # negatives: the factors that they were drawn from
     found: PairMatches
 
     @classmethod
@@ -89,13 +92,14 @@ class ContextScratch(NamedTuple):
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
-            np.empty((2, dimensions), np.float32),
-            np.empty((image_labels if has_pairs else 0, dimensions), np.float32),
+            aligned_table(2, dimensions),
+            aligned_table(image_labels if has_pairs else 0, dimensions),
             np.zeros(image_labels, np.int64),
             cache_aligned(1, dimensions + 1, np.float32)[0],
             cache_aligned(1, scores, np.float32)[0],
-            np.zeros((negatives, dimensions), np.float32),
+            aligned_table(negatives, dimensions),
             np.zeros(negatives, np.float32),
+            np.empty(negatives, np.int32),
             PairMatches.allocate(image_labels if has_pairs else 0),
         )
 
@@ -118,6 +122,8 @@ def _add_label_pairs(
 ) -> None:
     """Sum the inputs of the label pairs of an image: all of them, and those that contain each label."""
     width = inputs.shape[1]
+    for n in range(pairs_found):
+        prefetch_row(inputs, np.int64(labels + found.numbers[n]))
     for n in range(pairs_found):
         row = labels + found.numbers[n]
         first, second = found.first[n], found.second[n]
@@ -149,6 +155,8 @@ def sum_inputs(
     """
     base, sums, whole, inputs = scratch.base, scratch.sums, scratch.whole, context.inputs
     width = base.shape[0]
+    for n in range(positives.shape[0]):
+        prefetch_row(inputs, np.int64(positives[n]))
     base[:] = _ZERO
     if has_ids:
         for f in range(width):

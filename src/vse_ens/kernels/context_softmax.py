@@ -24,7 +24,7 @@ from vse_ens.kernels.context import (
     vector_without,
 )
 from vse_ens.kernels.exponential import exp_below_zero
-from vse_ens.kernels.jit import inline_once, kernel, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -89,7 +89,15 @@ def softmax_kernel(
                     found = 0
                     if vse_ens:
                         found = samplers.fill_vse_ens(
-                            whole, scratch.cumulative, labels, sampling, positives, state, counts, rows[1:]
+                            whole,
+                            scratch.cumulative,
+                            labels,
+                            sampling,
+                            positives,
+                            state,
+                            counts,
+                            rows[1:],
+                            scratch.factors,
                         )
                     else:
                         for _ in range(wanted):
@@ -118,6 +126,10 @@ def softmax_kernel(
                         vector_without(
                             has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
                         )
+                        square = _ZERO
+                        for f in range(dimensions):
+                            square += vector[f] * vector[f]
+                        gradients.squares[draw] = square / np.float32(dimensions)
                         gradients.rows[draw, 0] = positive
                         for j in range(1, wanted + 1):
                             gradients.rows[draw, j] = rows[j]
@@ -225,9 +237,10 @@ def apply_softmax_gradients(
     """Run the second phase for label rows ``first`` to ``last - 1``.
 
     A negative makes one step for all positives that share it, with the sum of their gradients, and decays for each.
+    AdaGrad adds the squares of the gradients one by one: the square of their sum would make the steps too short.
     """
     width, negatives = tables.labels.shape[1], gradients.rows.shape[1] - 1
-    gradient, vectors = np.empty(width, np.float32), gradients.vectors
+    vectors, slopes, squares = gradients.vectors, gradients.slopes, gradients.squares
     selected = np.empty(negatives + 1, np.int32)
     end = 0
     for visit in range(batch.images.shape[0]):
@@ -237,11 +250,12 @@ def apply_softmax_gradients(
             two, three = min(one + 1, end - 1), min(one + 2, end - 1)
             draws = min(sharing, end - one)
             for draw in range(one, one + draws):
-                label, slope = np.int64(gradients.rows[draw, 0]), gradients.slopes[draw, 0]
+                label, slope = np.int64(gradients.rows[draw, 0]), slopes[draw, 0]
                 if first <= label < last:
+                    rate = _move_bias(tables, context, label, slope, slope * slope * squares[draw], 1, step)
+                    shrink = max(_ONE - rate * step.regularization, _ZERO)
                     for f in range(width):
-                        gradient[f] = slope * vectors[draw, f]
-                    _move_label(tables, context, label, gradient, slope, 1, step)
+                        tables.labels[label, f] = shrink * tables.labels[label, f] + rate * slope * vectors[draw, f]
             rows = gradients.rows[one, 1:]
             count = select_entries(rows, first, last, selected)
             for n in range(min(PREFETCH_DISTANCE, count)):
@@ -249,36 +263,39 @@ def apply_softmax_gradients(
             for n in range(count):
                 if n + PREFETCH_DISTANCE < count:
                     prefetch_row(tables.labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
-                j = selected[n] + 1
-                slope_1 = gradients.slopes[one, j]
-                slope_2 = gradients.slopes[two, j] if draws > 1 else _ZERO
-                slope_3 = gradients.slopes[three, j] if draws > 2 else _ZERO
-                for f in range(width):
-                    gradient[f] = slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
-                _move_label(
-                    tables, context, np.int64(rows[selected[n]]), gradient, slope_1 + slope_2 + slope_3, draws, step
+                j, label = selected[n] + 1, np.int64(rows[selected[n]])
+                slope_1 = slopes[one, j]
+                slope_2 = slopes[two, j] if draws > 1 else _ZERO
+                slope_3 = slopes[three, j] if draws > 2 else _ZERO
+                square = (
+                    slope_1 * slope_1 * squares[one]
+                    + slope_2 * slope_2 * squares[two]
+                    + slope_3 * slope_3 * squares[three]
                 )
+                rate = _move_bias(tables, context, label, slope_1 + slope_2 + slope_3, square, draws, step)
+                shrink = max(_ONE - rate * step.regularization * np.float32(draws), _ZERO)
+                slope_1 *= rate
+                slope_2 *= rate
+                slope_3 *= rate
+                for f in range(width):
+                    tables.labels[label, f] = shrink * tables.labels[label, f] + (
+                        slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
+                    )
 
 
-@inline_once
-def _move_label(
+@inline
+def _move_bias(
     tables: SharedTables,
     context: ContextTables,
     label: int,
-    gradient: Floats,
     slope: np.float32,
+    square: np.float32,
     times: int,
     step: Step,
-) -> None:
-    """Make one AdaGrad step of a label vector and a plain step of its bias."""
-    labels, squares = tables.labels, context.label_squares
-    square = _ZERO
-    for f in range(gradient.shape[0]):
-        square += gradient[f] * gradient[f]
-    squares[label] += square / np.float32(gradient.shape[0])
-    rate = step.learning_rate / np.sqrt(squares[label])
-    shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
-    for f in range(gradient.shape[0]):
-        labels[label, f] = shrink * labels[label, f] + rate * gradient[f]
+) -> np.float32:
+    """Make a plain step of the bias of a label, and return the rate of AdaGrad for its vector."""
+    squares = context.label_squares
+    squares[label] += square
     shrink = max(_ONE - step.bias_rate * step.bias_regularization * np.float32(times), _ZERO)
     tables.bias[label] = shrink * tables.bias[label] + step.bias_rate * slope
+    return step.learning_rate / np.sqrt(squares[label])

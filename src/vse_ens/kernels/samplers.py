@@ -45,8 +45,10 @@ def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
     """Draw from the distribution of the alias table: a uniform cell, kept or replaced by its alias."""
     word = next_word(state)
     cell = np.int64(((word >> _S32) * np.uint64(sampling.alias.shape[0])) >> _S32)
-    keep = np.float32((word >> _S8) & _LOW_24) * _UNIT_24 < sampling.threshold[cell]
-    return cell if keep else np.int64(sampling.alias[cell])
+    keep = np.int64(np.float32((word >> _S8) & _LOW_24) * _UNIT_24 < sampling.threshold[cell])
+    # Arithmetic instead of a branch, which would often be mispredicted.
+    alias = np.int64(sampling.alias[cell])
+    return alias + keep * (cell - alias)
 
 
 @inline
@@ -161,10 +163,12 @@ def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -
 
 
 @inline_once
-def _try_vse_ens(vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]) -> int:
-    """Draw a label that the image may have: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7).
+def _draw_place(
+    vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]
+) -> tuple[np.int32, int]:
+    """Draw a place in the rankings: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7).
 
-    It is the label at rank r of factor f, counted from the top where v_if > 0, else from the bottom (eq. 9).
+    Returns f and the position of rank r, counted from the top where v_if > 0, else from the bottom (eq. 9).
     """
     factors = vector.shape[0]
     last = sampling.rankings.shape[1] - 1
@@ -176,7 +180,7 @@ def _try_vse_ens(vector: Floats, cumulative: Floats, sampling: Sampling, state: 
         factor += np.int32(cumulative[f] <= point)
     # Arithmetic instead of a branch, which would be mispredicted every other time. The bias factor has no sign.
     from_bottom = np.int64(factor < factors) & np.int64(vector[min(factor, factors - 1)] <= np.float32(0.0))
-    return np.int64(sampling.rankings[factor, rank + from_bottom * (last - 2 * rank)])
+    return factor, rank + from_bottom * (last - 2 * rank)
 
 
 @inline
@@ -194,7 +198,8 @@ def draw_vse_ens(
     """
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
-        label = _try_vse_ens(vector, cumulative, sampling, state)
+        factor, place = _draw_place(vector, cumulative, sampling, state)
+        label = np.int64(sampling.rankings[factor, place])
         if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
@@ -211,18 +216,28 @@ def fill_vse_ens(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
     drawn: NDArray[np.int32],
+    factors: NDArray[np.int32],
 ) -> int:
     """Fill ``drawn`` with labels by `draw_vse_ens`; return their number, and prefetch their rows of ``labels``.
 
-    A rejected label is overwritten by the next one, so that there is no branch to mispredict.
+    First all places are drawn, then all labels read: the processor waits for them once, not one after another.
+    ``factors`` is a buffer as long as ``drawn``.
     """
     tries = found = 0
-    while found < drawn.shape[0] and tries < sampling.max_redraws * drawn.shape[0]:
-        label = _try_vse_ens(vector, cumulative, sampling, state)
-        prefetch_row(labels, label)
-        drawn[found] = label
-        found += np.int64(not has_label(positives, label))
-        tries += 1
+    limit = sampling.max_redraws * drawn.shape[0]
+    while found < drawn.shape[0] and tries < limit:
+        first, end = found, min(drawn.shape[0], found + limit - tries)
+        for n in range(first, end):
+            factors[n], drawn[n] = _draw_place(vector, cumulative, sampling, state)
+        for n in range(first, end):
+            drawn[n] = sampling.rankings[factors[n], drawn[n]]
+        # A rejected label is overwritten by the next one, so that there is no branch to mispredict.
+        for n in range(first, end):
+            label = drawn[n]
+            prefetch_row(labels, np.int64(label))
+            drawn[found] = label
+            found += np.int64(not has_label(positives, label))
+        tries += end - first
     counts[TRIES] += tries
     counts[REJECTED] += tries - found
     return found

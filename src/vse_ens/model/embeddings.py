@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import NotFiniteError
-from vse_ens.kernels.arrays import Csr
+from vse_ens.kernels.arrays import Csr, aligned_table
 from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.model.products import LabelProducts
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
@@ -80,13 +80,13 @@ class Embeddings:
 
     def copy(self) -> Embeddings:
         """Return a deep copy."""
-        return Embeddings(**{name: array.copy() for name, array in self.arrays().items()})
+        return self.resized(self.dimensions)
 
     def resized(self, width: int) -> Embeddings:
         """Return a copy with vectors of length ``width``, cut or padded with zeros."""
 
         def fit(table: Floats) -> Floats:
-            wide = np.zeros((len(table), width), np.float32)
+            wide: Floats = aligned_table(len(table), width)
             wide[:, : table.shape[1]] = table[:, :width]
             return wide
 

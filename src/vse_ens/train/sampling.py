@@ -36,7 +36,7 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
     if config.sampler in ("vse-ens", "naive"):
         least = 0.0 if config.engine == "serial" else _LEAST_DEPTH
         probabilities = rank_probabilities(labels, config.rank_distribution, config.rank_scale, least)
-        threshold, alias = alias_table(probabilities)
+        threshold, alias = alias_table(probabilities if config.engine == "serial" else _drawable(probabilities))
     elif config.sampler == "popularity":
         threshold, alias = alias_table(popularity_probabilities(data.images_per_label, config.popularity_power))
     if config.sampler == "vse-ens":
@@ -75,6 +75,15 @@ def rank_probabilities(labels: int, kind: str, scale: float, least_depth: float 
     else:
         weights = np.maximum(depth - ranks, 0.0)
     return np.asarray(weights / weights.sum())
+
+
+def _drawable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities without the last ranks, which together are drawn less than once in 2**32 draws.
+
+    A shorter alias table stays in the cache.
+    """
+    tail = np.cumsum(probabilities[::-1])[::-1]
+    return probabilities[: int(np.searchsorted(-tail, -(2.0**-32)))]
 
 
 def popularity_probabilities(images_per_label: NDArray[np.int64], power: float) -> NDArray[np.float64]:
