@@ -26,7 +26,7 @@ from vse_ens.kernels.arrays import (
     Step,
     cache_aligned,
 )
-from vse_ens.kernels.jit import inline, kernel, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_item, prefetch_row
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -55,6 +55,9 @@ class SgdScratch(NamedTuple):
 # A product above this limit is replaced by its logarithm before it can overflow.
 _MAX_PRODUCT = 1e200
 
+# Labels in one cache line of pairs.
+_LINE = 16
+
 SgdKernel = Callable[..., float]
 
 
@@ -75,6 +78,21 @@ def update_feature_map(features: Features, tables: SharedTables, image: int, sta
         row, step = features.indices[entry], features.values[entry] * step_scale
         for f in range(vector.shape[0]):
             tables.feature_map[row, f] += step * (vector[f] - start[f])
+
+
+@inline_once
+def prefetch_pairs(pairs: Csr, images: NDArray[np.int64], visit: int) -> None:
+    """Prefetch the labels of the images to come: two visits ahead, and where they begin two visits before that.
+
+    Images are in random order, so that every visit would wait for both, one after the other.
+    """
+    visits = images.shape[0]
+    if visit + 4 < visits:
+        prefetch_item(pairs.indptr, images[visit + 4])
+    if visit + 2 < visits:
+        first, last = pairs.indptr[images[visit + 2]], pairs.indptr[images[visit + 2] + 1]
+        prefetch_item(pairs.indices, first)
+        prefetch_item(pairs.indices, min(first + _LINE, last))
 
 
 @cache
@@ -114,6 +132,7 @@ def sgd_kernel(
         total_loss, product = 0.0, 1.0
         for visit in range(images.shape[0]):
             image = images[visit]
+            prefetch_pairs(pairs, images, visit)
             if frozen:
                 state = states[image : image + 1]
             if has_ids:
@@ -133,7 +152,9 @@ def sgd_kernel(
                     samplers.accumulate_factors(vector, sampling, scratch.cumulative)
                 for n in range(positives.shape[0]):
                     if vse_ens:
-                        negative = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
+                        negative = samplers.draw_vse_ens(
+                            vector, scratch.cumulative, sampling, positives, state, counts, dimensions
+                        )
                     elif uniform:
                         negative = samplers.draw_uniform(tables, sampling, positives, state, counts)
                     else:
