@@ -37,7 +37,7 @@ class SgdScratch(NamedTuple):
     vector: Floats  # k: v_i while the labels of the image are trained
     start: Floats  # k: v_i before, for the feature map
     cumulative: Floats  # k + 1: running sums of p(f|i)
-    negatives: NDArray[np.int32]  # one per label of the image: drawn ahead
+    negatives: NDArray[np.int64]  # one per label of the image: drawn ahead
     scores: Floats  # |A| for `naive`, else empty
 
     @classmethod
@@ -47,7 +47,7 @@ class SgdScratch(NamedTuple):
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions + 1, np.float32)[0],
-            cache_aligned(1, image_labels, np.int32)[0],
+            cache_aligned(1, image_labels, np.int64)[0],
             cache_aligned(1, scores, np.float32)[0],
         )
 
@@ -146,16 +146,23 @@ def sgd_kernel(
                 add_features(features, tables, image, vector)
                 scratch.start[:] = vector
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-            if draws_ahead:
-                # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
-                if vse_ens:
-                    samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+            # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
+            if vse_ens:
+                samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+                samplers.draw_vse_ens_ahead(
+                    dimensions,
+                    vector,
+                    scratch.cumulative,
+                    labels,
+                    sampling,
+                    positives,
+                    state,
+                    counts,
+                    scratch.negatives,
+                )
+            elif draws_ahead:
                 for n in range(positives.shape[0]):
-                    if vse_ens:
-                        negative = samplers.draw_vse_ens(
-                            vector, scratch.cumulative, sampling, positives, state, counts, dimensions
-                        )
-                    elif uniform:
+                    if uniform:
                         negative = samplers.draw_uniform(tables, sampling, positives, state, counts)
                     else:
                         negative = samplers.draw_popularity(sampling, positives, state, counts)
@@ -168,7 +175,7 @@ def sgd_kernel(
                 counts[DRAWS] += 1
                 weight = _ONE
                 if draws_ahead:
-                    negative = np.int64(scratch.negatives[n])
+                    negative = scratch.negatives[n]
                 elif warp:
                     own_score = samplers.score(vector, tables, positive)
                     negative, tried = samplers.draw_warp(
