@@ -110,7 +110,7 @@ def rank_factors(tables: SharedTables, sampling: Sampling, chosen: NDArray[np.in
 
 
 class Probes(NamedTuple):
-    """Where a ranking is compared with the present values of its labels: pairs of ranks, from the top and the bottom."""
+    """Pairs of ranks, from the top and the bottom, at which a ranking is compared with the present values."""
 
     ranks: NDArray[np.int64]  # the first rank of each pair, spread as the sampler draws them
     gap: int  # from there to the second

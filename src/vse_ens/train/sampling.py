@@ -58,8 +58,8 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
 def ranking_probes(config: Config, labels: int) -> Probes:
     """Return where the rankings of a vocabulary are probed: at the ranks that the configured distribution draws.
 
-    Labels that moved by a twentieth of lambda |A| ranks on average change a fortieth of the draws. By then, an eighth of
-    the pairs a tenth of lambda |A| apart have changed places. Sorting more often makes no measurable difference.
+    Labels that moved by a twentieth of lambda |A| ranks on average change a fortieth of the draws. By then, about an
+    eighth of the pairs that were a tenth of lambda |A| apart have changed places.
     """
     depth = max(config.rank_scale * labels, _LEAST_DEPTH)
     gap = int(min(max(depth / 10, 1.0), labels - 1))
