@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.support.kernel_problems import JIT
 from vse_ens.kernels.arrays import Sampling, SharedTables
-from vse_ens.kernels.rank_table import MAX_STEPS, RankScratch, rank_factors
+from vse_ens.kernels.rank_table import MAX_STEPS, Probes, RankScratch, find_moved_factors, rank_factors
 
 NONE = np.empty(0, np.float32)
 
@@ -33,7 +33,7 @@ def rank(
     tables = SharedTables(
         labels, np.zeros(count, np.float32) if bias is None else bias, np.zeros((0, factors), np.float32)
     )
-    rank_factors(tables, sampling, start, factors + 1, RankScratch.allocate(count))
+    rank_factors(tables, sampling, np.arange(start, factors + 1), RankScratch.allocate(count))
     return sampling
 
 
@@ -116,3 +116,60 @@ def test_more_labels_than_two_bytes_can_number() -> None:
     # The ends, where ranks are drawn from most, are as a full sort has them.
     assert (sampling.rankings[0][:5] == np.argsort(-table[:, 0])[:5]).all()
     assert (sampling.rankings[0][-5:] == np.argsort(-table[:, 0])[-5:]).all()
+
+
+# --- which rankings no longer hold ---
+
+PROBES = Probes(np.arange(0, 40, 2), gap=5, tolerated=5)
+FACTORS, COUNT = 6, 120
+
+
+def moved(labels: NDArray[np.float32], bias: NDArray[np.float32], sampling: Sampling) -> list[int]:
+    tables = SharedTables(labels, bias, np.zeros((0, FACTORS), np.float32))
+    found = np.full(FACTORS + 1, -1, np.int64)
+    return found[: find_moved_factors(tables, sampling, PROBES, found)].tolist()
+
+
+def ranked_table() -> tuple[NDArray[np.float32], NDArray[np.float32], Sampling]:
+    rng = np.random.default_rng(3)
+    labels = rng.normal(size=(COUNT, FACTORS)).astype(np.float32)
+    bias = rng.normal(size=COUNT).astype(np.float32)
+    return labels, bias, rank(labels, bias)
+
+
+def test_rankings_hold_for_the_values_they_were_made_of() -> None:
+    assert moved(*ranked_table()) == []
+
+
+def test_factors_that_were_shuffled_have_moved_and_no_others() -> None:
+    labels, bias, sampling = ranked_table()
+    rng = np.random.default_rng(4)
+    for factor in (1, 4):
+        labels[:, factor] = rng.permutation(labels[:, factor])
+    assert moved(labels, rng.permutation(bias), sampling) == [1, 4, FACTORS]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.1, 0.2, 0.4, 0.8])
+def test_a_factor_has_moved_if_more_pairs_than_tolerated_changed_places(noise: float) -> None:
+    labels, bias, sampling = ranked_table()
+    rng = np.random.default_rng(5)
+    labels += rng.normal(0.0, noise, labels.shape).astype(np.float32)
+    bias += rng.normal(0.0, noise, COUNT).astype(np.float32)
+    expected = []
+    for factor, values in enumerate([*labels.T, bias]):
+        from_top = values[sampling.rankings[factor]]
+        from_bottom = -from_top[::-1]
+        swapped = sum(
+            (order[PROBES.ranks] < order[PROBES.ranks + PROBES.gap]).sum() for order in (from_top, from_bottom)
+        )
+        expected += [factor] if swapped > PROBES.tolerated else []
+    assert moved(labels, bias, sampling) == expected
+    assert (expected == []) if noise < 0.05 else (len(expected) == FACTORS + 1) if noise > 0.5 else True
+
+
+def test_from_either_end_a_ranking_is_probed() -> None:
+    labels, bias, sampling = ranked_table()
+    top, bottom = sampling.rankings[0][:45], sampling.rankings[1][-45:]
+    labels[top, 0] = labels[top[::-1], 0]
+    labels[bottom, 1] = labels[bottom[::-1], 1]
+    assert moved(labels, bias, sampling) == [0, 1]

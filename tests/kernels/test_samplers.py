@@ -21,7 +21,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import REJECTED, TRIES, Sampling
 from vse_ens.kernels.jit import kernel
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
-from vse_ens.kernels.samplers import accumulate_factors, fill_vse_ens, label_at_rank
+from vse_ens.kernels.samplers import accumulate_factors, draw_vse_ens_ahead, fill_vse_ens, label_at_rank
 
 LABELS = 12
 
@@ -92,7 +92,7 @@ def test_vse_ens_with_the_bias_as_a_factor(rank_distribution: str, rank_scale: f
     config = Config(sampler="vse-ens", rank_distribution=rank_distribution, rank_scale=rank_scale)
     problem = make_problem(config, data())
     problem.tables.bias[:] *= 4.0  # so that it weighs as much as several others
-    rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.allocate(LABELS))
+    rank_factors(problem.tables, problem.sampling, np.arange(DIMENSIONS + 1), RankScratch.allocate(LABELS))
     assert_drawn_from(draw(problem, 0).labels, without_owned(ensemble(problem, 0), problem.positives(0)))
 
 
@@ -109,7 +109,7 @@ def test_vse_ens_without_a_bias_never_draws_from_its_ranking() -> None:
     problem.tables.labels[:, 1:] = 0.0
     problem.tables.labels[:, 0] = np.arange(LABELS)[::-1]
     problem.image_vectors[0] = -1.0
-    rank_factors(problem.tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.allocate(LABELS))
+    rank_factors(problem.tables, problem.sampling, np.arange(DIMENSIONS + 1), RankScratch.allocate(LABELS))
     # Every factor but the first is constant: from the bottom of that one.
     found = np.bincount(draw(problem, 0).labels, minlength=LABELS)
     assert found[11] > 0.6 * DRAWS
@@ -139,7 +139,9 @@ def filler() -> Any:
     ) -> int:
         accumulate_factors(vector, sampling, cumulative)
         factors = np.empty_like(drawn)
-        return fill_vse_ens(vector, cumulative, labels, sampling, positives, state, counts, drawn, factors)
+        return fill_vse_ens(
+            vector.shape[0], vector, cumulative, labels, sampling, positives, state, counts, drawn, factors
+        )
 
     return fill
 
@@ -170,6 +172,56 @@ def test_an_image_with_all_labels_has_none_to_fill() -> None:
     assert counts[TRIES] == counts[REJECTED] == 3 * problem.sampling.max_redraws
 
 
+@cache
+def drawer_ahead() -> Any:
+    @kernel
+    def draw_visits(
+        vector: Any, labels: Any, sampling: Any, positives: Any, cumulative: Any, state: Any, counts: Any, drawn: Any
+    ) -> None:
+        accumulate_factors(vector, sampling, cumulative)
+        for visit in range(drawn.shape[0]):
+            draw_vse_ens_ahead(DIMENSIONS, vector, cumulative, labels, sampling, positives, state, counts, drawn[visit])
+
+    return draw_visits
+
+
+def visits_of(problem: Problem, image: int, visits: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The negatives that the SGD kernel draws when it visits an image: a row per visit."""
+    positives, cumulative = problem.positives(image), np.empty(DIMENSIONS + 1, np.float32)
+    drawn = np.full((visits, len(positives)), -2, np.int64)
+    drawer_ahead()(
+        problem.vector(image),
+        problem.tables.labels,
+        problem.sampling,
+        positives,
+        cumulative,
+        random_state(1),
+        counts,
+        drawn,
+    )
+    return drawn
+
+
+@pytest.mark.parametrize("rank_distribution", ["exponential", "geometric", "linear"])
+def test_the_draws_of_a_visit_follow_the_stated_distribution_whatever_their_place(rank_distribution: str) -> None:
+    problem = make_problem(Config(sampler="vse-ens", rank_scale=0.4, rank_distribution=rank_distribution), data())
+    counts = no_counts()
+    drawn = visits_of(problem, 0, DRAWS, counts)
+    stated = without_owned(ensemble(problem, 0), problem.positives(0))
+    for place in drawn.T:
+        assert_drawn_from(place, stated)
+    assert counts[TRIES] - counts[REJECTED] == drawn.size
+    assert counts[REJECTED] > 0
+
+
+def test_a_visit_gives_up_after_the_redraws_it_may_make() -> None:
+    full = annotations([list(range(LABELS)), [2]], LABELS)
+    problem = make_problem(Config(sampler="vse-ens"), full)
+    counts = no_counts()
+    assert (visits_of(problem, 0, 2, counts) == -1).all()
+    assert counts[TRIES] == counts[REJECTED] == 2 * LABELS * problem.sampling.max_redraws
+
+
 def sampling_of(spread: NDArray[np.float32], labels: int) -> Sampling:
     rankings = np.zeros((len(spread), labels), np.uint16)
     return Sampling(rankings, spread, np.empty(0, np.float32), np.empty(0, np.int32), 1, 1)
@@ -195,7 +247,7 @@ def test_the_transformed_score_ranks_as_the_score_does(table: NDArray[np.float32
     labels, bias = np.ascontiguousarray(table[:, :5]), np.ascontiguousarray(table[:, 5])
     problem = make_problem(Config(sampler="vse-ens"), annotations([[0]], 9))
     sampling = sampling_of(np.zeros(6, np.float32), 9)
-    rank_factors(problem.tables._replace(labels=labels, bias=bias), sampling, 0, 6, RankScratch.allocate(9))
+    rank_factors(problem.tables._replace(labels=labels, bias=bias), sampling, np.arange(6), RankScratch.allocate(9))
     cumulative = np.empty(6, np.float32)
     accumulator()(vector, sampling, cumulative)
 

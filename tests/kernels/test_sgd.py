@@ -110,14 +110,13 @@ class FrozenTwin(SlowModel):
     def walk(self, images: NDArray[np.int64], seed: int) -> None:
         shrink = 1.0 - self.rate * self.regularization
         randoms = [SplitMix(seed + image) for image in range(len(self.ids))]
-        ahead = self.problem.config.sampler in ("uniform", "popularity", "vse-ens")
         for image in images:
             self.random = randoms[image]
             start, positives = self.vector(image), self.problem.positives(image)
             vector, weights = start.copy(), self.factor_weights(start)
-            drawn = [self.draw(image, p, start, weights) for p in positives] if ahead else []
+            drawn = self.draw_ahead(image, start, weights)
             for place, p in enumerate(positives):
-                n, tried = drawn[place] if ahead else self.draw(image, p, vector, weights)
+                n, tried = drawn[place] if drawn else self.draw(image, p, vector, weights)
                 self.counts[DRAWS] += 1
                 self.counts[GIVEN_UP] += n < 0
                 if n < 0:

@@ -70,7 +70,7 @@ def example() -> Problem:
     problem.tables = SharedTables(labels, np.zeros(10, np.float32), np.zeros((0, 5), np.float32))
     problem.image_vectors = np.array(IMAGES, np.float32)
     problem.sampling = problem.sampling._replace(rankings=np.zeros((6, 10), np.uint16), spread=np.zeros(6, np.float32))
-    rank_factors(problem.tables, problem.sampling, 0, 6, RankScratch.allocate(10))
+    rank_factors(problem.tables, problem.sampling, np.arange(6), RankScratch.allocate(10))
     return problem
 
 

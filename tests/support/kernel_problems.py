@@ -117,7 +117,7 @@ def make_problem(config: Config, data: Annotations, seed: int = 0, scale: float 
         make_sampling(config, data, DIMENSIONS),
     )
     if config.sampler == "vse-ens":
-        rank_factors(tables, problem.sampling, 0, DIMENSIONS + 1, RankScratch.allocate(labels))
+        rank_factors(tables, problem.sampling, np.arange(DIMENSIONS + 1), RankScratch.allocate(labels))
     return problem
 
 

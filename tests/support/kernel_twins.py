@@ -127,6 +127,24 @@ class SlowModel:
             return -1, sampling.candidates
         return self.find(image, vector, weights), 0
 
+    def draw_ahead(self, image: int, vector: Doubles, weights: Doubles) -> list[tuple[int, int]]:
+        """The negatives of all labels of an image, drawn before its first step; none if its sampler needs the steps."""
+        sampler, positives = self.problem.config.sampler, self.problem.positives(image)
+        if sampler in ("uniform", "popularity"):
+            return [self.draw(image, p, vector, weights) for p in positives]
+        if sampler != "vse-ens":
+            return []
+        drawn = [self.look(vector, weights) for _ in positives]
+        most = self.problem.sampling.max_redraws
+        for place, label in enumerate(drawn):
+            tries, found = 1, label
+            while found in positives and tries < most:
+                tries, found = tries + 1, self.look(vector, weights)
+            self.counts[TRIES] += tries
+            self.counts[REJECTED] += tries - (found not in positives)
+            drawn[place] = -1 if found in positives else found
+        return [(label, 0) for label in drawn]
+
     def factor_weights(self, vector: Doubles) -> Doubles:
         return np.abs(np.append(vector, 1.0)) * self.problem.sampling.spread
 
@@ -140,10 +158,9 @@ class SlowModel:
             start = self.vector(image)
             vector, weights = start.copy(), self.factor_weights(start)
             positives = self.problem.positives(image)
-            ahead = self.problem.config.sampler in ("uniform", "popularity", "vse-ens")
-            drawn = [self.draw(image, p, start, weights) for p in positives] if ahead else []
+            drawn = self.draw_ahead(image, start, weights)
             for place, p in enumerate(positives):
-                n, tried = drawn[place] if ahead else self.draw(image, p, vector, weights)
+                n, tried = drawn[place] if drawn else self.draw(image, p, vector, weights)
                 self.counts[DRAWS] += 1
                 if n < 0:
                     self.counts[GIVEN_UP] += 1

@@ -272,8 +272,11 @@ def test_a_sealed_checkpoint_that_does_not_fit_the_run_is_refused(what: str, tmp
         Checkpoints(tmp_path / "run", data).resume(Trainer(config, data, 1))
 
 
-def test_rankings_of_a_sealed_checkpoint_that_are_out_of_range_are_refused(tmp_path: Path) -> None:
-    config = small_config(sampler="vse-ens", engine="serial", slices=0, label_bias=False)
+@pytest.mark.parametrize("settings", [{"engine": "serial", "slices": 0, "label_bias": False}, {"slices": 2}])
+def test_rankings_of_a_sealed_checkpoint_that_are_out_of_range_are_refused(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    config = small_config(sampler="vse-ens", **settings)
     data = small_data()
     trainer = Trainer(config, data, 1)
     for _ in islice(trainer.rounds(), 2):

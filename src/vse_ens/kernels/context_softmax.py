@@ -89,6 +89,7 @@ def softmax_kernel(
                     found = 0
                     if vse_ens:
                         found = samplers.fill_vse_ens(
+                            dimensions,
                             whole,
                             scratch.cumulative,
                             labels,

@@ -135,7 +135,18 @@ if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
     def prefetch_row(table: Any, row: int) -> None:
         """Do nothing: the interpreter gains nothing from prefetching."""
 
+    def prefetch_item(array: Any, index: int) -> None:
+        """Do nothing."""
+
 else:
+
+    def _prefetch(builder: Any, address: Any) -> None:
+        word = ir.IntType(32)
+        declared = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [address.type, word, word, word]), "llvm.prefetch.p0i8"
+        )
+        # for reading, with high locality, into the data cache
+        builder.call(declared, [address, word(0), word(3), word(1)])
 
     @intrinsic
     def prefetch_row(_typing: Any, table: Any, _row: Any) -> Any:
@@ -151,18 +162,22 @@ else:
                 builder.bitcast(array.data, byte), [builder.mul(arguments[1], strides[0])], inbounds=False
             )
             length = builder.mul(shape[1], strides[1])
-            declared = cgutils.get_or_insert_function(
-                builder.module,
-                ir.FunctionType(ir.VoidType(), [byte, ir.IntType(32), ir.IntType(32), ir.IntType(32)]),
-                "llvm.prefetch.p0i8",
-            )
-            constant = ir.IntType(32)
             with cgutils.for_range_slice(
                 builder, ir.Constant(length.type, 0), length, ir.Constant(length.type, 64), inc=True
             ) as (offset, _count):
-                line = builder.gep(start, [offset], inbounds=False)
-                # for reading, with high locality, into the data cache
-                builder.call(declared, [line, constant(0), constant(3), constant(1)])
+                _prefetch(builder, builder.gep(start, [offset], inbounds=False))
             return context.get_dummy_value()
 
         return types.void(table, types.intp), generate
+
+    @intrinsic
+    def prefetch_item(_typing: Any, array: Any, _index: Any) -> Any:
+        """Prefetch the cache line of ``array[index]``, an array of one dimension without gaps."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            item = builder.gep(data, [arguments[1]], inbounds=False)
+            _prefetch(builder, builder.bitcast(item, ir.IntType(8).as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), generate

@@ -87,21 +87,55 @@ def argsort_descending(column: Floats, scratch: RankScratch, order: NDArray[np.i
 
 
 @kernel
-def rank_factors(tables: SharedTables, sampling: Sampling, first: int, last: int, scratch: RankScratch) -> None:
-    """Write the rankings and standard deviations of factors ``first`` to ``last - 1``; factor k is the label bias."""
+def rank_factors(tables: SharedTables, sampling: Sampling, chosen: NDArray[np.int64], scratch: RankScratch) -> None:
+    """Write the rankings and standard deviations of the chosen factors; factor k is the label bias."""
     labels, factors = tables.labels.shape
-    for start in range(first, last, BLOCK):
-        width = min(BLOCK, last - start)
-        vectors = min(width, factors - start)
+    for start in range(0, chosen.shape[0], BLOCK):
+        block = chosen[start : start + BLOCK]
         for a in range(labels):
-            for f in range(vectors):
-                scratch.columns[f, a] = tables.labels[a, start + f]
-        if vectors < width:
-            # A loop, because assigning an array to a slice takes the compiler a second: it prepares an error message.
-            for a in range(labels):
-                scratch.columns[vectors, a] = tables.bias[a]
-        for f in range(width):
-            sampling.spread[start + f] = standard_deviation(scratch.columns[f])
+            for n in range(block.shape[0]):
+                # The bias is copied below.
+                scratch.columns[n, a] = tables.labels[a, min(block[n], factors - 1)]
+        for n in range(block.shape[0]):
+            factor = block[n]
+            if factor == factors:
+                # A loop, because assigning an array to a slice takes the compiler a second: it prepares an error
+                # message.
+                for a in range(labels):
+                    scratch.columns[n, a] = tables.bias[a]
+            sampling.spread[factor] = standard_deviation(scratch.columns[n])
             # If a value is NaN, the old order is kept; the trainer stops the run after the round.
-            if np.isfinite(sampling.spread[start + f]):
-                argsort_descending(scratch.columns[f], scratch, sampling.rankings[start + f])
+            if np.isfinite(sampling.spread[factor]):
+                argsort_descending(scratch.columns[n], scratch, sampling.rankings[factor])
+
+
+class Probes(NamedTuple):
+    """Pairs of ranks, from the top and the bottom, at which a ranking is compared with the present values."""
+
+    ranks: NDArray[np.int64]  # the first rank of each pair, spread as the sampler draws them
+    gap: int  # from there to the second
+    tolerated: int  # pairs that may be out of order
+
+
+@kernel
+def find_moved_factors(tables: SharedTables, sampling: Sampling, probes: Probes, moved: NDArray[np.int64]) -> int:
+    """Write to ``moved`` the factors whose ranking no longer holds, and return their number.
+
+    Labels move a little with every step. A ranking holds as long as few pairs of labels that were ``gap`` ranks apart
+    have changed places.
+    """
+    labels, factors = tables.labels.shape
+    found = 0
+    for f in range(factors + 1):
+        swapped = 0
+        for n in range(probes.ranks.shape[0]):
+            first = probes.ranks[n]
+            for upper in (first, labels - 1 - first - probes.gap):
+                high, low = sampling.rankings[f, upper], sampling.rankings[f, upper + probes.gap]
+                if f < factors:
+                    swapped += tables.labels[high, f] < tables.labels[low, f]
+                else:
+                    swapped += tables.bias[high] < tables.bias[low]
+        moved[found] = f
+        found += swapped > probes.tolerated
+    return found

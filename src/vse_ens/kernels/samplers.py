@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import REJECTED, TRIES, Floats, Sampling, SharedTables
-from vse_ens.kernels.jit import inline, inline_once, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, prefetch_item, prefetch_row
 from vse_ens.kernels.random import next_below, next_uniform, next_word
 
 UNIFORM, POPULARITY, WARP, VSE_ENS, NAIVE, DNS = range(6)
@@ -20,6 +20,9 @@ _S32 = np.uint64(32)
 _S8 = np.uint64(8)
 _LOW_24 = np.uint64(0xFFFFFF)
 _UNIT_24 = np.float32(2.0**-24)
+# A place in the rankings is stored as one number: the factor, then 32 bits for the position.
+_HALF_WORD = np.int64(32)
+_LOW_32 = np.int64(0xFFFFFFFF)
 
 
 @inline
@@ -163,14 +166,13 @@ def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -
 
 
 @inline_once
-def _draw_place(
-    vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]
-) -> tuple[np.int32, int]:
+def _place_vse_ens(
+    factors: int, vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]
+) -> tuple[int, int]:
     """Draw a place in the rankings: rank r ~ p(r), factor f ~ |v_if| sigma_f (eq. 7).
 
-    Returns f and the position of rank r, counted from the top where v_if > 0, else from the bottom (eq. 9).
+    The rank counts from the top where v_if > 0, else from the bottom (eq. 9).
     """
-    factors = vector.shape[0]
     last = sampling.rankings.shape[1] - 1
     rank = draw_alias(sampling, state)
     point = next_uniform(state) * cumulative[factors]
@@ -180,7 +182,16 @@ def _draw_place(
         factor += np.int32(cumulative[f] <= point)
     # Arithmetic instead of a branch, which would be mispredicted every other time. The bias factor has no sign.
     from_bottom = np.int64(factor < factors) & np.int64(vector[min(factor, factors - 1)] <= np.float32(0.0))
-    return factor, rank + from_bottom * (last - 2 * rank)
+    return np.int64(factor), rank + from_bottom * (last - 2 * rank)
+
+
+@inline_once
+def _try_vse_ens(
+    factors: int, vector: Floats, cumulative: Floats, sampling: Sampling, state: NDArray[np.uint64]
+) -> int:
+    """Draw a label that the image may have."""
+    factor, position = _place_vse_ens(factors, vector, cumulative, sampling, state)
+    return np.int64(sampling.rankings[factor, position])
 
 
 @inline
@@ -198,8 +209,7 @@ def draw_vse_ens(
     """
     for _ in range(sampling.max_redraws):
         counts[TRIES] += 1
-        factor, place = _draw_place(vector, cumulative, sampling, state)
-        label = np.int64(sampling.rankings[factor, place])
+        label = _try_vse_ens(vector.shape[0], vector, cumulative, sampling, state)
         if not has_label(positives, label):
             return label
         counts[REJECTED] += 1
@@ -207,7 +217,43 @@ def draw_vse_ens(
 
 
 @inline_once
+def draw_vse_ens_ahead(
+    factors: int,
+    vector: Floats,
+    cumulative: Floats,
+    labels: Floats,
+    sampling: Sampling,
+    positives: NDArray[np.int32],
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    drawn: NDArray[np.int64],
+) -> None:
+    """Draw a label for each of ``positives`` as `draw_vse_ens` does, -1 where it gives up, and prefetch their rows.
+
+    All places in the rankings are drawn and prefetched before the first is read. ``factors`` is k: a kernel where it is
+    a constant counts faster.
+    """
+    for n in range(positives.shape[0]):
+        factor, position = _place_vse_ens(factors, vector, cumulative, sampling, state)
+        drawn[n] = (factor << _HALF_WORD) | position
+        prefetch_item(sampling.rankings[factor], position)
+        prefetch_row(labels, np.int64(positives[n]))
+    for n in range(positives.shape[0]):
+        label = np.int64(sampling.rankings[drawn[n] >> _HALF_WORD, drawn[n] & _LOW_32])
+        tries = 1
+        while has_label(positives, label) and tries < sampling.max_redraws:
+            label = _try_vse_ens(factors, vector, cumulative, sampling, state)
+            tries += 1
+        found = not has_label(positives, label)
+        counts[TRIES] += tries
+        counts[REJECTED] += tries - np.int64(found)
+        drawn[n] = label if found else -1
+        prefetch_row(labels, label)
+
+
+@inline_once
 def fill_vse_ens(
+    factors: int,
     vector: Floats,
     cumulative: Floats,
     labels: Floats,
@@ -216,21 +262,21 @@ def fill_vse_ens(
     state: NDArray[np.uint64],
     counts: NDArray[np.int64],
     drawn: NDArray[np.int32],
-    factors: NDArray[np.int32],
+    drawn_factors: NDArray[np.int32],
 ) -> int:
     """Fill ``drawn`` with labels by `draw_vse_ens`; return their number, and prefetch their rows of ``labels``.
 
     First all places are drawn, then all labels read: the processor waits for them once, not one after another.
-    ``factors`` is a buffer as long as ``drawn``.
+    ``drawn_factors`` is a buffer as long as ``drawn``; ``factors`` is k, see `draw_vse_ens_ahead`.
     """
     tries = found = 0
     limit = sampling.max_redraws * drawn.shape[0]
     while found < drawn.shape[0] and tries < limit:
         first, end = found, min(drawn.shape[0], found + limit - tries)
         for n in range(first, end):
-            factors[n], drawn[n] = _draw_place(vector, cumulative, sampling, state)
+            drawn_factors[n], drawn[n] = _place_vse_ens(factors, vector, cumulative, sampling, state)
         for n in range(first, end):
-            drawn[n] = sampling.rankings[factors[n], drawn[n]]
+            drawn[n] = sampling.rankings[drawn_factors[n], drawn[n]]
         # A rejected label is overwritten by the next one, so that there is no branch to mispredict.
         for n in range(first, end):
             label = drawn[n]

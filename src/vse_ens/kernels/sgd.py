@@ -26,7 +26,7 @@ from vse_ens.kernels.arrays import (
     Step,
     cache_aligned,
 )
-from vse_ens.kernels.jit import inline, kernel, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_item, prefetch_row
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -37,7 +37,7 @@ class SgdScratch(NamedTuple):
     vector: Floats  # k: v_i while the labels of the image are trained
     start: Floats  # k: v_i before, for the feature map
     cumulative: Floats  # k + 1: running sums of p(f|i)
-    negatives: NDArray[np.int32]  # one per label of the image: drawn ahead
+    negatives: NDArray[np.int64]  # one per label of the image: drawn ahead
     scores: Floats  # |A| for `naive`, else empty
 
     @classmethod
@@ -47,13 +47,16 @@ class SgdScratch(NamedTuple):
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions, np.float32)[0],
             cache_aligned(1, dimensions + 1, np.float32)[0],
-            cache_aligned(1, image_labels, np.int32)[0],
+            cache_aligned(1, image_labels, np.int64)[0],
             cache_aligned(1, scores, np.float32)[0],
         )
 
 
 # A product above this limit is replaced by its logarithm before it can overflow.
 _MAX_PRODUCT = 1e200
+
+# Labels in one cache line of pairs.
+_LINE = 16
 
 SgdKernel = Callable[..., float]
 
@@ -75,6 +78,21 @@ def update_feature_map(features: Features, tables: SharedTables, image: int, sta
         row, step = features.indices[entry], features.values[entry] * step_scale
         for f in range(vector.shape[0]):
             tables.feature_map[row, f] += step * (vector[f] - start[f])
+
+
+@inline_once
+def prefetch_pairs(pairs: Csr, images: NDArray[np.int64], visit: int) -> None:
+    """Prefetch the labels of the images to come: two visits ahead, and where they begin two visits before that.
+
+    Images are in random order, so that every visit would wait for both, one after the other.
+    """
+    visits = images.shape[0]
+    if visit + 4 < visits:
+        prefetch_item(pairs.indptr, images[visit + 4])
+    if visit + 2 < visits:
+        first, last = pairs.indptr[images[visit + 2]], pairs.indptr[images[visit + 2] + 1]
+        prefetch_item(pairs.indices, first)
+        prefetch_item(pairs.indices, min(first + _LINE, last))
 
 
 @cache
@@ -114,6 +132,7 @@ def sgd_kernel(
         total_loss, product = 0.0, 1.0
         for visit in range(images.shape[0]):
             image = images[visit]
+            prefetch_pairs(pairs, images, visit)
             if frozen:
                 state = states[image : image + 1]
             if has_ids:
@@ -127,14 +146,23 @@ def sgd_kernel(
                 add_features(features, tables, image, vector)
                 scratch.start[:] = vector
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-            if draws_ahead:
-                # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
-                if vse_ens:
-                    samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+            # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
+            if vse_ens:
+                samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+                samplers.draw_vse_ens_ahead(
+                    dimensions,
+                    vector,
+                    scratch.cumulative,
+                    labels,
+                    sampling,
+                    positives,
+                    state,
+                    counts,
+                    scratch.negatives,
+                )
+            elif draws_ahead:
                 for n in range(positives.shape[0]):
-                    if vse_ens:
-                        negative = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
-                    elif uniform:
+                    if uniform:
                         negative = samplers.draw_uniform(tables, sampling, positives, state, counts)
                     else:
                         negative = samplers.draw_popularity(sampling, positives, state, counts)
@@ -147,7 +175,7 @@ def sgd_kernel(
                 counts[DRAWS] += 1
                 weight = _ONE
                 if draws_ahead:
-                    negative = np.int64(scratch.negatives[n])
+                    negative = scratch.negatives[n]
                 elif warp:
                     own_score = samplers.score(vector, tables, positive)
                     negative, tried = samplers.draw_warp(

@@ -66,7 +66,7 @@ class FoldIn:
         labels, self._width = self._tables.labels.shape
         self._sampling = make_sampling(config, known, self._width)
         if config.sampler == "vse-ens":
-            rank_factors(self._tables, self._sampling, 0, self._width + 1, RankScratch.allocate(labels))
+            rank_factors(self._tables, self._sampling, np.arange(self._width + 1), RankScratch.allocate(labels))
         nothing = np.empty(0, np.float32)
         self._features = Features(np.zeros(1, np.int64), np.empty(0, np.int32), nothing, nothing)
         self._step = Step(

@@ -21,11 +21,14 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.alias import fill_alias
 from vse_ens.kernels.arrays import Sampling
+from vse_ens.kernels.rank_table import Probes
 
 # A drawn positive is redrawn at most this often. With half of all labels positive, one draw in 2**64 is given up.
 _MAX_REDRAWS = 64
 # The least lambda |A| of the fast engine; engine `serial` has no limit.
 _LEAST_DEPTH = 1.0
+# Pairs of ranks that a ranking is probed at, from each end.
+_PROBES = 32
 
 
 def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
@@ -50,6 +53,19 @@ def make_sampling(config: Config, data: Annotations, factors: int) -> Sampling:
         candidates=max(labels - 1, 1) if config.sampler == "warp" else config.candidates,
         max_redraws=_MAX_REDRAWS,
     )
+
+
+def ranking_probes(config: Config, labels: int) -> Probes:
+    """Return where the rankings of a vocabulary are probed: at the ranks that the configured distribution draws.
+
+    Labels that moved by a twentieth of lambda |A| ranks on average change a fortieth of the draws. By then, about an
+    eighth of the pairs that were a tenth of lambda |A| apart have changed places.
+    """
+    depth = max(config.rank_scale * labels, _LEAST_DEPTH)
+    gap = int(min(max(depth / 10, 1.0), labels - 1))
+    shares = np.cumsum(rank_probabilities(labels, config.rank_distribution, config.rank_scale))
+    ranks = np.searchsorted(shares, (np.arange(_PROBES) + 0.5) / _PROBES)
+    return Probes(np.minimum(ranks, labels - 1 - gap).astype(np.int64), gap, 2 * _PROBES // 8)
 
 
 def rank_probabilities(labels: int, kind: str, scale: float, least_depth: float = _LEAST_DEPTH) -> NDArray[np.float64]:

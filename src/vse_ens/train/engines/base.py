@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.errors import ModelError
 from vse_ens.kernels.arrays import COUNTS, Csr, Step
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch
@@ -94,6 +95,28 @@ class Engine(Generic[Epoch]):
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned."""
 
+    def _save_rankings(self) -> dict[str, NDArray[Any]]:
+        """Return the rankings and standard deviations of the last refresh, for `state`."""
+        return {"rankings": self._sampling.rankings.copy(), "spread": self._sampling.spread.copy()}
+
+    def _restore_rankings(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """Continue with the rankings of a saved state; return whether it has any."""
+        if "rankings" not in arrays:
+            return False
+        own, labels = self._sampling, len(self._tables.labels)
+        for name, array in (("rankings", own.rankings), ("spread", own.spread)):
+            if name not in arrays or arrays[name].dtype != array.dtype or arrays[name].shape != array.shape:
+                raise ModelError(
+                    f"the checkpoint is damaged: the array {name!r} must be {array.dtype} of shape {array.shape}; "
+                    "start without --resume"
+                )
+        if arrays["rankings"].size and not 0 <= arrays["rankings"].min() <= arrays["rankings"].max() < labels:
+            raise ModelError(
+                f"the checkpoint is damaged: the array 'rankings' must lie in 0..{labels - 1}; start without --resume"
+            )
+        own.rankings[:], own.spread[:] = arrays["rankings"], arrays["spread"]
+        return True
+
     def reload_tables(self) -> None:
         """Drop derived copies after the tables were overwritten from outside."""
 
@@ -131,12 +154,14 @@ class FastEngine(Engine[EpochPlan]):
 
     def _refresh_rankings(self) -> None:
         """Sort the labels by each factor and compute sigma_f (eq. 8), before every round."""
+        self._rank(np.arange(self._width + 1))
 
+    def _rank(self, factors: NDArray[np.int64]) -> None:
         def rank(first: int, last: int, worker: int) -> None:
-            rank_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
+            rank_factors(self._tables, self._sampling, factors[first:last], self._rank_scratch[worker])
 
-        pieces = self._workers.count if self._tables.labels.size > PARALLEL_RANKING else 1
-        self._workers.run([partial(rank, *edges) for edges in ranges(self._width + 1, pieces)])
+        pieces = self._workers.count if len(self._tables.labels) * len(factors) > PARALLEL_RANKING else 1
+        self._workers.run([partial(rank, *edges) for edges in ranges(len(factors), pieces)])
 
 
 def ranges(count: int, pieces: int) -> list[tuple[int, int]]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ModelError
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Step
 from vse_ens.kernels.random import shuffle
@@ -117,27 +116,11 @@ class SerialEngine(Engine[SerialPlan]):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the rankings and standard deviations of the last refresh."""
-        if not self._has_rankings:
-            return {}
-        return {"rankings": self._sampling.rankings.copy(), "spread": self._sampling.spread.copy()}
+        return self._save_rankings() if self._has_rankings else {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with the rankings of a saved state; without any they are computed before the next draw."""
-        self._has_rankings = "rankings" in arrays
-        if self._has_rankings:
-            own, labels = self._sampling, len(self._tables.labels)
-            for name, array in (("rankings", own.rankings), ("spread", own.spread)):
-                if name not in arrays or arrays[name].dtype != array.dtype or arrays[name].shape != array.shape:
-                    raise ModelError(
-                        f"the checkpoint is damaged: the array {name!r} must be {array.dtype} of shape {array.shape}; "
-                        "start without --resume"
-                    )
-            if arrays["rankings"].size and not 0 <= arrays["rankings"].min() <= arrays["rankings"].max() < labels:
-                raise ModelError(
-                    f"the checkpoint is damaged: the array 'rankings' must lie in 0..{labels - 1}; "
-                    "start without --resume"
-                )
-            own.rankings[:], own.spread[:] = arrays["rankings"], arrays["spread"]
+        self._has_rankings = self._restore_rankings(arrays)
 
     def _draws_to_refresh(self, before: int) -> int:
         """Return the number of draws from draw ``before`` on, counted from 0, until the rankings are refreshed."""
