@@ -10,16 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.support.compiled import compiled
 from vse_ens.kernels import label_pairs as kernels
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.label_pairs import (
     LabelPairs,
     PairMatches,
     collect_label_pairs,
-    find_label_pairs,
     pair_count_histogram,
 )
 from vse_ens.model.embeddings import label_pair_table
+
+find_label_pairs = compiled(kernels.find_label_pairs)
 
 ALL = 10_000  # a share no image comes near
 PairArray = NDArray[np.int32]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.jit import inline, inline_once, kernel
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once
 
 # A list of partners is bisected if it is this many times longer than the rest of the image's labels, else scanned.
 _BISECT_RATIO = 8
@@ -93,7 +93,7 @@ def _keep_lowest(known: LabelPairs, found: PairMatches, count: int, most: int) -
     return kept
 
 
-@kernel
+@allocating_kernel
 def pair_count_histogram(by_image: Csr, by_label: Csr, histogram: NDArray[np.int64], first: int, last: int) -> None:
     """Add to ``histogram[c]`` the number of label pairs that occur together in c images; the last bin is open.
 
@@ -109,7 +109,7 @@ def pair_count_histogram(by_image: Csr, by_label: Csr, histogram: NDArray[np.int
             together[seen[n]] = 0
 
 
-@kernel
+@allocating_kernel
 def collect_label_pairs(
     by_image: Csr,
     by_label: Csr,

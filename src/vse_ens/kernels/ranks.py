@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.jit import inline_once, kernel
+from vse_ens.kernels.jit import allocating_kernel, inline_once
 from vse_ens.kernels.topk import CHUNK, EXCLUDED, Keys, top_n, write_sort_keys
 
 # Values of `RankResults.above` where there is no count.
@@ -33,7 +33,7 @@ def count_above(keys: Keys, own: np.int32) -> tuple[np.int32, np.int32]:
     return above, tied
 
 
-@kernel
+@allocating_kernel
 def rank_rows(
     scores: Floats,
     rows: NDArray[np.int64],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vse_ens.kernels.arrays import Csr, Floats
 from vse_ens.kernels.bits import float_bits, float_of_bits
 from vse_ens.kernels.gram_ridge import add_weight_rows
-from vse_ens.kernels.jit import inline, inline_once, kernel
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once
 
 Keys = NDArray[np.int32]
 
@@ -142,7 +142,7 @@ def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buf
     return np.float32(np.log(total)) + highest / temperature
 
 
-@kernel
+@allocating_kernel
 def topk_scores(
     scores: Floats, addends: Addends, known: Csr, excluded: NDArray[np.int64], temperatures: Floats, best: TopK
 ) -> None:
