@@ -100,13 +100,13 @@ class _PauseCollector(event.Listener):  # type: ignore[misc]
         self._depth = 0  # a kernel is compiled while another one is; Numba's lock keeps other threads out
         self._was_enabled = False
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, _event: Any) -> None:
         if self._depth == 0:
             self._was_enabled = gc.isenabled()
             gc.disable()
         self._depth += 1
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, _event: Any) -> None:
         self._depth -= 1
         if self._depth == 0 and self._was_enabled:
             gc.enable()

@@ -287,4 +287,4 @@ def label_at_rank(scores: Floats, rank: int) -> int:
             if position == rank:
                 return label
             position += 1
-    return -1  # never: every rank has a label
+    return -1  # only if scores are infinite: the draw is given up

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vse_ens.kernels.arrays import Csr, Floats
 from vse_ens.kernels.bits import float_bits, float_of_bits
 from vse_ens.kernels.gram_ridge import add_weight_rows
-from vse_ens.kernels.jit import allocating_kernel, inline, inline_once
+from vse_ens.kernels.jit import inline, inline_once, kernel
 
 Keys = NDArray[np.int32]
 
@@ -56,6 +56,19 @@ class TopK(NamedTuple):
     def part(self, rows: slice) -> TopK:
         """Return a view of some rows."""
         return TopK(self.labels[rows], self.scores[rows], self.log_totals[rows])
+
+
+class KeyScratch(NamedTuple):
+    """Buffers for the sort keys of one row of scores."""
+
+    keys: Keys  # the labels, padded to whole chunks
+    maxima: Keys  # the highest key of every chunk
+
+    @classmethod
+    def allocate(cls, labels: int) -> KeyScratch:
+        """Return buffers for rows of so many labels; the padding is never found."""
+        chunks = -(-labels // CHUNK)
+        return cls(np.full(chunks * CHUNK, EXCLUDED, np.int32), np.empty(chunks, np.int32))
 
 
 @inline_once
@@ -142,17 +155,22 @@ def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buf
     return np.float32(np.log(total)) + highest / temperature
 
 
-@allocating_kernel
+@kernel
 def topk_scores(
-    scores: Floats, addends: Addends, known: Csr, excluded: NDArray[np.int64], temperatures: Floats, best: TopK
+    scores: Floats,
+    addends: Addends,
+    known: Csr,
+    excluded: NDArray[np.int64],
+    temperatures: Floats,
+    best: TopK,
+    scratch: KeyScratch,
 ) -> None:
     """Add the addends to ``scores`` in place and find the best labels of each row.
 
     The ``known`` labels of a row and the labels ``excluded`` from all rows are not candidates.
     """
     labels, top = scores.shape[1], best.labels.shape[1]
-    maxima = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
-    keys = np.full(maxima.shape[0] * CHUNK, EXCLUDED, np.int32)
+    keys, maxima = scratch.keys, scratch.maxima
     for row in range(scores.shape[0]):
         row_scores, row_labels = scores[row], known.indices[known.indptr[row] : known.indptr[row + 1]]
         for a in range(labels):
