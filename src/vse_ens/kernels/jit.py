@@ -59,7 +59,8 @@ def ordered_kernel(function: Function) -> Function:
 
 def _kernel(function: Function, fastmath: set[str], *, allocates: bool) -> Function:
     folder = cache_folder()
-    compiled = numba.njit(cache=folder is not None, fastmath=fastmath, **_OPTIONS, **{_COUNT_REFERENCES: allocates})
+    options = _OPTIONS | {_COUNT_REFERENCES: allocates}
+    compiled = numba.njit(cache=folder is not None, fastmath=fastmath, **options)
     with _decorating:
         # Numba reads the setting when it decorates. Other kernels of the process keep their own folder.
         before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder or "")
@@ -69,17 +70,17 @@ def _kernel(function: Function, fastmath: set[str], *, allocates: bool) -> Funct
             _config.CACHE_DIR = before
 
 
-class _Inlined(CPUDispatcher):  # type: ignore[misc]
+class _Inlined(CPUDispatcher):
     """A function without the code that lets Python call it, which would take longer to compile than most of them."""
 
     def __call__(self, *_arguments: Any) -> Any:
         # Numba would call address 0.
-        raise TypeError(f"{self.__name__} is inlined: only a kernel can call it")
+        raise TypeError(f"{self.py_func.__name__} is inlined: only a kernel can call it")
 
 
 def inline(function: Function) -> Function:
     """Compile a function that is inlined into every kernel that calls it. Python cannot call it."""
-    inlined = numba.njit(forceinline=True, fastmath=_FAST, no_cpython_wrapper=True, **_OPTIONS)(function)
+    inlined: Any = numba.njit(forceinline=True, fastmath=_FAST, **_OPTIONS | {"no_cpython_wrapper": True})(function)
     if isinstance(inlined, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
         inlined.__class__ = _Inlined
     return cast("Function", inlined)
@@ -93,7 +94,7 @@ def inline_once(function: Function) -> Function:
     return cast("Function", numba.njit(inline="always", fastmath=_FAST, **_OPTIONS)(function))
 
 
-class _PauseCollector(event.Listener):  # type: ignore[misc]
+class _PauseCollector(event.Listener):
     """Pauses the garbage collector while Numba compiles: it would visit all of the compiler's objects many times."""
 
     def __init__(self) -> None:
