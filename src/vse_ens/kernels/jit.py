@@ -32,8 +32,8 @@ _ORDERED = {"contract"}
 
 # Nothing calls kernels from C: without the wrappers for that, a cold start takes less time.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-# Code of a kernel that allocates nothing needs no counts of references to arrays: its caller holds them. Counting them
-# takes a sixth of the time of compiling. Without it, allocating is an error of the compiler.
+# Code of a kernel that allocates nothing needs no counts of references to arrays: its caller holds them. Counting
+# makes the code larger and slower to compile. Without it, allocating is an error of the compiler.
 _COUNT_REFERENCES = "_nrt"
 
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
@@ -71,7 +71,7 @@ def _kernel(function: Function, fastmath: set[str], *, allocates: bool) -> Funct
 
 
 class _Inlined(CPUDispatcher):
-    """A function without the code that lets Python call it, which would take longer to compile than most of them."""
+    """A function without the code that lets Python call it, which would only make compiling longer."""
 
     def __call__(self, *_arguments: Any) -> Any:
         # Numba would call address 0.
