@@ -10,16 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.support.compiled import compiled
 from vse_ens.kernels import label_pairs as kernels
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.label_pairs import (
+    CountScratch,
     LabelPairs,
     PairMatches,
     collect_label_pairs,
-    find_label_pairs,
     pair_count_histogram,
 )
 from vse_ens.model.embeddings import label_pair_table
+
+find_label_pairs = compiled(kernels.find_label_pairs)
 
 ALL = 10_000  # a share no image comes near
 PairArray = NDArray[np.int32]
@@ -128,7 +131,7 @@ def slow_counts(matrix: NDArray[np.bool_]) -> dict[tuple[int, int], int]:
 def test_counts_are_counted_and_those_above_the_last_go_there(matrix: NDArray[np.bool_], last: int) -> None:
     histogram, labels = np.zeros(last + 1, np.int64), matrix.shape[1]
     for start, end in ((0, labels // 2), (labels // 2, labels)):
-        pair_count_histogram(csr(matrix), csr(matrix.T), histogram, start, end)
+        pair_count_histogram(csr(matrix), csr(matrix.T), histogram, start, end, CountScratch.allocate(len(matrix.T)))
     counts = np.minimum(list(slow_counts(matrix).values()), last).astype(np.int64)
     assert histogram.tolist() == np.bincount(counts, minlength=last + 1).tolist()
 
@@ -142,7 +145,12 @@ def test_pairs_of_so_many_images_are_collected_with_their_counts(matrix: NDArray
         own = sum(first <= pair[0] < last for pair in expected)
         # A row more than is needed, to see that it stays as it was.
         pairs, counts = np.full((own + 1, 2), -1, np.int32), np.full(own + 1, -1, np.int32)
-        assert collect_label_pairs(csr(matrix), csr(matrix.T), fewest, pairs, counts, first, last) == own
+        assert (
+            collect_label_pairs(
+                csr(matrix), csr(matrix.T), fewest, pairs, counts, first, last, CountScratch.allocate(len(matrix.T))
+            )
+            == own
+        )
         assert (pairs[-1] == -1).all()
         assert counts[-1] == -1
         found |= {(a, b): count for (a, b), count in zip(pairs[:-1].tolist(), counts[:-1].tolist(), strict=True)}

@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from vse_ens.kernels.losses import hinge, logistic
+from tests.support.compiled import compiled
+from vse_ens.kernels import losses
+
+hinge, logistic = compiled(losses.hinge), compiled(losses.logistic)
 
 POINTS = [-30.0, -3.0, -1.5, -0.5, 0.25, 0.75, 1.5, 3.0, 30.0]
 

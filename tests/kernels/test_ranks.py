@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.ranks import IS_KNOWN, IS_NAN, RankResults, rank_rows
+from vse_ens.kernels.topk import KeyScratch
 
 
 def rank(scores: np.ndarray, known: list[list[int]], held_out: list[list[int]], top: int) -> RankResults:
@@ -21,7 +22,17 @@ def rank(scores: np.ndarray, known: list[list[int]], held_out: list[list[int]], 
         np.full(len(asked.indices), -9, np.int32),
         np.full((len(scores), top), -9, np.int32),
     )
-    rank_rows(scores.astype(np.float32), rows, rows, 0, len(scores), pairs(known), asked, found)
+    rank_rows(
+        scores.astype(np.float32),
+        rows,
+        rows,
+        0,
+        len(scores),
+        pairs(known),
+        asked,
+        found,
+        KeyScratch.allocate(scores.shape[1]),
+    )
     return found
 
 
@@ -69,7 +80,7 @@ def test_only_the_lines_asked_for_are_touched(first: int, last: int) -> None:
     known = Csr(np.array([0, 0, 1, 1]), np.array([1], np.int32))
     held_out = Csr(np.array([0, 1, 1, 2, 2, 3]), np.zeros(3, np.int32))
     found = RankResults(np.full(3, -9, np.int32), np.full(3, -9, np.int32), np.full((5, 2), -9, np.int32))
-    rank_rows(scores, rows, images, first, last, known, held_out, found)
+    rank_rows(scores, rows, images, first, last, known, held_out, found, KeyScratch.allocate(scores.shape[1]))
     expected = {0: (2, 1, [1, 0]), 1: (0, 1, [1, 0]), 2: (1, 0, [0, -1])}  # line: pair, labels above, leaders
     for line in range(3):
         pair, above, top = expected[line]

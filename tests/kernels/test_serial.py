@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.support.algorithm1 import Algorithm1
+from tests.support.compiled import compiled
 from tests.support.drawing import assert_drawn_from, drawn_p_value
 from tests.support.kernel_problems import DIMENSIONS, JIT, annotations, no_counts, random_annotations, random_state
 from tests.support.kernel_twins import SplitMix
@@ -118,8 +119,9 @@ def test_sort_is_exact_with_ties_by_label_number(labels: int) -> None:
     ]
     table = np.column_stack(columns).astype(np.float32)
     scratch = SortScratch.allocate(labels)
+    argsort = compiled(argsort_exactly)
     for column in table.T:
-        argsort_exactly(np.ascontiguousarray(column), scratch)
+        argsort(np.ascontiguousarray(column), scratch)
         assert scratch.order[0].tolist() == np.argsort(-column, kind="stable").tolist()
 
 

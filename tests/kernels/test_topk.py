@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.topk import Addends, TopK, topk_scores
+from vse_ens.kernels.topk import Addends, KeyScratch, TopK, topk_scores
 
 
 def lead(
@@ -27,6 +27,7 @@ def lead(
         np.array(denied, np.int64),
         np.full(len(scores), temperature, np.float32),
         best,
+        KeyScratch.allocate(scores.shape[1]),
     )
     return best
 

@@ -16,6 +16,7 @@ from vse_ens.evaluate.rankings import Rankings, group_thresholds
 from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.ranks import IS_KNOWN, RankResults, rank_rows
+from vse_ens.kernels.topk import KeyScratch
 from vse_ens.run.threads import Workers
 
 DEFAULT_MEMORY = 16_000_000
@@ -162,7 +163,9 @@ def rank_block(
 
     def task(first: int) -> Callable[[int], None]:
         last = min(first + _TASK_ROWS, len(rows))
-        return lambda _worker: rank_rows(table, rows, images, first, last, known, held_out, results)
+        return lambda _worker: rank_rows(
+            table, rows, images, first, last, known, held_out, results, KeyScratch.allocate(labels)
+        )
 
     threads.run([task(first) for first in range(0, len(rows), _TASK_ROWS)])
     return results

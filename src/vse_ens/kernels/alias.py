@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.jit import kernel
+from vse_ens.kernels.jit import allocating_kernel
 
 
-@kernel
+@allocating_kernel
 def fill_alias(weights: NDArray[np.float64], threshold: NDArray[np.float32], alias: NDArray[np.int32]) -> None:
     """Fill ``threshold`` and ``alias``; ``weights`` must have a mean of 1 and are overwritten."""
     cells = weights.shape[0]

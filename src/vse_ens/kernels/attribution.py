@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import allocating_kernel, inline
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 
 Doubles = NDArray[np.float64]
@@ -48,7 +48,7 @@ def _dot(one: Floats, other: Floats) -> float:
     return total
 
 
-@kernel
+@allocating_kernel
 def context_contributions(
     pairs: Csr,
     labels: NDArray[np.int64],

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, aligned_table, cache_aligned
-from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.sgd import add_features
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
@@ -268,7 +268,7 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
     entry[4] = other
 
 
-@kernel
+@allocating_kernel
 def apply_input_gradients(
     context: ContextTables, gradients: ContextGradients, starts: NDArray[np.int64], step: Step, first: int, last: int
 ) -> None:
@@ -313,7 +313,7 @@ def apply_input_gradients(
                 inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
 
 
-@kernel
+@allocating_kernel
 def context_vectors(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors: Floats) -> None:
     """Add to row i of ``vectors`` the context of row i of ``pairs``, with all of its labels."""
     labels = label_pairs.indptr.shape[0] - 1

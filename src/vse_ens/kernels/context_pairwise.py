@@ -17,7 +17,7 @@ from vse_ens.kernels.context import (
     sum_inputs,
     vector_without,
 )
-from vse_ens.kernels.jit import kernel, prefetch_row
+from vse_ens.kernels.jit import allocating_kernel, kernel, prefetch_row
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -139,7 +139,7 @@ def pairwise_kernel(
     return compute_gradients
 
 
-@kernel
+@allocating_kernel
 def apply_pairwise_gradients(
     tables: SharedTables,
     context: ContextTables,

@@ -24,7 +24,7 @@ from vse_ens.kernels.context import (
     vector_without,
 )
 from vse_ens.kernels.exponential import exp_below_zero
-from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -223,7 +223,7 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
     return np.log(total) - (own - highest), _ONE - own_share / total, highest > own
 
 
-@kernel
+@allocating_kernel
 def apply_softmax_gradients(
     tables: SharedTables,
     context: ContextTables,

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.jit import inline, kernel
+from vse_ens.kernels.jit import allocating_kernel, inline, kernel
 
 NO_LABEL = -1
 """Pads a list of partners that is shorter than the others."""
 
 
-@kernel
+@allocating_kernel
 def find_partners(by_image: Csr, by_label: Csr, partners: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
     """Find the labels that occur most often with each label, best first, with their counts; ties by label number.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.jit import inline, inline_once, kernel
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, kernel
 
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -89,7 +89,7 @@ def gram_rows(pairs: WeightedPairs, rows: Doubles, first: int, last: int) -> Non
                 row[other] += weight
 
 
-@kernel
+@allocating_kernel
 def find_supports(
     pairs: WeightedPairs,
     diagonal: Doubles,
@@ -182,7 +182,7 @@ def _keep_largest(labels: Numbers, gain: Doubles, count: int, most: int, kept: N
     return size, edge
 
 
-@kernel
+@allocating_kernel
 def solve_supports(
     supports: Supports,
     diagonal: Doubles,

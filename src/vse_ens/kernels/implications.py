@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.jit import kernel
+from vse_ens.kernels.jit import allocating_kernel
 
 
-@kernel
+@allocating_kernel
 def collect_frequent_partners(
     by_image: Csr,
     by_label: Csr,

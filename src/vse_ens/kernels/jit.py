@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -17,7 +18,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, event, types
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -30,6 +32,9 @@ _ORDERED = {"contract"}
 
 # Nothing calls kernels from C: without the wrappers for that, a cold start takes less time.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Code of a kernel that allocates nothing needs no counts of references to arrays: its caller holds them. Counting
+# makes the code larger and slower to compile. Without it, allocating is an error of the compiler.
+_COUNT_REFERENCES = "_nrt"
 
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
 
@@ -38,18 +43,24 @@ _decorating = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
-    """Compile a kernel that releases the GIL and is cached on disk."""
-    return _kernel(function, _FAST)
+    """Compile a kernel that releases the GIL, is cached on disk, and allocates no arrays."""
+    return _kernel(function, _FAST, allocates=False)
+
+
+def allocating_kernel(function: Function) -> Function:
+    """Compile a kernel as `kernel` does that may allocate arrays, which takes longer to compile."""
+    return _kernel(function, _FAST, allocates=True)
 
 
 def ordered_kernel(function: Function) -> Function:
-    """Compile a kernel as `kernel` does, but without reordering its sums."""
-    return _kernel(function, _ORDERED)
+    """Compile a kernel as `kernel` does, but without reordering its sums; it may allocate."""
+    return _kernel(function, _ORDERED, allocates=True)
 
 
-def _kernel(function: Function, fastmath: set[str]) -> Function:
+def _kernel(function: Function, fastmath: set[str], *, allocates: bool) -> Function:
     folder = cache_folder()
-    compiled = numba.njit(cache=folder is not None, fastmath=fastmath, **_OPTIONS)
+    options = _OPTIONS | {_COUNT_REFERENCES: allocates}
+    compiled = numba.njit(cache=folder is not None, fastmath=fastmath, **options)
     with _decorating:
         # Numba reads the setting when it decorates. Other kernels of the process keep their own folder.
         before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder or "")
@@ -59,9 +70,20 @@ def _kernel(function: Function, fastmath: set[str]) -> Function:
             _config.CACHE_DIR = before
 
 
+class _Inlined(CPUDispatcher):
+    """A function without the code that lets Python call it, which would only make compiling longer."""
+
+    def __call__(self, *_arguments: Any) -> Any:
+        # Numba would call address 0.
+        raise TypeError(f"{self.py_func.__name__} is inlined: only a kernel can call it")
+
+
 def inline(function: Function) -> Function:
-    """Compile a function that is inlined into every kernel that calls it."""
-    return cast("Function", numba.njit(forceinline=True, fastmath=_FAST, **_OPTIONS)(function))
+    """Compile a function that is inlined into every kernel that calls it. Python cannot call it."""
+    inlined: Any = numba.njit(forceinline=True, fastmath=_FAST, **_OPTIONS | {"no_cpython_wrapper": True})(function)
+    if isinstance(inlined, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
+        inlined.__class__ = _Inlined
+    return cast("Function", inlined)
 
 
 def inline_once(function: Function) -> Function:
@@ -70,6 +92,28 @@ def inline_once(function: Function) -> Function:
     This compiles faster than `inline` where a kernel has one call of the function, and slower where it has several.
     """
     return cast("Function", numba.njit(inline="always", fastmath=_FAST, **_OPTIONS)(function))
+
+
+class _PauseCollector(event.Listener):
+    """Pauses the garbage collector while Numba compiles: it would visit all of the compiler's objects many times."""
+
+    def __init__(self) -> None:
+        self._depth = 0  # a kernel is compiled while another one is; Numba's lock keeps other threads out
+        self._was_enabled = False
+
+    def on_start(self, _event: Any) -> None:
+        if self._depth == 0:
+            self._was_enabled = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, _event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._was_enabled:
+            gc.enable()
+
+
+event.register("numba:compile", _PauseCollector())
 
 
 def load_without_blas() -> None:

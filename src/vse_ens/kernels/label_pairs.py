@@ -93,15 +93,28 @@ def _keep_lowest(known: LabelPairs, found: PairMatches, count: int, most: int) -
     return kept
 
 
+class CountScratch(NamedTuple):
+    """Buffers for counting with which labels one label occurs together."""
+
+    together: NDArray[np.int32]  # |A|: zeros between two labels
+    seen: NDArray[np.int32]  # |A|
+
+    @classmethod
+    def allocate(cls, labels: int) -> CountScratch:
+        """Return buffers for a number of labels."""
+        return cls(np.zeros(labels, np.int32), np.empty(labels, np.int32))
+
+
 @kernel
-def pair_count_histogram(by_image: Csr, by_label: Csr, histogram: NDArray[np.int64], first: int, last: int) -> None:
+def pair_count_histogram(
+    by_image: Csr, by_label: Csr, histogram: NDArray[np.int64], first: int, last: int, scratch: CountScratch
+) -> None:
     """Add to ``histogram[c]`` the number of label pairs that occur together in c images; the last bin is open.
 
     Only pairs with a lower label from ``first`` to ``last - 1`` are counted.
     """
-    labels, most = by_label.indptr.shape[0] - 1, histogram.shape[0] - 1
-    together = np.zeros(labels, np.int32)
-    seen = np.empty(labels, np.int32)
+    most = histogram.shape[0] - 1
+    together, seen = scratch.together, scratch.seen
     for label in range(first, last):
         others = _count_cooccurrences(by_image, by_label, label, together, seen)
         for n in range(others):
@@ -118,14 +131,13 @@ def collect_label_pairs(
     counts: NDArray[np.int32],
     first: int,
     last: int,
+    scratch: CountScratch,
 ) -> int:
     """Write the label pairs (a < b) that occur together in at least ``min_count`` images, with their counts.
 
     Only pairs with a lower label from ``first`` to ``last - 1`` are written. Returns their number.
     """
-    labels = by_label.indptr.shape[0] - 1
-    together = np.zeros(labels, np.int32)
-    seen = np.empty(labels, np.int32)
+    together, seen = scratch.together, scratch.seen
     row = 0
     for label in range(first, last):
         others = _count_cooccurrences(by_image, by_label, label, together, seen)

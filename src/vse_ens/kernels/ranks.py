@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
 from vse_ens.kernels.jit import inline_once, kernel
-from vse_ens.kernels.topk import CHUNK, EXCLUDED, Keys, top_n, write_sort_keys
+from vse_ens.kernels.topk import EXCLUDED, Keys, KeyScratch, top_n, write_sort_keys
 
 # Values of `RankResults.above` where there is no count.
 IS_KNOWN, IS_NAN = -1, -2
@@ -43,14 +43,14 @@ def rank_rows(
     known: Csr,
     held_out: Csr,
     results: RankResults,
+    scratch: KeyScratch,
 ) -> None:
     """Rank rows ``first`` to ``last - 1`` of ``scores``.
 
     Row n has the scores of image ``images[n]``; its held-out labels and results are in row ``rows[n]``.
     """
     labels = scores.shape[1]
-    maxima = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
-    keys = np.full(maxima.shape[0] * CHUNK, EXCLUDED, np.int32)
+    keys, maxima = scratch.keys, scratch.maxima
     for n in range(first, last):
         row, image = rows[n], images[n]
         all_numbers = write_sort_keys(scores[n], keys)

@@ -319,11 +319,15 @@ def draw_naive(
 def label_at_rank(scores: Floats, rank: int) -> int:
     """Return the label at a rank from 0, ties by label number; found by bisecting the score, without a copy."""
     labels = scores.shape[0]
-    low, high = scores.min(), scores.max()
+    low = high = scores[0]
+    for label in range(labels):  # not scores.min(), which allocates
+        if np.isnan(scores[label]):
+            return -1  # the draw is given up
+        low, high = min(low, scores[label]), max(high, scores[label])
     # The score of that label is the largest value with more than `rank` scores at or above it.
     while True:
         middle = low + (high - low) * np.float32(0.5)
-        if not low < middle < high:  # also if a score is NaN
+        if not low < middle < high:
             break
         above = 0
         for label in range(labels):
@@ -344,4 +348,4 @@ def label_at_rank(scores: Floats, rank: int) -> int:
             if position == rank:
                 return label
             position += 1
-    return -1  # only if a score is NaN: the draw is given up
+    return -1  # only if scores are infinite: the draw is given up

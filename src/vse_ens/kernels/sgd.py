@@ -26,7 +26,7 @@ from vse_ens.kernels.arrays import (
     Step,
     cache_aligned,
 )
-from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_item, prefetch_row
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, kernel, prefetch_item, prefetch_row
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -144,7 +144,8 @@ def sgd_kernel(
                 vector[:] = 0.0
             if has_features:
                 add_features(features, tables, image, vector)
-                scratch.start[:] = vector
+                for f in range(dimensions):
+                    scratch.start[f] = vector[f]
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
             if vse_ens:
@@ -238,7 +239,7 @@ def sgd_kernel(
     return train_slice
 
 
-@kernel
+@allocating_kernel
 def merge_slice_updates(table: Floats, copies: Floats, first: int, last: int) -> None:
     """Combine the updates of all slices to rows ``first`` to ``last - 1``, in slice order, and reset the copies.
 

@@ -21,7 +21,7 @@ from vse_ens.kernels.arrays import (
     SharedTables,
     Step,
 )
-from vse_ens.kernels.jit import kernel, prefetch_row
+from vse_ens.kernels.jit import allocating_kernel, kernel, prefetch_row
 from vse_ens.kernels.sgd import SgdScratch, add_features
 from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
 
@@ -91,7 +91,8 @@ def softmax_kernel(
                 vector[:] = _ZERO
             if has_features:
                 add_features(features, tables, image, vector)
-                scratch.start[:] = vector
+                for f in range(dimensions):
+                    scratch.start[f] = vector[f]
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             if vse_ens:
                 samplers.accumulate_factors(vector, sampling, scratch.cumulative)
@@ -162,7 +163,7 @@ def softmax_kernel(
     return compute_gradients
 
 
-@kernel
+@allocating_kernel
 def apply_label_gradients(
     tables: SharedTables, gradients: BatchGradients, draws: int, step: Step, first: int, last: int
 ) -> None:

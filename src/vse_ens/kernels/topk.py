@@ -58,6 +58,19 @@ class TopK(NamedTuple):
         return TopK(self.labels[rows], self.scores[rows], self.log_totals[rows])
 
 
+class KeyScratch(NamedTuple):
+    """Buffers for the sort keys of one row of scores."""
+
+    keys: Keys  # the labels, padded to whole chunks
+    maxima: Keys  # the highest key of every chunk
+
+    @classmethod
+    def allocate(cls, labels: int) -> KeyScratch:
+        """Return buffers for rows of so many labels; the padding is never found."""
+        chunks = -(-labels // CHUNK)
+        return cls(np.full(chunks * CHUNK, EXCLUDED, np.int32), np.empty(chunks, np.int32))
+
+
 @inline_once
 def write_sort_keys(scores: Floats, keys: Keys) -> bool:
     """Write scores as integers of the same order, with both zeros as 0; return whether none is NaN."""
@@ -144,15 +157,20 @@ def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buf
 
 @kernel
 def topk_scores(
-    scores: Floats, addends: Addends, known: Csr, excluded: NDArray[np.int64], temperatures: Floats, best: TopK
+    scores: Floats,
+    addends: Addends,
+    known: Csr,
+    excluded: NDArray[np.int64],
+    temperatures: Floats,
+    best: TopK,
+    scratch: KeyScratch,
 ) -> None:
     """Add the addends to ``scores`` in place and find the best labels of each row.
 
     The ``known`` labels of a row and the labels ``excluded`` from all rows are not candidates.
     """
     labels, top = scores.shape[1], best.labels.shape[1]
-    maxima = np.empty((labels + CHUNK - 1) // CHUNK, np.int32)
-    keys = np.full(maxima.shape[0] * CHUNK, EXCLUDED, np.int32)
+    keys, maxima = scratch.keys, scratch.maxima
     for row in range(scores.shape[0]):
         row_scores, row_labels = scores[row], known.indices[known.indptr[row] : known.indptr[row + 1]]
         for a in range(labels):

@@ -12,7 +12,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.topk import Addends, TopK, topk_scores
+from vse_ens.kernels.topk import Addends, KeyScratch, TopK, topk_scores
 from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
@@ -130,7 +130,8 @@ class TopKScorer:
         if not len(self._addends.weights):
             self._model.add_label_weights(*rows, scores)
         temperatures = self._temperature(np.diff(rows.indptr))
-        topk_scores(scores, self._addends, Csr(*rows), self._denied, temperatures, result)
+        scratch = KeyScratch.allocate(scores.shape[1])
+        topk_scores(scores, self._addends, Csr(*rows), self._denied, temperatures, result, scratch)
 
 
 def row_blocks(count: int, labels: int) -> Iterator[slice]:

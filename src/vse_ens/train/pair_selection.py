@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.label_pairs import collect_label_pairs, pair_count_histogram
+from vse_ens.kernels.label_pairs import CountScratch, collect_label_pairs, pair_count_histogram
 from vse_ens.label_weights.pairs import PairSource, known_pairs, label_tasks, map_ranges, pair_settings
 from vse_ens.run.pool import LocalPool, Payload, Pool, TaskFn
 from vse_ens.run.threads import Workers
@@ -51,7 +51,9 @@ def count_task(settings: Payload, workers: Workers) -> TaskFn:
 
     def count(first: int, last: int) -> NDArray[np.int64]:
         histogram = np.zeros(settings["highest"] + 1, np.int64)
-        pair_count_histogram(by_image, by_label, histogram, first, last)
+        pair_count_histogram(
+            by_image, by_label, histogram, first, last, CountScratch.allocate(len(by_label.indptr) - 1)
+        )
         return histogram
 
     return lambda task: {"histogram": sum(map_ranges(workers, task["first"], task["last"], count))}
@@ -65,7 +67,8 @@ def collect_task(settings: Payload, workers: Workers) -> TaskFn:
     def collect(first: int, last: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         # Space for all pairs costs nothing: pages that are not written to are never allocated.
         pairs, counts = np.empty((found, 2), np.int32), np.empty(found, np.int32)
-        own = collect_label_pairs(by_image, by_label, min_count, pairs, counts, first, last)
+        scratch = CountScratch.allocate(len(by_label.indptr) - 1)
+        own = collect_label_pairs(by_image, by_label, min_count, pairs, counts, first, last, scratch)
         return pairs[:own].copy(), counts[:own].copy()
 
     def collect_all(task: Payload) -> Payload:
