@@ -2,6 +2,8 @@
 
     python -m benchmarks.accuracy.tuning vse-ens --trials 40     random search
     python -m benchmarks.accuracy.tuning context                 one setting at a time (`sensitivity.py`)
+    python -m benchmarks.accuracy.tuning context --seeds 2       with a second seed; the rows of the first are kept
+    python -m benchmarks.accuracy.tuning context --quick         one small data set; nothing is stored
 
 Random search does not use test labels: one label of up to 4,000 images is held out of the *training* part of the
 leave-one-out split of seed 0. A trial is one random choice of settings, trained on every data set. Its score is the
@@ -13,13 +15,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.accuracy import sensitivity
 from benchmarks.accuracy.fitting import fit_and_rank
-from benchmarks.accuracy.sensitivity import compare
-from benchmarks.core.data_sets import real
+from benchmarks.core.data_sets import REAL, real
 from benchmarks.core.results import FOLDER
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
@@ -28,6 +33,7 @@ from vse_ens.streams import Streams
 
 RESULTS = FOLDER / "tuning.jsonl"
 DATA_SETS = ("iaprtc12", "openimages_v1val_sample", "mirflickr25k")
+_QUICK = ("corel5k",)
 
 # The search space: a range (lowest, highest) on a logarithmic scale, or a list of choices.
 Space = dict[str, tuple[float, float] | list[Any]]
@@ -96,25 +102,26 @@ def rank_trials(trials: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any
     def value(trial: dict[str, Any], name: str) -> float:
         return float(trial["figures"][name]["recall@10"] + trial["figures"][name]["map"])
 
-    best = {name: max(value(trial, name) for trial in trials) for name in DATA_SETS}
-    scored = [(float(np.mean([value(trial, name) / best[name] for name in DATA_SETS])), trial) for trial in trials]
+    names = trials[0]["figures"]
+    best = {name: max(value(trial, name) for trial in trials) for name in names}
+    scored = [(float(np.mean([value(trial, name) / best[name] for name in names])), trial) for trial in trials]
     return sorted(scored, key=lambda pair: -pair[0])
 
 
-def search(preset: str, trials: int) -> None:
-    """Run the trials that are not stored yet, and print the best ones."""
+def search(preset: str, trials: int, results: Path = RESULTS, names: tuple[str, ...] = DATA_SETS) -> None:
+    """Run the trials that ``results`` lacks, and print the best ones."""
     fixed, space = SPACES[preset]
-    data, missing = real(DATA_SETS)
+    data, missing = real(names)
     if missing:
         raise SystemExit(missing[0])
     splits = {name: validation_split(pairs) for name, pairs in data.items()}
-    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    lines = results.read_text().splitlines() if results.exists() else []
     kept = [trial for trial in map(json.loads, lines) if trial["preset"] == preset]
     for number in range(len(kept), trials):
         settings = draw_settings(Streams(0).child("tuning", preset, number), space)
         metrics = {name: fit_and_rank(Config(**fixed, **settings), split) for name, split in splits.items()}
         kept.append({"preset": preset, "trial": number, "settings": settings, "figures": metrics})
-        with RESULTS.open("a") as file:
+        with results.open("a") as file:
             file.write(json.dumps(kept[-1]) + "\n")
         print(number, settings, {name: round(one["recall@10"] + one["map"], 4) for name, one in metrics.items()})
     for score, trial in rank_trials(kept)[:8]:
@@ -122,16 +129,29 @@ def search(preset: str, trials: int) -> None:
         print(f"{score:.4f}", trial["settings"], shown)
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("preset", choices=(*SPACES, "context"))
     parser.add_argument("--trials", type=int, default=40, help="number of trials of a random search")
-    arguments = parser.parse_args()
-    if arguments.preset == "context":
-        print(compare())
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds of context")
+    parser.add_argument("--quick", action="store_true", help="one small data set and one trial; nothing is stored")
+    arguments = parser.parse_args(given)
+    preset, seeds = arguments.preset, tuple(range(arguments.seeds))
+    if arguments.quick:
+        with tempfile.TemporaryDirectory() as folder:
+            _run(preset, 1, (0,), Path(folder) / "rows.jsonl", _QUICK)
+    elif preset == "context":
+        _run(preset, arguments.trials, seeds, sensitivity.RESULTS, REAL)
     else:
-        search(arguments.preset, arguments.trials)
+        _run(preset, arguments.trials, seeds, RESULTS, DATA_SETS)
+
+
+def _run(preset: str, trials: int, seeds: tuple[int, ...], results: Path, names: tuple[str, ...]) -> None:
+    if preset == "context":
+        print(sensitivity.compare(results, names, seeds))
+    else:
+        search(preset, trials, results, names)
 
 
 if __name__ == "__main__":

@@ -136,12 +136,13 @@ def measure_part(sizes: Sizes, name: str) -> Raw:
     """Tune, fit and test every method on one shape, in this process."""
     spot = next(spot for spot in SPOTS if spot.name == name)
     found, skipped = real((spot.source,)) if spot.source else ({"": scenes(20_000, 3_000)}, [])
-    rivals = [RIVALS[method] for method in sizes.methods]
-    skipped += [sentence for rival in rivals if (sentence := rival.missing())]
     if skipped:
         return {"skipped": skipped[0]}
+    missing = {method: sentence for method in sizes.methods if (sentence := RIVALS[method].missing())}
+    rivals = [RIVALS[method] for method in sizes.methods if method not in missing]
     splits = list(spot.splits(found[spot.source], min(spot.repetitions, sizes.repetitions or spot.repetitions)))
-    return _shape(splits) | {"methods": {rival.name: _fits(rival, splits) for rival in rivals}}
+    result = _shape(splits) | {"methods": {rival.name: _fits(rival, splits) for rival in rivals}}
+    return result | ({"left_out": missing} if missing else {})
 
 
 def measure(sizes: Sizes) -> Raw:
@@ -207,7 +208,9 @@ def score(raw: Raw) -> Score:
         "CPU seconds. A negative difference is bold. The standard error of a recall of 0.5 is 0.5 divided by the "
         "square root of the number of test labels."
     )
-    return Score(tables=[Table(columns, rows)], notes=[note])
+    cases = [part["raw"] for part in raw["parts"].values()]
+    left_out = dict.fromkeys(sentence for case in cases for sentence in case.get("left_out", {}).values())
+    return Score(tables=[Table(columns, rows)], notes=[note, *(f"Left out: {sentence}" for sentence in left_out)])
 
 
 MEASURES = ("baselines", "kernels", "label_weights", "presets", "train")

@@ -2,30 +2,35 @@
 
     python -m benchmarks.scale.network
 
-Needs root and iproute2, takes minutes, and is not part of `python -m benchmarks`; its results are printed and not kept.
+Needs root and iproute2, takes minutes, and is not part of `python -m benchmarks`. The result is printed and stored in
+benchmarks/results/network.json, with the machine, the commit and the hashes of the code; `--no-store` only prints it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import signal
 import statistics
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks.core.benchmark import Raw, Score, Table, log
 from benchmarks.core.report import markdown
+from benchmarks.core.results import FOLDER, Result, machine, store
+from benchmarks.core.sources import digests
 from benchmarks.scale.cost_model import SECONDS_PER_OBJECT, Case, predict
 from benchmarks.scale.namespaces import call_on_node, cluster, missing_requirement, network, tcp_megabits
 from benchmarks.scale.transfer import LABELS_PER_IMAGE, time_rounds
 
 # Beyond these, the two cores that all nodes share limit the speed more than the links do.
 _MOST_MEGABITS, _MOST_NODES = 1000, 4
+_MEASURES = ("run", "train/sharded")
 
 
 def measure(nodes: Sequence[int], megabits: Sequence[float], labels: Sequence[int], rounds: int) -> Raw:
@@ -122,7 +127,8 @@ def score(raw: Raw) -> Score:
     return Score(tables=[Table(columns, rows)], notes=notes)
 
 
-def _main() -> None:
+def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> None:
+    """Measure, print and store; exit with a sentence if the machine lacks something."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks.scale.network", description="Time rounds on links of known bandwidth."
     )
@@ -130,15 +136,20 @@ def _main() -> None:
     parser.add_argument("--megabits", type=float, nargs="+", default=[200, 1000, 10_000])
     parser.add_argument("--labels", type=int, nargs="+", default=[20_000, 80_000])
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    parser.add_argument("--no-store", action="store_true", help="print the result without storing it")
+    given = parser.parse_args(arguments)
     if reason := missing_requirement():
         sys.exit(reason)
     # An exit runs the clean-up of networks and clusters; the default action of SIGTERM would not.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    facts, sources, began = machine(), digests(_MEASURES), time.perf_counter()
     raw = measure(given.nodes, given.megabits, given.labels, given.rounds)
+    seconds = time.perf_counter() - began
     print("\n\n".join(markdown(score(raw))))
-    print(json.dumps(raw))
+    if not given.no_store:
+        facts |= {"repetitions": given.rounds}
+        print(f"\nstored in {store('network', Result(facts, seconds, raw, sources), folder)}")
 
 
 if __name__ == "__main__":
-    _main()
+    main()

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.accuracy import ablation, context, departures, label_weights, partial_fit, sensitivity, vocabularies
+from benchmarks.accuracy import (
+    ablation,
+    context,
+    departures,
+    label_weights,
+    partial_fit,
+    sensitivity,
+    tuning,
+    vocabularies,
+)
 from benchmarks.core.report import fill_sections
 from benchmarks.core.results import Result, load
 
@@ -204,3 +213,25 @@ def test_departures_that_are_not_measured_say_so() -> None:
     raw = {"sets": {"iaprtc12": {"departures": [{"name": "drawn positive", "runs": [*run, [run[0][0], None]]}]}}}
     shown = departures.training_table(Result({}, 1.0, raw)).splitlines()
     assert "| drawn positive | keeps it as a negative | redraws it | -0.0100 | +0.0200 |" in shown
+
+
+def test_tuning_at_small_size_stores_nothing(
+    tiny: Annotations, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def real(names: tuple[str, ...]) -> tuple[dict[str, Annotations], list[str]]:
+        asked.append(names)
+        return dict.fromkeys(names, tiny), []
+
+    figures = dict.fromkeys(("recall@10", "map", "auc", "seconds", "epochs"), 0.5)
+    for module in (tuning, sensitivity):
+        monkeypatch.setattr(module, "real", real)
+        monkeypatch.setattr(module, "fit_and_rank", lambda *_: figures)
+        monkeypatch.setattr(module, "RESULTS", None)
+    tuning.main(["warp", "--quick"])
+    tuning.main(["context", "--quick"])
+    assert asked == [("corel5k",)] * 2
+    shown = capsys.readouterr().out
+    assert "learning_rate_decay" in shown
+    assert "| unchanged | 0.5000 |" in shown

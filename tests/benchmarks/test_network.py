@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.core.results import load
 from benchmarks.scale import namespaces, network, transfer
 from benchmarks.scale.cost_model import SECONDS_PER_BYTE_ACROSS, SHARE_OF_LINK, STEP, predict, simulate
 
@@ -81,3 +85,30 @@ def test_pieces_have_the_size_of_the_whole() -> None:
 def test_missing_requirement_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
     assert "root and iproute2" in (namespaces.missing_requirement() or "")
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine on which everything was measured already."""
+    monkeypatch.setattr(network, "missing_requirement", lambda: None)
+    monkeypatch.setattr(network, "measure", lambda *_: {"links": {"1000": 955.0}, "cases": CASES})
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_result_is_stored_with_the_machine_and_the_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    network.main(["--rounds", "3"], tmp_path)
+    found = load("network", tmp_path)
+    assert found is not None
+    assert found.raw["cases"] == CASES
+    assert found.machine["repetitions"] == 3
+    assert {"run", "train/sharded"} == (found.sources or {}).keys()
+    assert str(tmp_path / "network.json") in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("measured")
+def test_it_can_be_printed_only(tmp_path: Path) -> None:
+    network.main(["--no-store"], tmp_path)
+    assert load("network", tmp_path) is None

@@ -284,3 +284,16 @@ def test_weak_spots_measure_and_score(data: Annotations, monkeypatch: pytest.Mon
     (table,) = weak_spots.score({"parts": {"x": {"raw": case | {"methods": methods}}}, "skipped": []}).tables
     assert table.rows[0][2] == "0.6000"
     assert table.rows[0][-1] == "**-0.1000** / **-0.1000**"
+
+
+def test_weak_spots_leave_out_only_the_methods_whose_library_is_missing(
+    data: Annotations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weak_spots, "real", lambda names: (dict.fromkeys(names, data), []))
+    monkeypatch.setattr(type(run.RIVALS["item kNN"]), "missing", lambda _: "item kNN needs a library.")
+    raw = weak_spots.measure(
+        weak_spots.Sizes((weak_spots.SPOTS[1].name,), repetitions=1, methods=("item kNN", "popularity"))
+    )
+    score = weak_spots.score(json.loads(json.dumps(raw)))
+    assert [row[1] for row in score.tables[0].rows] == ["popularity"]
+    assert score.notes[1:] == ["Left out: item kNN needs a library."]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_embeddings
-from benchmarks.speed import labels, portable, samplers, workers
+from benchmarks.speed import default, labels, portable, samplers, workers
 from benchmarks.speed.interleaved import TrainingTurns, Turn, best, cost, interleave
 from benchmarks.speed.labels import Case
 from benchmarks.speed.reference import Reference, uniform_negatives
@@ -122,3 +122,23 @@ def test_samplers_are_relative_to_the_uniform_one_of_the_same_turns() -> None:
         ("uniform, in turns of four rounds", "1"),
         ("popularity", "0.8"),
     ]
+
+
+def test_the_time_of_a_large_training_is_computed_from_its_parts() -> None:
+    parts = {"epoch": 10.0, "validation": 2.0, "labels": 20, "pairs": 80}
+    runs = {"before": parts | {"once": 30.0, "epochs": 20}, "now": parts | {"once": 8.0, "epochs": 6}}
+    large = {"images": 1_000, "fewer_images": 100, "runs": runs}
+    score = default.score({"runs": [], "skipped": [], "large": large})
+    # 30 + 20 * 10 + 19 * 2, and 8 + 6 * 10 + 5 * 2
+    assert [row[-1] for row in score.tables[1].rows] == ["268", "78"]
+    assert [check.value for check in score.checks] == [pytest.approx(78 / 268)]
+    assert "on 100 images of the same vocabulary" in score.notes[1]
+    alone = default.score({"runs": [], "skipped": [], "large": large | {"runs": {"now": runs["now"]}}})
+    assert not alone.checks
+
+
+@pytest.mark.slow
+def test_a_large_training_is_measured_in_parts() -> None:
+    found = default._run(default._LARGE, "", 600, 100, 300)
+    assert found["epochs"] > 1
+    assert min(found[part] for part in ("once", "epoch", "validation")) > 0.0

@@ -15,12 +15,8 @@ from vse_ens.evaluate.report import summarise
 from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.learn import (
-    DENSE_LABELS,
     ROW_POWER,
-    SUPPORT,
     learn_label_weights,
-    peak_bytes,
-    stored_bytes,
 )
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
@@ -59,23 +55,6 @@ def test_pairs_of_lonely_labels_say_nothing(images: int) -> None:
     with Workers(1) as worker:
         assert not learn_label_weights(data, 1.0, LocalPool(worker)).values.any()
         assert not len(learn_label_weights(data, 1.0, LocalPool(worker), dense_labels=0).values)
-
-
-def test_what_it_may_need_grows_with_labels_and_pairs_and_is_bounded() -> None:
-    assert peak_bytes(DENSE_LABELS, 1_000_000, 10**8) > 8 * DENSE_LABELS**2
-    assert peak_bytes(20_000, 60_000_000, 10**9) < 2e9
-    assert peak_bytes(20_000, 60_000_000, 10**6) < peak_bytes(20_000, 60_000_000, 10**8)
-    few, more, most = (
-        peak_bytes(labels, pairs, 10**9) for labels, pairs in [(20_000, 10**6), (100_000, 10**6), (100_000, 6 * 10**7)]
-    )
-    assert few < more < most < 3e9
-
-
-def test_what_is_held_is_known_before() -> None:
-    with Workers(1) as worker:
-        dense, sparse = (learn_label_weights(DATA, 4.0, LocalPool(worker), dense_labels=labels) for labels in (30, 0))
-    assert stored_bytes(30, 10**6) == dense.nbytes
-    assert sparse.nbytes <= 8 + 8 * (30 + 30 * SUPPORT)
 
 
 @pytest.mark.shared_data

@@ -25,7 +25,7 @@ def test_tasks_are_all_labels_once(labels: int) -> None:
 
 def test_labels_with_many_images_are_in_tasks_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_TASK_PAIRS", 10)
-    monkeypatch.setattr(pairs, "_TASK_LABELS", 4)
+    monkeypatch.setattr(pairs, "TASK_LABELS", 4)
     found = [(task["first"], task["last"]) for task in label_tasks(starts(5, 5, 1, 99, 0, 0, 0, 0, 0, 10, 1))]
     assert found == [(0, 2), (2, 3), (3, 4), (4, 8), (8, 10), (10, 11)]
 

@@ -23,4 +23,4 @@ def in_folder(data: Annotations, folder: Path) -> Partition:
 
 def cut_labels(monkeypatch: pytest.MonkeyPatch, labels: int, tasks: int) -> None:
     """Divide the labels into this many tasks."""
-    monkeypatch.setattr(pairs, "_TASK_LABELS", -(-labels // tasks))
+    monkeypatch.setattr(pairs, "TASK_LABELS", -(-labels // tasks))

@@ -85,4 +85,4 @@ def test_every_part_that_can_be_largest_has_advice_of_its_own_or_is_of_vectors()
     config = small_config(loss="softmax", tower="context+features", label_pairs=9, validate=True, label_weights=True)
     parts = module.RamModel(config, small_data(features=True), 1).moments()
     named = {name for _, moment in parts for name in moment}
-    assert named - vectors - {"rankings", "slice copies", "validation"} == module._ADVICE.keys()
+    assert named - vectors - {"rankings", "slice copies", "validation", module.KEPT} == module._ADVICE.keys()

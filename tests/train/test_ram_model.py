@@ -125,4 +125,14 @@ def test_the_fullest_moment_of_a_training_is_foretold(run: str, request: pytest.
     before, _ = tracemalloc.get_traced_memory()
     trained(config, data)
     _, peak = tracemalloc.get_traced_memory()
-    assert 0.95 * (peak - before) < needed.total < 1.5 * (peak - before), (run, peak - before, str(needed))
+    assert 0.95 * (peak - before) < needed.total < 1.4 * (peak - before), (run, peak - before, str(needed))
+
+
+def test_the_c_library_keeps_a_little_of_what_was_freed() -> None:
+    large, small = 40 << 20, 5 << 20
+    model = RamModel(*case("vse-ens"), 1)
+    moments = [("a", {"pairs": [small] * 6}), ("b", {"pairs": [large, small]}), ("c", {"pairs": [large, large]})]
+    model._moments = lambda: iter(moments)  # type: ignore[method-assign]
+    kept = [parts[ram_estimate.KEPT] for _, parts in model.moments()]
+    # At most twice the largest of the arrays that come from the heap; large ones are given back.
+    assert kept == [0, 2 * small, 2 * small]

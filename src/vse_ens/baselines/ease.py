@@ -39,8 +39,9 @@ class Ease(Baseline):
         """Count which labels occur together and invert the matrix; RAM grows with |A|^2, time with |A|^3."""
         check_cost(len(data.labels), self.memory_limit, self.time_limit)
         with Workers() as workers:
-            counts = gram_matrix(data, LocalPool(workers))
-        return FittedEase(data, dense_label_weights(counts, self.regularization))
+            # No name for the matrix here, so that it can be freed before the weights are there.
+            weights = dense_label_weights(gram_matrix(data, LocalPool(workers)), self.regularization)
+        return FittedEase(data, weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -349,7 +349,8 @@ class Annotations:
         >>> data.with_pairs(data.indices == 0).pairs == int(data.images_per_label[0])
         True
         """
-        kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
+        kept = np.zeros(len(keep) + 1, np.int64)
+        np.cumsum(keep, out=kept[1:])
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
     def joined(self, more: Annotations) -> Annotations:

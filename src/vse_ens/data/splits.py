@@ -11,8 +11,8 @@ from vse_ens.data.annotations import Annotations, NewImagesSplit, Split
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.streams import Streams
 
-# Images processed at a time.
-_BLOCK = 1 << 18
+BLOCK_IMAGES = 1 << 18
+"""Images processed at a time."""
 
 
 class HeldOut(NamedTuple):
@@ -47,8 +47,8 @@ def one_label_each(indptr: NDArray[np.int64], seed: int, name: str, max_images: 
     streams = Streams(seed).child("split", name)
     ranks, images, positions = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)
     eligible = 0
-    for first in range(0, len(indptr) - 1, _BLOCK):
-        starts = indptr[first : first + _BLOCK + 1]
+    for first in range(0, len(indptr) - 1, BLOCK_IMAGES):
+        starts = indptr[first : first + BLOCK_IMAGES + 1]
         counts = np.diff(starts)
         rows = np.flatnonzero(counts >= 2)
         picks = streams.below(np.maximum(counts, 1), first)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError
-from vse_ens.label_weights.closed_form import BLOCK, dense_label_weights, ram_needed
+from vse_ens.label_weights.closed_form import dense_label_weights
 from vse_ens.label_weights.gram import gram_matrix
 from vse_ens.label_weights.pairs import PairSource
-from vse_ens.label_weights.sparse import MAX_SUMS, sparse_label_weights
+from vse_ens.label_weights.sparse import sparse_label_weights
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 
@@ -24,13 +24,6 @@ ROW_POWER = 0.5
 """p: an image with n labels has the weight n^-p, so that images with many labels do not dominate. On pairs held out of
 five data sets, with the best lambda of each, 0.5 instead of 0 changed recall@10 by -0.0002 to +0.004 and the reciprocal
 rank by +0.0004 to +0.005; 1 was worse on two of them."""
-
-# The pairs by label, and the temporary arrays of a block of them.
-_BYTES_PER_PAIR = 4
-_BYTES_PER_BLOCK = 16 << 20
-# Per entry of a support: its label, sum, weight and a mask; and, if it is filled, its conversion to rows.
-_BYTES_PER_ENTRY = 17
-_BYTES_PER_WEIGHT = 12
 
 
 def learn_label_weights(
@@ -53,21 +46,3 @@ def learn_label_weights(
     if labels <= dense_labels:
         return LabelWeights(dense_label_weights(gram_matrix(data, pool, row_power), regularization))
     return sparse_label_weights(data, regularization, support, pool, row_power=row_power)
-
-
-def peak_bytes(labels: int, pairs: int, other_labels: int) -> int:
-    """Return an upper bound of the RAM that `learn_label_weights` needs by default, beside the data.
-
-    ``other_labels`` is the number of other labels on the image of a pair, summed over all pairs.
-    """
-    by_label = _BYTES_PER_PAIR * pairs + min(_BYTES_PER_BLOCK, 16 * pairs)
-    if labels <= DENSE_LABELS:
-        return int(1e9 * ram_needed(labels)) + 24 * min(labels, BLOCK) ** 2 + by_label
-    sums = 12 * min(MAX_SUMS, labels * (labels - 1) // 2, other_labels)
-    entries = labels * SUPPORT
-    return sums + _BYTES_PER_ENTRY * entries + _BYTES_PER_WEIGHT * min(entries, other_labels) + by_label
-
-
-def stored_bytes(labels: int, other_labels: int) -> int:
-    """Return an upper bound of the size of the label weights that `learn_label_weights` returns by default."""
-    return 4 * labels**2 if labels <= DENSE_LABELS else 8 * (labels + min(labels * SUPPORT, other_labels))

@@ -25,7 +25,7 @@ Number = TypeVar("Number", bound=np.generic)
 Result = TypeVar("Result")
 
 # Limits of a pool task: enough work to be worth sending, and a result that is small compared to the whole.
-_TASK_LABELS = 512
+TASK_LABELS = 512
 _TASK_PAIRS = 1_000_000
 # Labels that a thread takes at a time: few, so that all threads finish at about the same time.
 _THREAD_LABELS = 16
@@ -86,7 +86,7 @@ def label_tasks(label_starts: NDArray[np.int64]) -> list[Payload]:
     first, labels = 0, len(label_starts) - 1
     while first < labels:
         fitting = int(np.searchsorted(label_starts, label_starts[first] + _TASK_PAIRS, "right")) - 1
-        last = min(max(fitting, first + 1), first + _TASK_LABELS, labels)
+        last = min(max(fitting, first + 1), first + TASK_LABELS, labels)
         tasks.append({"first": first, "last": last})
         first = last
     return tasks

@@ -53,14 +53,14 @@ def sparse_label_weights(
     common = {"diagonal": diagonal, "ranks": ranks, "regularization": regularization}
     width = min(support, max(labels - 1, 0))
     find_settings = settings | common | {"size_weights": weights_by_size, "width": width}
-    lengths = _list_lengths(np.minimum(other_labels, ranks), max_sums)
+    lengths = list_lengths(np.minimum(other_labels, ranks), max_sums)
     tasks = label_tasks(pairs.by_label.indptr)
     supports, sums = _find_all(pool, find_settings, tasks, lengths, width)
     weights = _solve_all(pool, common | sums._asdict(), tasks, supports)
     return _by_known_label(supports, weights)
 
 
-def _list_lengths(needed: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+def list_lengths(needed: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     """Return the length of each label's list: as needed, up to the largest common limit that keeps the ``total``."""
     shortest, longest = 0, int(needed.max(initial=0))
     while shortest < longest:

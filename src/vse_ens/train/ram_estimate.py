@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.splits import BLOCK_IMAGES
 from vse_ens.errors import InsufficientMemoryError
 from vse_ens.evaluate.rank import DEFAULT_MEMORY
 from vse_ens.kernels.context import ContextGradients, ContextScratch
@@ -24,7 +25,7 @@ from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.kernels.rank_table import RankScratch
 from vse_ens.kernels.serial import SortScratch
 from vse_ens.kernels.softmax import BatchGradients
-from vse_ens.label_weights.learn import peak_bytes, stored_bytes
+from vse_ens.label_weights.ram import LearningRam, learning_ram
 from vse_ens.model.embeddings import label_pair_table
 from vse_ens.run.ram import available_memory
 from vse_ens.system import available_cores
@@ -83,7 +84,7 @@ def estimate_ram(
     workers: int | None = None,
     label_pairs: NDArray[np.int32] | None = None,
 ) -> RamEstimate:
-    """Estimate the RAM of a training, rather too high than too low.
+    """Estimate the RAM of a training, to about a fifth on Linux.
 
     ``workers`` defaults to all cores. ``label_pairs`` are the frequent label pairs of a context tower; they are counted
     here unless given.
@@ -116,23 +117,33 @@ def _in_words(size: int) -> str:
 
 
 Parts = dict[str, int]
+Arrays = dict[str, list[int]]
+"""The sizes of arrays, by purpose."""
 
-# Temporary bytes of NumPy: per number drawn; per pair when labels are held out, and when pairs are counted by label;
-# per image when an epoch is planned or its labels are held out.
-_DRAWN = 32
-_PAIR_HELD_OUT = 23
-_PAIR_COUNTED = 8
-_IMAGE_PLANNED = 40
-# Per image: its position in the epoch, the number of pairs before it, and its number of inputs.
-_IMAGE_ORDERED = 24
+# The C library of Linux asks the system for every array from this size on, and gives it back when it is freed. Smaller
+# arrays come from a heap. It shrinks only if more than twice the largest array that was freed is free at its end.
+_MAPPED = 32 << 20
+_KEPT_ARRAYS = 2
+KEPT = "kept by the C library"
+
+# Temporary arrays of NumPy: numbers drawn at a time; 8 bytes of each are in so many arrays.
+_DRAWN_ARRAYS = 4
+# The same of images whose label is held out, in blocks.
+_HELD_OUT_ARRAYS = 9
+# Per label pair: the temporary bytes of choosing the most frequent ones.
+_LABEL_PAIR_CHOSEN = 48
+# Pairs are counted in blocks of this many bytes.
+_COUNTED_BLOCK = 8 << 20
+# Per image: its number of labels, among all pairs and among those to train on.
+_IMAGE_COUNTED = 8
+# Per image: its position in the epoch and the number of pairs before it; and the temporary bytes of planning it.
+_IMAGE_ORDERED = 16
+_IMAGE_PLANNED = 16
 # Per pair of the serial engine: its image, its position in the epoch, and the temporary bytes of ordering it.
 _PAIR_ORDERED = 12
 _PAIR_PLANNED = 16
 # Per image of a shard: where its labels begin, and its number as text.
 _IMAGE_IN_SHARD = 24
-# Per label pair: its two labels, its AdaGrad accumulator, its lookup table; and the temporary bytes of counting it.
-_LABEL_PAIR = 20
-_LABEL_PAIR_COUNTED = 48
 
 
 class RamModel:
@@ -151,66 +162,129 @@ class RamModel:
         self._has_features = config.has_features and data.features is not None
         self._counts = data.labels_per_image
         self._longest = int(self._counts.max(initial=0))
-        self._meetings = int((self._counts * (self._counts - 1)).sum())
 
     def moments(self) -> Iterator[tuple[str, Parts]]:
-        """Yield each moment with the bytes alive then, by purpose."""
-        config, best = self._config, int(self._config.validate)
-        # The vectors under training exist from the start; with validation there is a copy of the best epoch.
-        if config.validate:
-            yield "to hold labels out", {"pairs": _PAIR_HELD_OUT * self._data.pairs + _IMAGE_PLANNED * self._images}
-        yield "to begin", self._alive(drawing=self._drawing)
-        yield "to begin", self._alive(copies=1)
-        # While a better epoch is copied, the copy of the previous best still exists.
-        yield "to train", self._alive(copies=2 * best, engine=True, planning=self._planning)
-        if config.validate:
-            others = KEPT_LABEL_WEIGHTS * self._weights_held if self._labels <= MAX_SEARCH_LABELS else 0
-            yield "to validate", self._alive(copies=1, engine=True, weights=others + self._weights_learnt)
-            yield (
-                "to validate",
-                self._alive(copies=1, engine=True, weights=others + self._weights_held, validation=self._validation),
-            )
-        if self._refits:
-            yield "to refit", self._alive(copies=2, engine=True, weights=self._weights_held, drawing=self._drawing)
-            yield "to refit", self._alive(copies=3, engine=True, weights=self._weights_held)
-        yield "to finish", self._alive(copies=best + 1, weights=self._weights_held + self._weights_learnt)
+        """Yield each moment with the bytes in use then, by purpose: of arrays, and of freed ones that are kept."""
+        heap = largest = 0
+        for moment, arrays in self._moments():
+            small = [size for sizes in arrays.values() for size in sizes if size < _MAPPED]
+            heap, largest = max(heap, sum(small)), max(largest, *small, 0)
+            parts = {name: sum(sizes) for name, sizes in arrays.items()}
+            yield moment, parts | {KEPT: min(heap - sum(small), _KEPT_ARRAYS * largest)}
+
+    def _moments(self) -> Iterator[tuple[str, Arrays]]:
+        """Yield each moment, in their order, with the arrays alive then."""
+        config = self._config
+        validate, several = config.validate, int(config.epochs > 1)
+        # From the second epoch on there is a copy of the best one; while it is replaced, there are two.
+        best, kept = int(validate), self._kept_scores
+        if validate:
+            yield "to hold labels out", {"pairs": [8 * min(self._images, BLOCK_IMAGES)] * _HELD_OUT_ARRAYS}
+            # A mask of the pairs, their running count, and the pairs to train on.
+            yield "to hold labels out", {"pairs": [self._data.pairs, 8 * self._data.pairs, *self._split]}
+        yield from self._beginning("to begin", {"copies of vectors": []})
+        engine = self._engine
         if self._has_features:
-            settled = (1 + config.has_ids) * self._images * 4 * config.dimensions
-            yield "to finish", self._alive(copies=best + 1, settled=settled, weights=2 * self._weights_held)
+            yield "to train", self._alive(engine=engine | {"features": self._features + self._making_features})
+        yield "to train", self._alive(copies=best * several, engine=engine, pairs=self._planning)
+        if validate:
+            yield from self._validating(engine, best * several)
+            yield "to train", self._alive(copies=best + several, engine=engine, weights=self._held, validation=kept)
+        if self._refits:
+            # The vectors so far and the best ones are kept meanwhile; an engine is made afterwards.
+            if config.has_ids:
+                others = {"label weights": self._held, "validation": kept}
+                yield from self._beginning("to refit", {"copies of vectors": 2 * self._vectors()} | others)
+            else:
+                yield "to refit", self._alive(copies=2, weights=self._held, validation=kept)
+            planning = self._planning
+            yield "to refit", self._alive(copies=1, engine=engine, pairs=planning, weights=self._held, validation=kept)
+        exported = self._vectors(config.dimensions)
+        learnt = self._learning.peak if config.label_weights else []
+        yield "to finish", self._alive(copies=best, more=exported, weights=self._held + learnt, validation=kept)
+        if self._has_features:
+            settled = (1 + config.has_ids) * [self._images * 4 * config.dimensions]
+            yield "to finish", self._alive(copies=best, more=exported + settled, weights=2 * self._held)
+
+    def _beginning(self, moment: str, held: Arrays) -> Iterator[tuple[str, Arrays]]:
+        """Count label pairs, draw vectors block by block, and copy them to their padded form."""
+        pairs = self._split + self._counted
+        if self._label_pairs:
+            block = min(_COUNTED_BLOCK, 8 * self._data.pairs)
+            counting = [4 * self._data.pairs, block, _LABEL_PAIR_CHOSEN * self._label_pairs]
+            yield moment, held | {"pairs": pairs + counting}
+        dimensions = self._config.dimensions
+        drawn = self._vector_tables(dimensions)
+        largest = max(drawn.values(), key=lambda sizes: sizes[0] if sizes else -1)
+        numbers = min(largest[0] // 4, BLOCK_ROWS * dimensions)
+        # While the last block is drawn, its place in the table is still empty.
+        largest[0] -= 4 * numbers
+        yield moment, held | drawn | {"pairs": pairs, "drawing vectors": [8 * numbers] * _DRAWN_ARRAYS}
+        copied = held["copies of vectors"] + self._vectors(dimensions)
+        yield moment, held | self._tables | {"pairs": pairs, "copies of vectors": copied}
+
+    def _validating(self, engine: Arrays, copies: int) -> Iterator[tuple[str, Arrays]]:
+        """Learn label weights, once and with several lambdas, and then rank with the sum of all scores."""
+        labels, images = self._labels, self._held_out
+        size = min(max(DEFAULT_MEMORY, 128 * labels), 4 * labels * images)
+        # Scores come from the vectors of images, and those from their features.
+        rows = size // (4 * max(labels, 1))
+        block = [size, rows * 4 * self._width, rows * self._feature_row]
+        if not self._config.label_weights:
+            yield "to validate", self._alive(copies=copies, engine=engine, validation=block)
+            return
+        others = (KEPT_LABEL_WEIGHTS - 1) * self._held if labels <= MAX_SEARCH_LABELS else []
+        learning = others + self._learning.peak
+        yield "to validate", self._alive(engine=engine, weights=learning, validation=block)
+        yield "to validate", self._alive(engine=engine, weights=others + self._held, validation=2 * block)
+        # Blocks that are not kept are computed each time: of the vectors, and of the label weights.
+        blocks = 1 if images * labels <= kept_scores(images, labels) else 3
+        scores = 2 * self._kept_scores + blocks * block
+        yield "to validate", self._alive(copies=copies, engine=engine, weights=self._held, validation=scores)
 
     def _alive(
         self,
         *,
         copies: int = 0,
-        engine: bool = False,
-        validation: int = 0,
-        weights: int = 0,
-        planning: int = 0,
-        drawing: int = 0,
-        settled: int = 0,
-    ) -> Parts:
-        """Return the bytes of the vectors, of ``copies`` of them, and of everything else."""
-        parts = {
-            "copies of vectors": copies * sum(self._tables.values()) + settled,
-            "drawing vectors": drawing,
-            "pairs": self._split + planning + (self._ordered if engine else 0),
-            "label weights": weights,
-            "validation": validation,
+        more: list[int] | None = None,
+        engine: Arrays | None = None,
+        pairs: list[int] | None = None,
+        weights: list[int] | None = None,
+        validation: list[int] | None = None,
+    ) -> Arrays:
+        """Return the arrays of the vectors, of ``copies`` of them and ``more``, and of everything else."""
+        ordered = self._ordered if engine else []
+        arrays = {
+            "copies of vectors": copies * self._vectors() + (more or []),
+            "pairs": self._split + self._counted + ordered + (pairs or []),
+            "label weights": weights or [],
+            "validation": validation or [],
         }
-        return self._tables | parts | (self._engine if engine else {})
+        return self._tables | arrays | (engine or {})
 
     # --- what the trainer holds ---
 
     @cached_property
-    def _tables(self) -> Parts:
-        config, row = self._config, 4 * self._width
-        inputs = (row + 4) * self._labels + (row + _LABEL_PAIR) * self._label_pairs + 8 * self._labels
+    def _tables(self) -> Arrays:
+        """The vectors under training, with the table in which label pairs are looked up."""
+        tables = self._vector_tables(self._width)
+        if self._config.has_context:
+            tables["input vectors"] += [8 * self._labels, 4 * self._label_pairs, 4 * self._label_pairs]
+        return tables
+
+    def _vector_tables(self, width: int) -> Arrays:
+        config, row, inputs = self._config, 4 * width, self._labels + self._label_pairs
+        squares = [4 * self._labels] if config.has_context else []
         return {
-            "image vectors": row * self._images if config.has_ids else 0,
-            "label vectors": (row + 8) * self._labels,
-            "input vectors": inputs if config.has_context else 0,
-            "feature map": row * self._data.features.shape[1] if self._has_features else 0,
+            "image vectors": [row * self._images] if config.has_ids else [],
+            "label vectors": [row * self._labels, 4 * self._labels, *squares],
+            "input vectors": [row * inputs, 8 * self._label_pairs, 4 * inputs] if config.has_context else [],
+            "feature map": [row * self._data.features.shape[1]] if self._has_features else [],
         }
+
+    def _vectors(self, width: int | None = None) -> list[int]:
+        """Return the arrays of a copy of all vectors, of the padded width unless given."""
+        return [size for sizes in self._vector_tables(width or self._width).values() for size in sizes]
 
     @property
     def _label_pairs(self) -> int:
@@ -223,34 +297,38 @@ class RamModel:
         most = self._config.label_pairs if self._config.has_context else 0
         return label_pair_table(frequent_label_pairs(self._data, most), self._labels)
 
-    @cached_property
-    def _drawing(self) -> int:
-        """A block of the largest table; before that, label pairs are counted."""
-        rows = max(size // (4 * self._width) for size in self._tables.values())
-        found = _LABEL_PAIR_COUNTED * self._label_pairs + _PAIR_COUNTED * self._data.pairs if self._label_pairs else 0
-        return max(_DRAWN * min(rows, BLOCK_ROWS) * self._config.dimensions, found)
-
     @property
-    def _split(self) -> int:
+    def _split(self) -> list[int]:
         """Pairs to train on, and the validation set."""
         if not self._config.validate:
-            return 0
-        matrix: Any = self._data.features if self._has_features else np.empty((0, 0))
-        row = (matrix.nbytes if isinstance(matrix, np.ndarray) else 8 * matrix.nnz) // max(self._images, 1)
+            return []
         own = 4 * self._width if self._config.has_ids else 0
-        return 4 * self._data.pairs + 8 * self._images + self._held_out * (row + own)
+        return [4 * self._data.pairs, 8 * self._images, self._held_out * (self._feature_row + own)]
 
     @property
-    def _ordered(self) -> int:
-        """The order of an epoch, which an engine holds."""
-        serial = _PAIR_ORDERED * self._data.pairs if self._config.engine == "serial" else 0
-        return _IMAGE_ORDERED * self._images + serial
+    def _feature_row(self) -> int:
+        """Bytes of the features of an image."""
+        matrix: Any = self._data.features if self._has_features else np.empty((0, 0))
+        return (matrix.nbytes if isinstance(matrix, np.ndarray) else 8 * int(matrix.nnz)) // max(self._images, 1)
 
     @property
-    def _planning(self) -> int:
-        """The temporary bytes of planning an epoch."""
+    def _counted(self) -> list[int]:
+        return [_IMAGE_COUNTED * self._images]
+
+    @property
+    def _ordered(self) -> list[int]:
+        """The order of an epoch, and what an engine knows of each image."""
+        serial = [_PAIR_ORDERED * self._data.pairs] if self._config.engine == "serial" else []
+        inputs = [_IMAGE_COUNTED * self._images] if self._label_pairs else []
+        counted = self._counted if self._config.validate else []
+        return [_IMAGE_ORDERED * self._images, *inputs, *counted, *serial]
+
+    @property
+    def _planning(self) -> list[int]:
+        """The temporary bytes of planning an epoch, while the order of the one before is still there."""
         serial = _PAIR_PLANNED * self._data.pairs if self._config.positives == "by-image" else 0
-        return _IMAGE_PLANNED * self._images + (serial if self._config.engine == "serial" else 0)
+        before = _IMAGE_ORDERED * self._images if self._config.epochs > 1 else 0
+        return [_IMAGE_PLANNED * self._images, before, serial if self._config.engine == "serial" else 0]
 
     @property
     def _refits(self) -> bool:
@@ -263,56 +341,54 @@ class RamModel:
         return min(most, int(np.count_nonzero(self._counts >= 2)))
 
     @property
-    def _validation(self) -> int:
-        """A block of scores, the scores that are kept, and the label counts."""
-        most = max(DEFAULT_MEMORY, 128 * self._labels)
-        block = min(most, 4 * self._labels * self._held_out)
-        if self._config.label_weights:
-            # Scores of the vectors and of the label weights are kept, and added up block by block.
-            block = 2 * block + 2 * 4 * kept_scores(self._held_out, self._labels)
-        return block + _PAIR_COUNTED * self._data.pairs
-
-    @cached_property
-    def _weights_held(self) -> int:
-        return stored_bytes(self._labels, self._meetings) if self._config.label_weights else 0
-
-    @cached_property
-    def _weights_learnt(self) -> int:
+    def _kept_scores(self) -> list[int]:
+        """The scores of the label weights, in blocks, which are the same after every epoch."""
         if not self._config.label_weights:
-            return 0
-        return peak_bytes(self._labels, self._data.pairs, self._meetings)
+            return []
+        size = 4 * kept_scores(self._held_out, self._labels)
+        whole, rest = divmod(size, DEFAULT_MEMORY)
+        return [DEFAULT_MEMORY] * whole + [rest]
+
+    @cached_property
+    def _learning(self) -> LearningRam:
+        return learning_ram(self._data)
+
+    @property
+    def _held(self) -> list[int]:
+        """The label weights that are validated with."""
+        return [self._learning.stored] if self._config.label_weights else []
 
     # --- what an engine holds ---
 
     @cached_property
-    def _engine(self) -> Parts:
-        config = self._config
+    def _engine(self) -> Arrays:
+        config, tables = self._config, self._tables
         schedule = Schedule.of(config, self._labels)
-        parts = {"features": self._features, "slice copies": 0, "rankings": 0}
+        parts = {"features": sum(self._features), "slice copies": 0, "rankings": 0}
         if config.sampler == "vse-ens":
             place = 2 if self._labels <= np.iinfo(np.uint16).max + 1 else 4
             allocate = SortScratch.allocate if config.engine == "serial" else RankScratch.allocate
             rank_scratch = self._workers * _nbytes(allocate(self._labels))
             parts["rankings"] = (place * (self._width + 1) + 8) * self._labels + rank_scratch
         if schedule.slices > 1:
-            parts["slice copies"] = schedule.slices * (self._tables["label vectors"] + self._tables["feature map"])
+            parts["slice copies"] = schedule.slices * sum(tables["label vectors"] + tables["feature map"])
         # A batch ends with a whole image, and may be twice as long as asked for.
         draws = 2 * schedule.batch + self._longest
         parts["batch buffers"] = draws * self._draw
         if config.has_context:
             scratch = ContextScratch.allocate(self._width, self._longest, self._label_pairs > 0)
             parts["batch buffers"] += self._workers * _nbytes(scratch)
-        return parts if config.shards == 1 else self._sharded(parts)
+        return {name: [size] for name, size in (parts if config.shards == 1 else self._sharded(parts)).items()}
 
     def _sharded(self, parts: Parts) -> Parts:
         """In one process every shard has an engine, its pairs and its image vectors; they share working tables."""
-        shards = self._config.shards
+        shards, tables = self._config.shards, {name: sum(sizes) for name, sizes in self._tables.items()}
         several = {name: size if name == "features" else shards * size for name, size in parts.items()}
-        shared = sum(size for name, size in self._tables.items() if name != "image vectors")
+        shared = sum(size for name, size in tables.items() if name != "image vectors")
         # The working tables, and deltas: of the shard just trained, of all before it, and of merging them.
         held = shared * (1 + 3 + math.ceil(math.log2(shards)))
         own = 4 * self._data.pairs + _IMAGE_IN_SHARD * self._images + 8 * shards * self._labels
-        return several | {"shards": held + own + self._tables["image vectors"]}
+        return several | {"shards": held + own + tables["image vectors"]}
 
     @property
     def _draw(self) -> int:
@@ -332,14 +408,22 @@ class RamModel:
         return 0
 
     @property
-    def _features(self) -> int:
-        """The CSR form, and the temporary arrays of making it."""
+    def _features(self) -> list[int]:
+        """The features in the form that kernels take: the data has the numbers of a sparse matrix already."""
         if not self._has_features:
-            return 0
+            return []
         matrix: Any = self._data.features
-        if isinstance(matrix, np.ndarray):
-            return 8 * int(np.count_nonzero(matrix)) + matrix.size + 20 * self._images
-        return 17 * int(matrix.nnz) + 28 * self._images
+        filled = int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else 0
+        return [4 * filled, 4 * filled, 8 * self._images, 4 * self._images]
+
+    @property
+    def _making_features(self) -> list[int]:
+        """The temporary arrays of that: a mask of a dense matrix, or rows and squares of a sparse one; lengths."""
+        if not self._has_features:
+            return []
+        matrix: Any = self._data.features
+        numbers = [matrix.size] if isinstance(matrix, np.ndarray) else 2 * [8 * int(matrix.nnz)]
+        return [*numbers, 8 * self._images]
 
 
 def _nbytes(arrays: Any) -> int:
