@@ -24,6 +24,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, total_step_size, wrong_confidences
 from vse_ens.data.annotations import Annotations
+from vse_ens.model.loaded import LoadedModel
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -162,7 +163,9 @@ def by_audit(data: Annotations, kind: str, epochs: int | None) -> list[Floats]:
         found[missing.images, missing.labels] = missing.confidences
     else:
         step_size = total_step_size(model.config_, model.training_["model_epochs"])
-        found[data.image_numbers(), data.indices] = wrong_confidences(Auditor(model.model_, data, step_size))
+        temperature = LoadedModel(model.model_, data, model.calibration_).temperature
+        auditor = Auditor(model.model_, data, step_size, temperature=temperature)
+        found[data.image_numbers(), data.indices] = wrong_confidences(auditor)
     return [found]
 
 
