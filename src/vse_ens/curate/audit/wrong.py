@@ -3,10 +3,9 @@
 Every known label is removed from its image and compared with all labels that the image lacks. A label is wrong by a
 *slip*, which adds any label to an image, or by a *mistake*, where a label takes the place of one that is used alike.
 
-- The odds against a slip grow with the softmax share of the label times M, the number of ways on of
-  `vse_ens.model.label_counts`: an image with more labels than images usually have more likely has one too many. M is
-  computed from the numbers of labels per image themselves, because a slip is seen where a smooth law would hide it.
-  The second statistic is the z-score of the label.
+- The odds against a slip grow with two statistics: the softmax share of the label times M of
+  `vse_ens.model.label_counts`, and its z-score. M is small for an image with more labels than images usually have: it
+  likely has one too many. It is the ratio of the numbers of images themselves, which a smooth law would hide.
 - The odds of a mistake are the shares of all other labels, each times the probability that this label is chosen in its
   place (`vse_ens.curate.audit.mistakes`), over the share of the label.
 
@@ -47,7 +46,8 @@ FoldIn = Callable[[Csr], Floats]
 # A regression with three parameters needs no more controls.
 _MAX_CONTROLS = 50_000
 # The share of mistakes among wrong labels, and the power of the softmax temperature for slips. Chosen on errors planted
-# in Corel5k and IAPR-TC12: a larger share finds more mistakes and fewer slips, and so does a larger power on IAPR-TC12.
+# in Corel5k and IAPR-TC12: a larger share finds more mistakes and fewer slips; a larger power finds more slips in
+# Corel5k and fewer in IAPR-TC12.
 _MISTAKES = 0.15
 _SLIP_POWER = 0.5
 # Added to the probability of a mistake, whose logarithm is taken.
