@@ -21,6 +21,8 @@ from vse_ens.curate.audit.wrong import (
     fit_logistic_regression,
     images_of,
     random_negatives,
+    sample_pairs,
+    sample_weights,
     total_step_size,
     without_label,
     wrong_by_evidence,
@@ -138,6 +140,19 @@ def test_without_a_matrix_of_mistakes_all_labels_are_equally_likely_ones(monkeyp
     sizes = KNOWN.labels_per_image[images]
     log_shares = evidence.known[:, 0] - Auditor(MODELS["context"], KNOWN).log_ways_on(sizes)
     np.testing.assert_allclose(evidence.known[:, 2], -log_shares, atol=1e-5)
+
+
+def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike() -> None:
+    auditor = Auditor(MODELS["context"], KNOWN)
+    sample = sample_pairs(KNOWN)
+    known, control, has_control = auditor.evidence(sample, choose_controls(auditor, sample))
+    even, odd = (np.flatnonzero(has_control & (np.arange(len(sample)) % 2 == turn)) for turn in (0, 1))
+    weights = sample_weights(auditor, sample)
+    every = np.ones(len(sample), bool)
+    slip = fit_logistic_regression(known[even][:, :2], control[even][:, :2], every[even])
+    mistake = fit_logistic_regression(known[odd][:, 2:], control[odd][:, 2:], every[odd])
+    np.testing.assert_allclose(weights.slip, slip, rtol=1e-6)
+    np.testing.assert_allclose(weights.mistake, mistake, rtol=1e-6)
 
 
 def test_odds_of_slips_and_mistakes_are_mixed() -> None:
