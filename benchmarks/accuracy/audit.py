@@ -14,6 +14,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, random_negatives, total_step_size, wrong_confidences
 from vse_ens.data.annotations import Annotations
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.streams import Streams
 
 _WRONG, _REMOVED = 0.02, 0.05
@@ -66,7 +67,8 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
     model = _fit(noisy, epochs)
     began = time.perf_counter()
     step_size = total_step_size(model.config_, model.training_["model_epochs"])
-    confidences = wrong_confidences(Auditor(model.model_, noisy, step_size))
+    temperature = LoadedModel(model.model_, noisy, model.calibration_).temperature
+    confidences = wrong_confidences(Auditor(model.model_, noisy, step_size, temperature=temperature))
     seconds = time.perf_counter() - began
     first = np.argsort(-confidences, kind="stable")[:_FIRST_WRONG]
     return {

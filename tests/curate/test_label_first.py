@@ -7,7 +7,14 @@ import pytest
 
 from tests.support.build_once import build_once
 from vse_ens.annotator import Annotator
-from vse_ens.curate.audit.wrong import Auditor, total_step_size, wrong_confidences, wrong_given
+from vse_ens.curate.audit.wrong import (
+    Auditor,
+    images_of,
+    total_step_size,
+    without_label,
+    wrong_by_evidence,
+    wrong_confidences,
+)
 from vse_ens.curate.label_first import GAIN_TOP, LabelRanker
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
@@ -68,7 +75,7 @@ def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ra
     known = annotator.known_
     size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
     fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
-    audited = wrong_confidences(Auditor(annotator.model_, known, size, fold_in))
+    audited = wrong_confidences(Auditor(annotator.model_, known, size, fold_in, annotator._loaded.temperature))
     label = known.labels.number("person")
     pairs = np.flatnonzero(known.indices == label)
     likely = pairs[audited[pairs] > 0.02]
@@ -119,6 +126,7 @@ def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ra
     known = annotator.known_
     size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
     fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
+    auditor = Auditor(annotator.model_, known, size, fold_in, annotator._loaded.temperature)
     likely = 0
     for label in known.labels.numbers(["person", "outdoors", "indoors", "daytime", "night"]).tolist():
         firsts = known.indptr[known.images_with(label)]
@@ -129,7 +137,9 @@ def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ra
 
         pairs = np.flatnonzero((now.indices == label) & np.isin(now.image_numbers(), images))
         pairs = pairs[now.labels_per_image[now.image_numbers()[pairs]] > 1]
-        audited = wrong_given(Auditor(annotator.model_, now, size, fold_in), pairs, ranker._wrong_weights, 0.02)
+        numbers = np.full(len(pairs), label)
+        evidence = auditor.evidence_of(images_of(now, pairs), numbers, without_label(now, pairs), numbers)
+        audited = wrong_by_evidence(evidence, ranker._wrong_weights, 0.02)
         expected = dict(zip(now.image_numbers()[pairs].tolist(), audited.tolist(), strict=True))
         assert dict(zip(found.images.tolist(), found.keys.tolist(), strict=True)) == pytest.approx(
             {image: value for image, value in expected.items() if value > 0.02}, abs=1e-5

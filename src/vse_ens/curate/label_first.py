@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vse_ens.curate.audit.wrong import (
     Auditor,
+    EvidenceWeights,
     FoldIn,
     images_of,
     sample_pairs,
@@ -141,7 +142,7 @@ class LabelRanker:
     ) -> None:
         self.scan = scan
         self._run = run
-        self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in)
+        self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in, scan.loaded.temperature)
 
     def prepare(self) -> None:
         """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
@@ -253,7 +254,7 @@ class LabelRanker:
         return has
 
     @cached_property
-    def _wrong_weights(self) -> NDArray[np.float64]:
+    def _wrong_weights(self) -> EvidenceWeights:
         most = max(200, _MAX_CONTROL_SCORES // max(1, len(self.scan.loaded.known.labels)))
         return sample_weights(self._auditor, sample_pairs(self.scan.loaded.known, most))
 

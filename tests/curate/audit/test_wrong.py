@@ -6,28 +6,44 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.support.curate_models import IMAGES, KNOWN, LABELS, MODELS, without
+from tests.support.kernel_problems import annotations
 from vse_ens.annotator import Annotator
+from vse_ens.curate.audit import wrong
+from vse_ens.curate.audit.mistakes import mistake_probabilities
 from vse_ens.curate.audit.wrong import (
     Auditor,
+    EvidenceWeights,
+    LabelEvidence,
     choose_controls,
     fit_logistic_regression,
     images_of,
     random_negatives,
+    sample_pairs,
+    sample_weights,
     total_step_size,
     without_label,
+    wrong_by_evidence,
     wrong_confidences,
 )
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model import topk
+from vse_ens.model.calibration import Temperature
 from vse_ens.model.embeddings import Floats
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.presets import configure
 from vse_ens.streams import Streams
 
 PAIRS = np.arange(KNOWN.pairs)
+MISTAKES = mistake_probabilities(KNOWN).astype(float)
+
+
+def temperature(counts: NDArray[np.int64]) -> Floats:
+    return Temperature(1.5, 0.25).of(counts)
 
 
 def test_left_out_rows_are_those_without_the_label() -> None:
@@ -38,11 +54,17 @@ def test_left_out_rows_are_those_without_the_label() -> None:
         assert rows.indices[rows.indptr[place] : rows.indptr[place + 1]].tolist() == expected.tolist()
 
 
-def slow_evidence(scores: Floats, others: list[int], label: int) -> tuple[float, float]:
-    """Of one label in the company of all but the others."""
-    company = [float(scores[a]) for a in range(LABELS) if a not in others]
-    share = np.exp(scores[label]) / np.exp(company).sum()
-    return float(np.log(share)), float((scores[label] - np.mean(company)) / (np.std(company) + 1e-6))
+def slow_evidence(scores: Floats, others: list[int], label: int, size: int) -> tuple[float, float, float]:
+    """Of one label in the company of all but the others; it makes ``size`` labels of the image."""
+    company = [a for a in range(LABELS) if a not in others]
+    heat = 1.5 * max(1, len(others)) ** 0.25
+    share = np.exp(scores[label] / heat**0.5) / sum(np.exp(scores[a] / heat**0.5) for a in company)
+    images, before = (sum(len(KNOWN.label_numbers(i)) == n for i in range(IMAGES)) + 1 for n in (size, size - 1))
+    z_score = (scores[label] - np.mean(scores[company])) / (np.std(scores[company]) + 1e-6)
+    total = sum(np.exp(scores[a] / heat) for a in company)
+    in_place = sum(MISTAKES[label, a] * np.exp(scores[a] / heat) / total for a in company)
+    mistake = np.log(in_place + 1e-6) - np.log(np.exp(scores[label] / heat) / total)
+    return float(np.log(share * size * images / before)), float(z_score), float(mistake)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -51,18 +73,18 @@ def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> 
     draws = Streams(0).uniforms(KNOWN.pairs)
     images = images_of(KNOWN, PAIRS)
     controls = random_negatives(KNOWN.rows(images), LABELS, draws)
-    evidence = Auditor(model, KNOWN).evidence(PAIRS, controls)
+    evidence = Auditor(model, KNOWN, temperature=temperature).evidence(PAIRS, controls)
     for place, image in enumerate(images):
         rest = without(KNOWN, place)
         scores = model.scores(np.array([image]), rest)[0].astype(float)
         others = rest.label_numbers(image).tolist()
         assert evidence.known[place] == pytest.approx(
-            slow_evidence(scores, others, KNOWN.indices[place]), rel=1e-4, abs=1e-4
+            slow_evidence(scores, others, KNOWN.indices[place], len(others) + 1), rel=1e-3, abs=1e-3
         )
         assert evidence.has_control[place] == (len(others) < LABELS - 1)
         if evidence.has_control[place]:
             assert evidence.control[place] == pytest.approx(
-                slow_evidence(scores, others, controls[place]), rel=1e-4, abs=1e-4
+                slow_evidence(scores, others, controls[place], len(others) + 2), rel=1e-3, abs=1e-3
             )
 
 
@@ -86,20 +108,62 @@ def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
 def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
     model, steps = MODELS["context"], 0.3
     e = model.embeddings
-    plain, taken = (Auditor(model, KNOWN, one).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64)) for one in (0.0, steps))
+    auditor = Auditor(model, KNOWN, steps, temperature=temperature)
+    taken = auditor.evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
     for place, image in enumerate(images_of(KNOWN, PAIRS)):
         rest, label = without(KNOWN, place), KNOWN.indices[place]
         others = rest.label_numbers(image)
         vector = e.vectors(np.array([image]), known=rest)[0].astype(float)
+        scores = model.scores(np.array([image]), rest)[0].astype(float)
         # A step along the slope of the loss, for the label's vector and for the inputs of single labels.
-        slope = 1.0 - np.exp(plain.known[place, 0])
+        slope = 1.0 - np.exp(scores[label]) / np.exp(np.delete(scores, others)).sum()
         by_label = vector @ vector / np.sqrt(e.label_squares[label])
         wanted = e.label_vectors[label].astype(float)
         by_inputs = sum(wanted @ wanted / len(others) / np.sqrt(e.input_squares[b]) for b in others)
-        scores = model.scores(np.array([image]), rest)[0].astype(float)
         scores[label] -= steps * slope * (by_label + by_inputs)
-        expected = slow_evidence(scores, others.tolist(), label)
-        assert taken.known[place] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+        expected = slow_evidence(scores, others.tolist(), label, len(others) + 1)
+        assert taken.known[place] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+def test_an_image_with_more_labels_than_others_likely_has_one_too_many() -> None:
+    rows = [[0, 1]] * 5 + [[0, 1, 2]] * 8 + [[0, 1, 2, 3]]
+    auditor = Auditor(MODELS["context"], annotations(rows, LABELS))
+    # The number of labels, times images with so many, over images with one less; every number of images plus 1.
+    expected = [1 * 1 / 1, 2 * 6 / 1, 3 * 9 / 6, 4 * 2 / 9, 5 * 1 / 2, 6 * 1 / 1, 20 * 1 / 1]
+    assert np.exp(auditor.log_ways_on(np.array([1, 2, 3, 4, 5, 6, 20]))) == pytest.approx(expected)
+
+
+def test_without_a_matrix_of_mistakes_all_labels_are_equally_likely_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrong, "MAX_LABELS", LABELS - 1)
+    evidence = Auditor(MODELS["context"], KNOWN).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
+    images = images_of(KNOWN, PAIRS)
+    sizes = KNOWN.labels_per_image[images]
+    log_shares = evidence.known[:, 0] - Auditor(MODELS["context"], KNOWN).log_ways_on(sizes)
+    np.testing.assert_allclose(evidence.known[:, 2], -log_shares, atol=1e-5)
+
+
+def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike() -> None:
+    auditor = Auditor(MODELS["context"], KNOWN)
+    sample = sample_pairs(KNOWN)
+    known, control, has_control = auditor.evidence(sample, choose_controls(auditor, sample))
+    even, odd = (np.flatnonzero(has_control & (np.arange(len(sample)) % 2 == turn)) for turn in (0, 1))
+    weights = sample_weights(auditor, sample)
+    every = np.ones(len(sample), bool)
+    slip = fit_logistic_regression(known[even][:, :2], control[even][:, :2], every[even])
+    mistake = fit_logistic_regression(known[odd][:, 2:], control[odd][:, 2:], every[odd])
+    np.testing.assert_allclose(weights.slip, slip, rtol=1e-6)
+    np.testing.assert_allclose(weights.mistake, mistake, rtol=1e-6)
+
+
+def test_odds_of_slips_and_mistakes_are_mixed() -> None:
+    known = np.array([[1.0, 2.0, 0.5], [-3.0, 0.0, 4.0]])
+    weights = EvidenceWeights(np.array([0.4, 0.3, 0.1]), np.array([-0.8, 0.2]))
+    found = wrong_by_evidence(LabelEvidence(known, known, np.ones(2, bool)), weights, 0.1)
+    for (share, z_score, mistake), probability in zip(known, found, strict=True):
+        slips = 1.0 / np.exp(0.4 * share + 0.3 * z_score + 0.1)
+        mistakes = 1.0 / np.exp(-0.8 * mistake + 0.2)
+        odds = 0.1 / 0.9 * (0.85 * slips + 0.15 * mistakes)
+        assert probability == pytest.approx(odds / (1 + odds), rel=1e-5)
 
 
 def test_steps_are_twice_the_sum_of_the_rates() -> None:
@@ -187,7 +251,8 @@ def test_planted_labels_come_first() -> None:
     noisy, planted = plant(scenes(2_000, 80, seed=1), 0.02)
     model = Annotator(seed=0, workers=1, epochs=6).fit(noisy)
     steps = total_step_size(model.config_, model.training_["model_epochs"])
-    confidences = wrong_confidences(Auditor(model.model_, noisy, steps))
+    heat = LoadedModel(model.model_, noisy, model.calibration_).temperature
+    confidences = wrong_confidences(Auditor(model.model_, noisy, steps, temperature=heat))
     order = np.argsort(-confidences, kind="stable")
     assert planted[order[:50]].mean() > 10 * planted.mean()
     places = np.empty(noisy.pairs)

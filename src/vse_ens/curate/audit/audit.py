@@ -22,6 +22,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Floats
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.model import Model
 from vse_ens.storage.atomic import replace_file
 
@@ -153,7 +154,8 @@ def audit(
         raise ConfigError(f"top must be at least 1, got {top}")
     if not 0.0 < wrong_share < 1.0:
         raise ConfigError(f"wrong_share must lie between 0 and 1, got {wrong_share}")
-    confidences = wrong_confidences(Auditor(model, known, step_size, fold_in), wrong_share, progress)
+    temperature = LoadedModel(model, known, calibration).temperature
+    confidences = wrong_confidences(Auditor(model, known, step_size, fold_in, temperature), wrong_share, progress)
     pairs = np.argsort(-confidences, kind="stable")[:top]
     # Labels that cannot be tested have a confidence of wrong_share.
     pairs = pairs[confidences[pairs] > wrong_share]

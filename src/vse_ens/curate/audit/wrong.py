@@ -1,10 +1,17 @@
 """Known labels that are likely wrong.
 
-Every known label is removed from its image and compared with all labels that the image lacks, by two statistics: the
-logarithm of its softmax share, and its z-score. Another label that the image lacks, the *control*, is measured the same
-way. Half of the controls are random, as a slip is, half are labels that are used like the known one, as in a mistake. A
-logistic regression of known labels against controls turns the two statistics into odds: a label that resembles the
-controls is likely wrong.
+Every known label is removed from its image and compared with all labels that the image lacks. A label is wrong by a
+*slip*, which adds any label to an image, or by a *mistake*, where a label takes the place of one that is used alike.
+
+- The odds against a slip grow with two statistics: the softmax share of the label times M of
+  `vse_ens.model.label_counts`, and its z-score. M is small for an image with more labels than images usually have: it
+  likely has one too many. It is the ratio of the numbers of images themselves, which a smooth law would hide.
+- The odds of a mistake are the shares of all other labels, each times the probability that this label is chosen in its
+  place (`vse_ens.curate.audit.mistakes`), over the share of the label.
+
+Another label that the image lacks, the *control*, is measured the same way: in turn a random one, as a slip is, and one
+that is used like the known label, as in a mistake. One logistic regression per kind of known labels against its
+controls turns the statistics into odds, and the odds of both kinds are mixed.
 
 A model trained on these pairs has learnt the wrong ones, too. The influence of a pair on its own score is estimated
 from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower.
@@ -16,18 +23,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.config import Config
+from vse_ens.curate.audit.mistakes import CANDIDATES, MAX_LABELS, mistake_probabilities
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import log_totals
+from vse_ens.model.calibration import Counts, log_totals, softmax_shares
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
-from vse_ens.model.topk import row_blocks
+from vse_ens.model.topk import TemperatureFn, row_blocks, unit_temperature
 from vse_ens.streams import Streams
 
 Doubles = NDArray[np.float64]
@@ -36,19 +45,31 @@ FoldIn = Callable[[Csr], Floats]
 
 # A regression with three parameters needs no more controls.
 _MAX_CONTROLS = 50_000
-# A control that is used like the known label is the one most like it among this many random labels.
-_CANDIDATES = 30
+# The share of mistakes among wrong labels, and the power of the softmax temperature for slips. Chosen on errors planted
+# in Corel5k and IAPR-TC12: a larger share finds more mistakes and fewer slips; a larger power finds more slips in
+# Corel5k and fewer in IAPR-TC12.
+_MISTAKES = 0.15
+_SLIP_POWER = 0.5
+# Added to the probability of a mistake, whose logarithm is taken.
+_MIN_PROBABILITY = 1e-6
 # L2 penalty of the regression: keeps it finite if known labels and controls can be separated.
 _PENALTY = 1e-2
 _NEWTON_STEPS = 25
 
 
 class LabelEvidence(NamedTuple):
-    """Statistics of labels among all labels that their images lack: log of the softmax share, and z-score."""
+    """Statistics of labels: log of softmax share times M, z-score, and the log odds of a mistake before fitting."""
 
-    known: Doubles  # pairs x 2: of the removed label
-    control: Doubles  # pairs x 2: of another label that the image lacks
+    known: Doubles  # pairs x 3: of the removed label
+    control: Doubles  # pairs x 3: of another label that the image lacks
     has_control: NDArray[np.bool_]  # pairs: False for an image that has all labels
+
+
+class EvidenceWeights(NamedTuple):
+    """Weights of statistics, and an intercept, for the log odds of known label against control."""
+
+    slip: Doubles  # of the first two statistics
+    mistake: Doubles  # of the third
 
 
 @dataclass(frozen=True)
@@ -60,6 +81,24 @@ class Auditor:
     step_size: float = 0.0
     """`total_step_size` of training on these pairs; 0 if the model was trained on other pairs."""
     fold_in: FoldIn | None = None
+    temperature: TemperatureFn = unit_temperature
+    """The softmax temperature by the number of known labels, as calibrated on labels held out of training."""
+
+    @cached_property
+    def _images_by_size(self) -> Doubles:
+        """The number of images with 0, 1, ... labels, plus 1; the last entry stands for all larger sizes."""
+        return np.append(np.bincount(self.known.labels_per_image), 0.0) + 1.0
+
+    @cached_property
+    def _mistakes(self) -> Floats | None:
+        return mistake_probabilities(self.known) if len(self.known.labels) <= MAX_LABELS else None
+
+    def log_ways_on(self, counts: NDArray[np.integer]) -> Doubles:
+        """Return log M of images with ``counts`` labels, one of which is in question."""
+        images = self._images_by_size
+        last = len(images) - 1
+        found = np.log(counts * images[np.minimum(counts, last)] / images[np.minimum(counts - 1, last)])
+        return np.asarray(found, np.float64)
 
     def evidence(self, pairs: NDArray[np.int64], controls: NDArray[np.int64]) -> LabelEvidence:
         """Measure known pairs, given by index, and a control for each."""
@@ -75,24 +114,47 @@ class Auditor:
         rows = np.arange(len(images))
         positives = np.repeat(rows, np.diff(others.indptr)), others.indices
         scores[positives] = -np.inf
-        totals = log_totals(scores, 1.0).astype(np.float64)
         if self.step_size and self.model.embeddings.has_context:
-            share = np.exp(scores[rows, labels] - totals)
+            share = np.exp(scores[rows, labels] - log_totals(scores, 1.0).astype(np.float64))
             influence = _self_influence(self.model.embeddings, vectors, others, labels)
             influence = self.step_size * (1.0 - share) * influence
             scores[rows, labels] -= influence
-            totals += np.log1p(np.maximum(share * np.expm1(-influence), -1.0 + 1e-9))
-
-        lacking = len(self.known.labels) - np.diff(others.indptr)
-        measured = np.stack([scores[rows, labels], scores[rows, controls]], axis=1).astype(np.float64)
-        scores[positives] = 0.0
-        means = scores.sum(axis=1, dtype=np.float64) / lacking
-        scores -= means[:, None].astype(np.float32)
-        scores[positives] = 0.0
-        deviations = np.sqrt(np.einsum("ij,ij->i", scores, scores) / lacking) + 1e-6
-        z_scores = (measured - means[:, None]) / deviations[:, None]
-        statistics = np.stack([measured - totals[:, None], z_scores], axis=2)
+        counts = np.diff(others.indptr)
+        both = np.stack([labels, controls], axis=1)
+        measured = scores[rows[:, None], both].astype(np.float64)
+        temperatures = self.temperature(counts)
+        slip_temperatures = temperatures**_SLIP_POWER
+        # A slip adds a label, so the control is one more than the image has.
+        log_ways = self.log_ways_on(np.stack([counts + 1, counts + 2], axis=1))
+        slips = measured / slip_temperatures[:, None] - log_totals(scores, slip_temperatures)[:, None] + log_ways
+        mistakes = self._mistake_odds(scores, both, measured, temperatures)
+        lacking = len(self.known.labels) - counts
+        statistics = np.stack([slips, _z_scores(scores, measured, positives, lacking), mistakes], axis=2)
         return LabelEvidence(statistics[:, 0], statistics[:, 1], lacking > 1)
+
+    def _mistake_odds(
+        self, scores: Floats, labels: NDArray[np.int64], measured: Doubles, temperatures: Floats
+    ) -> Doubles:
+        """Return the log odds that each of the ``labels`` of a row is there in place of another one."""
+        totals = log_totals(scores, temperatures)
+        log_odds = totals[:, None] - measured / temperatures[:, None]
+        if self._mistakes is not None:
+            shares = softmax_shares(scores, totals[:, None], temperatures[:, None])
+            chosen = [np.einsum("ij,ij->i", shares, self._mistakes[column]) for column in labels.T]
+            log_odds += np.log(np.stack(chosen, axis=1) + _MIN_PROBABILITY)
+        return log_odds
+
+
+def _z_scores(
+    scores: Floats, measured: Doubles, positives: tuple[NDArray[np.int64], NDArray[np.int32]], lacking: Counts
+) -> Doubles:
+    """Return the z-scores of ``measured`` among the scores of the labels that an image lacks; changes ``scores``."""
+    scores[positives] = 0.0
+    means = scores.sum(axis=1, dtype=np.float64) / lacking
+    scores -= means[:, None].astype(np.float32)
+    scores[positives] = 0.0
+    deviations = np.sqrt(np.einsum("ij,ij->i", scores, scores) / lacking) + 1e-6
+    return np.asarray((measured - means[:, None]) / deviations[:, None])
 
 
 def wrong_confidences(
@@ -126,14 +188,19 @@ def sample_pairs(known: Annotations, most: int = _MAX_CONTROLS) -> NDArray[np.in
     return np.sort(tested[np.argsort(words)[: min(most, _MAX_CONTROLS)]])
 
 
-def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> Doubles:
-    """Return the weights of the two statistics and the intercept, fitted to a sample of pairs and their controls."""
+def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> EvidenceWeights:
+    """Return the weights of the statistics, fitted to a sample of pairs and their controls."""
     if not len(sample):
-        return np.zeros(3)
+        return EvidenceWeights(np.zeros(3), np.zeros(2))
     controls = choose_controls(auditor, sample)
     blocks = row_blocks(len(sample), len(auditor.known.labels))
     parts = [auditor.evidence(sample[block], controls[block]) for block in blocks]
-    return fit_logistic_regression(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    known, control, has_control = (np.concatenate(column) for column in zip(*parts, strict=True))
+    slip, mistake = slice(0, None, 2), slice(1, None, 2)  # the turns of `choose_controls`
+    return EvidenceWeights(
+        fit_logistic_regression(known[slip, :2], control[slip, :2], has_control[slip]),
+        fit_logistic_regression(known[mistake, 2:], control[mistake, 2:], has_control[mistake]),
+    )
 
 
 def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -142,9 +209,9 @@ def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.in
     images, every = images_of(known, pairs), len(known.labels)
     controls = random_negatives(known.rows(images), every, streams.child("labels").uniforms(len(pairs)))
     turn = np.arange(1, len(pairs), 2)
-    rows = known.rows(np.repeat(images[turn], _CANDIDATES))
-    draws = streams.child("alike").uniforms(len(turn) * _CANDIDATES)
-    candidates = random_negatives(rows, every, draws).reshape(len(turn), _CANDIDATES)
+    rows = known.rows(np.repeat(images[turn], CANDIDATES))
+    draws = streams.child("alike").uniforms(len(turn) * CANDIDATES)
+    candidates = random_negatives(rows, every, draws).reshape(len(turn), CANDIDATES)
     vectors = auditor.model.embeddings.label_vectors
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     similarities = np.einsum("ijk,ik->ij", vectors[candidates], vectors[known.indices[pairs[turn]]])
@@ -152,16 +219,18 @@ def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.in
     return controls
 
 
-def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: Doubles, wrong_share: float) -> Floats:
+def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: EvidenceWeights, wrong_share: float) -> Floats:
     """Return the probability that the label of each pair is wrong, given the weights of `sample_weights`."""
     evidence = auditor.evidence(pairs, auditor.known.indices[pairs].astype(np.int64))  # controls play no part here
     return wrong_by_evidence(evidence, weights, wrong_share)
 
 
-def wrong_by_evidence(evidence: LabelEvidence, weights: Doubles, wrong_share: float) -> Floats:
+def wrong_by_evidence(evidence: LabelEvidence, weights: EvidenceWeights, wrong_share: float) -> Floats:
     """Return the probability that each measured label is wrong, given the weights of `sample_weights`."""
     prior = np.log(wrong_share) - np.log1p(-wrong_share)
-    log_odds = prior - (evidence.known @ weights[:2] + weights[2])
+    slip = np.log1p(-_MISTAKES) - (evidence.known[:, :2] @ weights.slip[:2] + weights.slip[2])
+    mistake = np.log(_MISTAKES) - (evidence.known[:, 2] * weights.mistake[0] + weights.mistake[1])
+    log_odds = prior + np.logaddexp(slip, mistake)
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0))), np.float32)
 
 
@@ -170,21 +239,22 @@ def _streams() -> Streams:
 
 
 def fit_logistic_regression(known: Doubles, control: Doubles, has_control: NDArray[np.bool_]) -> Doubles:
-    """Return the weights of the two statistics and the intercept for the log odds of known label against control."""
+    """Return the weights of the statistics and the intercept for the log odds of known label against control."""
+    columns = known.shape[1]
     if not has_control.any():
-        return np.zeros(3)
+        return np.zeros(columns + 1)
     samples = np.concatenate([known[has_control], control[has_control]])
     targets = np.repeat([1.0, 0.0], has_control.sum())
     mean, deviation = samples.mean(axis=0), samples.std(axis=0) + 1e-9
     inputs = np.column_stack([(samples - mean) / deviation, np.ones(len(samples))])
-    weights = np.zeros(3)
+    weights = np.zeros(columns + 1)
     for _ in range(_NEWTON_STEPS):
         predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
         gradient = inputs.T @ (targets - predicted) - _PENALTY * weights
-        hessian = (inputs * (predicted * (1.0 - predicted))[:, None]).T @ inputs + _PENALTY * np.eye(3)
+        hessian = (inputs * (predicted * (1.0 - predicted))[:, None]).T @ inputs + _PENALTY * np.eye(columns + 1)
         weights += np.linalg.solve(hessian, gradient)
-    scaled = weights[:2] / deviation
-    return np.array([*scaled, weights[2] - scaled @ mean])
+    scaled = weights[:-1] / deviation
+    return np.array([*scaled, weights[-1] - scaled @ mean])
 
 
 def random_negatives(known: Csr, labels: int, draws: Doubles) -> NDArray[np.int64]:
