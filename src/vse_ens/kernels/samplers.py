@@ -181,7 +181,7 @@ def _place_vse_ens(
     for f in range(factors):
         factor += np.int32(cumulative[f] <= point)
     # Arithmetic instead of a branch, which would be mispredicted every other time. The bias factor has no sign.
-    from_bottom = np.int64(factor < factors) & np.int64(vector[min(factor, factors - 1)] <= np.float32(0.0))
+    from_bottom = np.int64(factor < factors) & np.int64(vector[min(factor, vector.shape[0] - 1)] <= np.float32(0.0))
     return np.int64(factor), rank + from_bottom * (last - 2 * rank)
 
 
