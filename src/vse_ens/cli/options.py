@@ -471,9 +471,6 @@ class WriteOptions:
 def load_model(path: Path, console: Console) -> Annotator:
     """Load the model in a directory."""
     with console.status(f"loading {path}"):
-        from vse_ens.kernels.jit import load_without_blas
-
-        load_without_blas()
         from vse_ens.annotator import Annotator
 
         return Annotator.load(path)

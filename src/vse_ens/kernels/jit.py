@@ -6,7 +6,6 @@ import gc
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -19,7 +18,9 @@ from typing import Any, TypeVar, cast
 import numba
 from llvmlite import ir
 from numba.core import cgutils, event, types
+from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -65,9 +66,22 @@ def _kernel(function: Function, fastmath: set[str], *, allocates: bool) -> Funct
         # Numba reads the setting when it decorates. Other kernels of the process keep their own folder.
         before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder or "")
         try:
-            return cast("Function", compiled(function))
+            decorated: Any = compiled(function)
+            if folder is not None and not _config.DISABLE_JIT:
+                decorated._cache.__class__ = _Cache
+            return cast("Function", decorated)
         finally:
             _config.CACHE_DIR = before
+
+
+class _Cache(FunctionCache):
+    """Loads compiled code without Numba's registries, which only the compiler needs: they take a fifth of a second."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature, or None if there is none."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 class _Inlined(CPUDispatcher):
@@ -114,21 +128,6 @@ class _PauseCollector(event.Listener):
 
 
 event.register("numba:compile", _PauseCollector())
-
-
-def load_without_blas() -> None:
-    """Load Numba's functions without SciPy's linear algebra, which takes a tenth of a second and no kernel uses.
-
-    Kernels that call ``np.dot`` can then not be compiled in this process: only for one that runs no other kernels.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name in sys.modules:
-        return
-    sys.modules[name] = None  # Numba takes the ImportError as "not installed"
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        del sys.modules[name]
 
 
 @cache

@@ -22,7 +22,7 @@ from vse_ens.train.schedule import CHUNKS
 from vse_ens.train.tables import context_tables
 
 # Vocabularies whose positives share negatives, which nearly halves the time of an epoch. In between, the label weights
-# take most of a training, so that sharing would save little, and it is slightly less accurate on the Open Images sample.
+# take most of a training, so that sharing would save little; it is slightly less accurate on the Open Images sample.
 _SHARED_UP_TO, _SHARED_FROM = 3_000, 10_000
 
 
