@@ -671,9 +671,9 @@ class Annotator(Shown):
     ) -> FoundImages:
         """Find images for labels, best first; a label with a leading dash, as in ``-people``, is excluded.
 
-        >>> found = model.search(["beach", "-person"], top=2)
+        >>> found = model.search(["beach", "-person"], top=1)
         >>> [one.image for one in found]
-        ['img_0001449', 'img_0000304']
+        ['img_0001449']
 
         Images that already have all the labels are left out unless ``tagged`` is True. The first search of a model
         scores all images once. With ``index``, the path of an approximate index that is created if missing, only some

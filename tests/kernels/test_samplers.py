@@ -135,10 +135,17 @@ def accumulator() -> Any:
 def filler() -> Any:
     @kernel
     def fill(
-        vector: Any, labels: Any, sampling: Any, positives: Any, cumulative: Any, state: Any, counts: Any, drawn: Any
+        vector: Any,
+        labels: Any,
+        sampling: Any,
+        positives: Any,
+        cumulative: Any,
+        state: Any,
+        counts: Any,
+        drawn: Any,
+        factors: Any,
     ) -> int:
         accumulate_factors(vector, sampling, cumulative)
-        factors = np.empty_like(drawn)
         return fill_vse_ens(
             vector.shape[0], vector, cumulative, labels, sampling, positives, state, counts, drawn, factors
         )
@@ -149,9 +156,8 @@ def filler() -> Any:
 def fill_with(problem: Problem, image: int, drawn: NDArray[np.int32], counts: NDArray[np.int64]) -> int:
     cumulative = np.empty(DIMENSIONS + 1, np.float32)
     vector, positives = problem.vector(image), problem.positives(image)
-    return int(
-        filler()(vector, problem.tables.labels, problem.sampling, positives, cumulative, random_state(1), counts, drawn)
-    )
+    labels, state, factors = problem.tables.labels, random_state(1), np.empty_like(drawn)
+    return int(filler()(vector, labels, problem.sampling, positives, cumulative, state, counts, drawn, factors))
 
 
 def test_many_labels_at_once_are_those_drawn_one_after_another() -> None:

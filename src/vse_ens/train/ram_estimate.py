@@ -144,6 +144,8 @@ _PAIR_ORDERED = 12
 _PAIR_PLANNED = 16
 # Per image of a shard: where its labels begin, and its number as text.
 _IMAGE_IN_SHARD = 24
+# Python objects and small arrays of one engine.
+_ENGINE_OBJECTS = 4_096
 
 
 class RamModel:
@@ -387,7 +389,7 @@ class RamModel:
         shared = sum(size for name, size in tables.items() if name != "image vectors")
         # The working tables, and deltas: of the shard just trained, of all before it, and of merging them.
         held = shared * (1 + 3 + math.ceil(math.log2(shards)))
-        own = 4 * self._data.pairs + _IMAGE_IN_SHARD * self._images + 8 * shards * self._labels
+        own = 4 * self._data.pairs + _IMAGE_IN_SHARD * self._images + shards * (8 * self._labels + _ENGINE_OBJECTS)
         return several | {"shards": held + own + tables["image vectors"]}
 
     @property

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vse_ens.data import splits
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.partition import holdout
@@ -36,8 +35,7 @@ def test_what_is_left_is_the_training_part_of_a_split(
     data: Annotations, whole: Partition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
 ) -> None:
     train = leave_one_out(data, 5, name="validation", max_images=most).train
-    for module in (holdout, splits):
-        monkeypatch.setattr(module, "_BLOCK", 17)
+    monkeypatch.setattr(holdout, "_BLOCK", 17)
     left = without_pairs(whole, one_label_each(whole.known.indptr, 5, "validation", most), tmp_path / "train")
     assert left.known == train
     assert left.counts.pairs == train.pairs
