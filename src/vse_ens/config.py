@@ -78,8 +78,8 @@ class Config:
     """L(.) of eq. 2 (warp): the sum of 1/j up to the rank, rank / (|A| - 1), or the sum of 1/j up to ``top_n``."""
     top_n: int = 10
     refresh: float = 1.0
-    """Draws per round, times |A| ln |A|; twice that with slices. Rankings are refreshed before each round. With engine
-    ``serial``: draws between two refreshes, times |A| ln |A|."""
+    """Draws per round, times |A| ln |A|; twice that with slices. Rankings that no longer hold are sorted before each
+    round. With engine ``serial``: draws between two refreshes, times |A| ln |A|."""
     engine: str = "fast"
     """``fast``, or ``serial``: algorithm 1 of the paper as printed, one step after another on one core."""
     positives: str = "by-image"
