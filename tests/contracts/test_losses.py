@@ -23,7 +23,7 @@ from vse_ens.config import LOSSES, TOWERS, Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import REJECTED, TRIES
 from vse_ens.kernels.sgd import sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, first_phase_kernel
 from vse_ens.kernels.two_phase import apply_feature_gradients
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
@@ -241,7 +241,7 @@ class TestSoftmax(LossContract):
 
     def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
         config, step, count = problem.config, problem.step(RATE), 3
-        compute = softmax_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
+        compute = first_phase_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
         start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
         while True:
             changes, moves = BatchGradients.allocate(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
@@ -265,7 +265,7 @@ class TestSoftmax(LossContract):
                 break
             problem.image_vectors[:] = start[3]
             seed += 100
-        apply_label_gradients(problem.tables, changes, 1, step, 0, LABELS)
+        apply_label_gradients(problem.tables, changes, 1, step, 0, LABELS, np.empty(count + 2, np.int32))
         if config.has_features:
             apply_feature_gradients(
                 problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map)

@@ -21,7 +21,7 @@ from tests.support.kernel_twins import SlowModel, SplitMix
 from vse_ens.config import Config
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
-from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, first_phase_kernel
 from vse_ens.kernels.two_phase import apply_feature_gradients
 
 IMAGES = 40 if JIT else 10
@@ -35,7 +35,7 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
     draws = [int(degrees[chunk].sum()) for chunk in chunks]
     changes = BatchGradients.allocate(sum(draws), NEGATIVES, DIMENSIONS)
     moves = np.empty((sum(map(len, chunks)), DIMENSIONS), np.float32)
-    compute = softmax_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
+    compute = first_phase_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
     loss = 0.0
     for number, (chunk, state) in enumerate(zip(chunks, states, strict=True)):
         loss += compute(
@@ -53,8 +53,9 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
             random_state(state),
             counts,
         )
+    selected = np.empty(changes.rows.size + 1, np.int32)
     for first, last in ((0, 1), (1, problem.labels - 2), (problem.labels - 2, problem.labels)):
-        apply_label_gradients(problem.tables, changes, sum(draws), step, first, last)
+        apply_label_gradients(problem.tables, changes, sum(draws), step, first, last, selected)
     if config.has_features:
         for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
             apply_feature_gradients(problem.tables, problem.features, np.concatenate(chunks), moves, first, last)

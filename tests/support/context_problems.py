@@ -16,7 +16,7 @@ from vse_ens.kernels.arrays import COUNTS, Floats, Step
 from vse_ens.kernels.context import ContextGradients, ContextScratch, ContextTables, apply_input_gradients
 from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
 from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import BatchLayout, apply_feature_gradients
+from vse_ens.kernels.two_phase import BatchLayout, Round, apply_feature_gradients
 from vse_ens.model.embeddings import label_pair_table
 
 NEGATIVES = 5  # of the softmax loss; the others have one
@@ -78,7 +78,11 @@ class Batch:
     layout: BatchLayout
     changes: ContextGradients
     moves: Floats
-    loss: float
+    scratch: ContextScratch
+
+    @property
+    def loss(self) -> float:
+        return float(self.layout.losses.sum())
 
     @property
     def images(self) -> Images:
@@ -106,11 +110,11 @@ class Batch:
 
     def apply(self) -> None:
         """The second phase, in uneven parts."""
-        problem, labels, entries = self.problem, self.problem.labels, self.layout.first_entries[:-1]
+        problem, labels = self.problem, self.problem.labels
         for first, last in ((labels - 2, labels), (0, 1), (1, labels - 2)):
             self._apply_to_labels(first, last)
         for first, last in ((3, len(problem.context.inputs)), (0, 3)):
-            apply_input_gradients(problem.context, self.changes, entries, self.step, first, last)
+            apply_input_gradients(problem.context, self.layout, self.changes, self.step, first, last, self.scratch)
         if problem.config.has_features:
             for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
                 apply_feature_gradients(problem.tables, problem.features, self.images, self.moves, first, last)
@@ -119,13 +123,15 @@ class Batch:
         tables, context, changes, step = self.problem.tables, self.problem.context, self.changes, self.step
         if self.problem.config.loss == "softmax":
             pairs, sharing = self.problem.pairs, self.problem.sharing
-            apply_softmax_gradients(tables, context, pairs, self.layout, changes, step, sharing, first, last)
+            apply_softmax_gradients(
+                tables, context, pairs, self.layout, changes, step, sharing, first, last, self.scratch.selected
+            )
         else:
-            apply_pairwise_gradients(tables, context, changes, self.draws, step, first, last)
+            apply_pairwise_gradients(tables, context, changes, self.draws, step, first, last, self.scratch.selected)
 
 
 def compute(problem: ContextProblem, chunks: list[Images], states: list[int], rate: float = 0.05) -> Batch:
-    """The first phase of a batch: the first chunk, then the others in one call."""
+    """The first phase of a batch: a round without the second."""
     config, step = problem.config, problem.step(rate)
     degrees = np.diff(problem.pairs.indptr)
     has_pairs = len(problem.label_pairs) > 0
@@ -133,13 +139,21 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
     # Room for all combinations: chunks leave some of it empty.
     entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
     images = np.concatenate(chunks)
-    layout = BatchLayout(
-        images,
-        np.cumsum([0, *map(len, chunks)]),
-        np.cumsum([0, *draws]),
-        np.cumsum([0, *entries]),
-        np.stack([random_state(state) for state in states]),
-        np.zeros((len(chunks), COUNTS), np.int64),
+    round_ = Round(
+        images=images,
+        first_images=np.array([0, len(images)]),
+        first_chunks=np.array([0, len(chunks)]),
+        first_visits=np.cumsum([0, *map(len, chunks)]),
+        first_draws=np.cumsum([0, *draws]),
+        first_entries=np.cumsum([0, *entries]),
+        random_states=np.stack([random_state(state) for state in states]),
+        counts=np.zeros((len(chunks), COUNTS), np.int64),
+        losses=np.zeros(len(chunks)),
+        ranges=np.empty((0, 3), np.int64),
+        chunks_taken=np.zeros(1, np.int64),
+        chunks_done=np.zeros(1, np.int64),
+        ranges_taken=np.zeros(1, np.int64),
+        ranges_done=np.zeros(1, np.int64),
     )
     changes = ContextGradients.allocate(
         sum(draws), len(images), sum(entries), len(chunks), problem.negatives, DIMENSIONS
@@ -152,22 +166,36 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
         if softmax
         else pairwise_kernel(DIMENSIONS, sampler, losses.CODES[config.loss], *towers)
     )
-    negatives = problem.negatives if softmax else 0
-    loss = 0.0
-    for first, last in ((0, 1), (1, len(chunks))):
-        loss += kernel(
-            problem.image_vectors,
-            problem.tables,
-            problem.context,
-            problem.features,
-            problem.pairs,
-            layout,
-            first,
-            last,
-            changes,
-            moves,
-            problem.sampling,
-            step,
-            ContextScratch.allocate(DIMENSIONS, int(degrees.max()), has_pairs, problem.labels, negatives),
-        )
-    return Batch(problem, step, layout, changes, moves, loss)
+    scratch = ContextScratch.allocate(
+        DIMENSIONS,
+        int(degrees.max()),
+        has_pairs,
+        max(sum(entries), 2 * sum(draws), problem.negatives),
+        problem.labels,
+        problem.negatives if softmax else 0,
+    )
+    done = kernel(
+        problem.image_vectors,
+        problem.tables,
+        problem.context,
+        problem.features,
+        problem.pairs,
+        round_,
+        0,
+        changes,
+        moves,
+        problem.sampling,
+        step,
+        scratch,
+    )
+    assert done == 1
+    layout = BatchLayout(
+        images,
+        round_.first_visits,
+        round_.first_draws,
+        round_.first_entries,
+        round_.random_states,
+        round_.counts,
+        round_.losses,
+    )
+    return Batch(problem, step, layout, changes, moves, scratch)

@@ -13,7 +13,7 @@ from tests.support.training_runs import bytes_of, finished, small_config, small_
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import samplers
-from vse_ens.kernels.softmax import BatchGradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, first_phase_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn
@@ -130,7 +130,7 @@ def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
     visits = np.array([0, 2, 0, 0, 1, 2])
 
     def train(problem, images, states, *, frozen: bool) -> None:
-        softmax_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False, frozen=frozen)(
+        first_phase_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False, frozen=frozen)(
             problem.image_vectors,
             problem.tables,
             problem.features,

@@ -19,7 +19,7 @@ from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, al
 from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.sgd import add_features
-from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
+from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -51,9 +51,9 @@ class ContextGradients(NamedTuple):
     def allocate(
         cls, draws: int, visits: int, entries: int, chunks: int, negatives: int, dimensions: int
     ) -> ContextGradients:
-        """Return uninitialised arrays for a batch."""
+        """Return arrays for a batch, which names no label yet."""
         return cls(
-            np.empty((draws, negatives + 1), np.int32),
+            np.full((draws, negatives + 1), -1, np.int32),
             np.empty((draws, negatives + 1), np.float32),
             aligned_table(draws, dimensions),
             aligned_table(draws, dimensions),
@@ -68,7 +68,7 @@ class ContextGradients(NamedTuple):
 class ContextScratch(NamedTuple):
     """Buffers of one worker."""
 
-    vector: Floats  # k: v_i without the positive
+    gradient: Floats  # k: of an input, in the second phase
     whole: Floats  # k: v_i with all labels, which the adaptive sampler uses
     base: Floats  # k: the image's own part of v_i
     sums: Floats  # 2 x k: of the inputs of labels, and of label pairs
@@ -79,13 +79,14 @@ class ContextScratch(NamedTuple):
     negatives: Floats  # negatives x k: the vectors of the negatives of a few positives (softmax), else empty
     negative_bias: Floats  # negatives: their biases
     factors: NDArray[np.int32]  # negatives: the factors that they were drawn from
+    selected: NDArray[np.int32]  # entries of a batch that the second phase applies to a range of rows
     found: PairMatches
 
     @classmethod
     def allocate(
-        cls, dimensions: int, image_labels: int, has_pairs: bool, scores: int = 0, negatives: int = 0
+        cls, dimensions: int, image_labels: int, has_pairs: bool, entries: int, scores: int = 0, negatives: int = 0
     ) -> ContextScratch:
-        """Return buffers for images with up to ``image_labels`` labels."""
+        """Return buffers for images with up to ``image_labels`` labels, and batches of up to ``entries`` entries."""
         negatives = -(-negatives // 4) * 4  # the kernel takes four at a time
         scores = max(scores, negatives)
         return cls(
@@ -100,6 +101,7 @@ class ContextScratch(NamedTuple):
             aligned_table(negatives, dimensions),
             np.zeros(negatives, np.float32),
             np.empty(negatives, np.int32),
+            np.empty(entries + 1, np.int32),
             PairMatches.allocate(image_labels if has_pairs else 0),
         )
 
@@ -268,24 +270,26 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
     entry[4] = other
 
 
-@allocating_kernel
+@inline_once
 def apply_input_gradients(
-    context: ContextTables, gradients: ContextGradients, starts: NDArray[np.int64], step: Step, first: int, last: int
+    context: ContextTables,
+    batch: BatchLayout,
+    gradients: ContextGradients,
+    step: Step,
+    first: int,
+    last: int,
+    scratch: ContextScratch,
 ) -> None:
-    """Run the second phase for input rows ``first`` to ``last - 1``; the entries of a chunk begin at ``starts[chunk]``.
+    """Run the second phase for input rows ``first`` to ``last - 1``.
 
     All positives of an image contribute to the gradient of an input, except the label itself or, for a label pair, its
     two labels. The row decays once per contribution.
     """
     inputs, squares, entries = context.inputs, context.input_squares, gradients.entries
-    width = inputs.shape[1]
-    gradient = np.empty(width, np.float32)
-    longest = 0
-    for chunk in range(starts.shape[0]):  # not filled.max(), which takes the compiler half a second
-        longest = max(longest, gradients.filled[chunk])
-    selected = np.empty(longest + 1, np.int32)
-    for chunk in range(starts.shape[0]):
-        own = entries[starts[chunk] : starts[chunk] + gradients.filled[chunk]]
+    width, gradient, selected = inputs.shape[1], scratch.gradient, scratch.selected
+    for chunk in range(batch.counts.shape[0]):
+        start = batch.first_entries[chunk]
+        own = entries[start : start + gradients.filled[chunk]]
         count = select_entries(own[:, 0], first, last, selected)
         for n in range(count):
             if n + PREFETCH_DISTANCE < count:

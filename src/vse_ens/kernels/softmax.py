@@ -21,9 +21,17 @@ from vse_ens.kernels.arrays import (
     SharedTables,
     Step,
 )
-from vse_ens.kernels.jit import allocating_kernel, kernel, prefetch_row
+from vse_ens.kernels.jit import inline_once, kernel, prefetch_row
+from vse_ens.kernels.progress import count_up, wait_for
 from vse_ens.kernels.sgd import SgdScratch, add_features
-from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, select_entries
+from vse_ens.kernels.two_phase import (
+    LABEL_ROWS,
+    PREFETCH_DISTANCE,
+    Round,
+    apply_feature_gradients,
+    batch_of,
+    select_entries,
+)
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -37,29 +45,103 @@ class BatchGradients(NamedTuple):
 
     @classmethod
     def allocate(cls, draws: int, negatives: int, dimensions: int) -> BatchGradients:
-        """Return uninitialised arrays for a batch."""
+        """Return arrays for a batch, which names no label yet."""
         return cls(
-            np.empty((draws, negatives + 1), np.int32),
+            np.full((draws, negatives + 1), -1, np.int32),
             np.empty((draws, negatives + 1), np.float32),
             np.empty((draws, dimensions), np.float32),
         )
 
 
 @cache
-def softmax_kernel(
-    dimensions: int, sampler: int, has_ids: bool, has_features: bool, frozen: bool = False
-) -> Callable[..., float]:
-    """Return the kernel of the first phase for these parts, all of them compile-time constants.
+def softmax_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: bool) -> Callable[..., int]:
+    """Return the kernel for these parts, all of them compile-time constants.
 
-    With ``frozen`` there is no second phase: all draws share row ``first_draw`` of ``gradients``, and each image has
-    its own random state ``states[image]``.
+    It trains the batches of a round from number ``start`` on, and returns the number of the batch at which this worker
+    has to wait for others: call it again later. At the end it returns how many batches there are.
     """
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
     )
 
     @kernel
-    def compute_gradients(
+    def train_batches(
+        image_vectors: Floats,
+        tables: SharedTables,
+        features: Features,
+        pairs: Csr,
+        round_: Round,
+        start: int,
+        gradients: BatchGradients,
+        vector_changes: Floats,
+        sampling: Sampling,
+        step: Step,
+        scratch: SgdScratch,
+        selected: NDArray[np.int32],
+    ) -> int:
+        for number in range(start, round_.chunks_taken.shape[0]):
+            batch = batch_of(round_, number)
+            chunks, ranges = batch.counts.shape[0], round_.ranges.shape[0]
+            chunk = count_up(round_.chunks_taken, number)
+            while chunk < chunks:
+                first, last = batch.first_visits[chunk], batch.first_visits[chunk + 1]
+                batch.losses[chunk] = _train_images(
+                    dimensions,
+                    uniform,
+                    popularity,
+                    vse_ens,
+                    has_ids,
+                    has_features,
+                    False,
+                    image_vectors,
+                    tables,
+                    features,
+                    pairs,
+                    batch.images[first:last],
+                    batch.first_draws[chunk],
+                    gradients,
+                    vector_changes[first:],
+                    sampling,
+                    step,
+                    scratch,
+                    batch.random_states[chunk],
+                    batch.counts[chunk],
+                )
+                count_up(round_.chunks_done, number)
+                chunk = count_up(round_.chunks_taken, number)
+            if not wait_for(round_.chunks_done, number, chunks):
+                return number
+            taken = count_up(round_.ranges_taken, number)
+            while taken < ranges:
+                table, first, last = round_.ranges[taken, 0], round_.ranges[taken, 1], round_.ranges[taken, 2]
+                if table == LABEL_ROWS:
+                    apply_label_gradients(tables, gradients, batch.first_draws[-1], step, first, last, selected)
+                elif has_features:
+                    apply_feature_gradients(tables, features, batch.images, vector_changes, first, last)
+                count_up(round_.ranges_done, number)
+                taken = count_up(round_.ranges_taken, number)
+            if not wait_for(round_.ranges_done, number, ranges):
+                return number
+        return round_.chunks_taken.shape[0]
+
+    return train_batches
+
+
+@cache
+def first_phase_kernel(
+    dimensions: int, sampler: int, has_ids: bool, has_features: bool, frozen: bool = False
+) -> Callable[..., float]:
+    """Return a kernel that runs the first phase alone, which trains the vectors of images.
+
+    With ``frozen`` no second phase follows: all draws share row ``first_draw`` of ``gradients``, and each image has its
+    own random state ``states[image]``.
+    """
+    uniform, popularity, vse_ens = (
+        sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
+    )
+
+    @kernel
+    def train_images(
         image_vectors: Floats,
         tables: SharedTables,
         features: Features,
@@ -74,98 +156,152 @@ def softmax_kernel(
         states: NDArray[np.uint64],
         counts: NDArray[np.int64],
     ) -> float:
-        vector, labels, bias, state = scratch.vector, tables.labels, tables.bias, states
-        negatives = gradients.rows.shape[1] - 1
-        rate = step.learning_rate
-        shrink = _ONE - rate * step.regularization
-        draw = first_draw
-        total_loss = 0.0
-        for visit in range(images.shape[0]):
-            image = images[visit]
-            if frozen:
-                state = states[image : image + 1]
-            if has_ids:
-                for f in range(dimensions):
-                    vector[f] = image_vectors[image, f]
-            else:
-                vector[:] = _ZERO
-            if has_features:
-                add_features(features, tables, image, vector)
-                for f in range(dimensions):
-                    scratch.start[f] = vector[f]
-            positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-            if vse_ens:
-                samplers.accumulate_factors(vector, sampling, scratch.cumulative)
-            for n in range(positives.shape[0]):
-                positive = positives[n]
-                rows, slopes = gradients.rows[draw], gradients.slopes[draw]
-                rows[0] = positive
-                found = 0
-                for j in range(1, negatives + 1):
-                    if vse_ens:
-                        label = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
-                    elif uniform:
-                        label = samplers.draw_uniform(tables, sampling, positives, state, counts)
-                    elif popularity:
-                        label = samplers.draw_popularity(sampling, positives, state, counts)
-                    else:
-                        label = samplers.draw_dns(vector, tables, sampling, positives, state, counts)
-                    rows[j] = label
-                    prefetch_row(labels, max(label, 0))
-                    found += label >= 0
-                counts[DRAWS] += 1
-                counts[GIVEN_UP] += found == 0
+        return _train_images(
+            dimensions,
+            uniform,
+            popularity,
+            vse_ens,
+            has_ids,
+            has_features,
+            frozen,
+            image_vectors,
+            tables,
+            features,
+            pairs,
+            images,
+            first_draw,
+            gradients,
+            vector_changes,
+            sampling,
+            step,
+            scratch,
+            states,
+            counts,
+        )
 
-                highest = np.float32(-np.inf)
-                for j in range(negatives + 1):
-                    label = rows[j]
-                    if label < 0:
-                        slopes[j] = np.float32(-np.inf)
-                        continue
-                    total = bias[label]
+    return train_images
+
+
+@inline_once
+def _train_images(
+    dimensions: int,
+    uniform: bool,
+    popularity: bool,
+    vse_ens: bool,
+    has_ids: bool,
+    has_features: bool,
+    frozen: bool,
+    image_vectors: Floats,
+    tables: SharedTables,
+    features: Features,
+    pairs: Csr,
+    images: NDArray[np.int64],
+    first_draw: int,
+    gradients: BatchGradients,
+    vector_changes: Floats,
+    sampling: Sampling,
+    step: Step,
+    scratch: SgdScratch,
+    states: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> float:
+    """Train the vectors of some images, and note the gradients of the labels; return the loss."""
+    vector, labels, bias, state = scratch.vector, tables.labels, tables.bias, states
+    negatives = gradients.rows.shape[1] - 1
+    rate = step.learning_rate
+    shrink = _ONE - rate * step.regularization
+    draw = first_draw
+    total_loss = 0.0
+    for visit in range(images.shape[0]):
+        image = images[visit]
+        if frozen:
+            state = states[image : image + 1]
+        if has_ids:
+            for f in range(dimensions):
+                vector[f] = image_vectors[image, f]
+        else:
+            vector[:] = _ZERO
+        if has_features:
+            add_features(features, tables, image, vector)
+            for f in range(dimensions):
+                scratch.start[f] = vector[f]
+        positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+        if vse_ens:
+            samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+        for n in range(positives.shape[0]):
+            positive = positives[n]
+            rows, slopes = gradients.rows[draw], gradients.slopes[draw]
+            rows[0] = positive
+            found = 0
+            for j in range(1, negatives + 1):
+                if vse_ens:
+                    label = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
+                elif uniform:
+                    label = samplers.draw_uniform(tables, sampling, positives, state, counts)
+                elif popularity:
+                    label = samplers.draw_popularity(sampling, positives, state, counts)
+                else:
+                    label = samplers.draw_dns(vector, tables, sampling, positives, state, counts)
+                rows[j] = label
+                prefetch_row(labels, max(label, 0))
+                found += label >= 0
+            counts[DRAWS] += 1
+            counts[GIVEN_UP] += found == 0
+
+            highest = np.float32(-np.inf)
+            for j in range(negatives + 1):
+                label = rows[j]
+                if label < 0:
+                    slopes[j] = np.float32(-np.inf)
+                    continue
+                total = bias[label]
+                for f in range(dimensions):
+                    total += vector[f] * labels[label, f]
+                slopes[j] = total
+                highest = max(highest, total)
+            counts[VIOLATIONS] += highest > slopes[0]
+            total = _ZERO
+            own = slopes[0] - highest
+            for j in range(negatives + 1):
+                slopes[j] = np.exp(slopes[j] - highest)
+                total += slopes[j]
+            total_loss += np.log(total) - own
+            for j in range(negatives + 1):
+                slopes[j] = -slopes[j] / total
+            slopes[0] += _ONE
+
+            for f in range(dimensions):
+                gradients.vectors[draw, f] = vector[f]
+                vector[f] *= shrink
+            for j in range(negatives + 1):
+                label = rows[j]
+                if label >= 0:
+                    step_scale = rate * slopes[j]
                     for f in range(dimensions):
-                        total += vector[f] * labels[label, f]
-                    slopes[j] = total
-                    highest = max(highest, total)
-                counts[VIOLATIONS] += highest > slopes[0]
-                total = _ZERO
-                own = slopes[0] - highest
-                for j in range(negatives + 1):
-                    slopes[j] = np.exp(slopes[j] - highest)
-                    total += slopes[j]
-                total_loss += np.log(total) - own
-                for j in range(negatives + 1):
-                    slopes[j] = -slopes[j] / total
-                slopes[0] += _ONE
-
-                for f in range(dimensions):
-                    gradients.vectors[draw, f] = vector[f]
-                    vector[f] *= shrink
-                for j in range(negatives + 1):
-                    label = rows[j]
-                    if label >= 0:
-                        step_scale = rate * slopes[j]
-                        for f in range(dimensions):
-                            vector[f] += step_scale * labels[label, f]
-                if not frozen:
-                    draw += 1
-            if has_features:
-                for f in range(dimensions):
-                    vector_changes[visit, f] = vector[f] - scratch.start[f]
-            if has_ids and has_features:
-                for f in range(dimensions):
-                    image_vectors[image, f] += vector_changes[visit, f]
-            elif has_ids:
-                for f in range(dimensions):
-                    image_vectors[image, f] = vector[f]
-        return total_loss
-
-    return compute_gradients
+                        vector[f] += step_scale * labels[label, f]
+            if not frozen:
+                draw += 1
+        if has_features:
+            for f in range(dimensions):
+                vector_changes[visit, f] = vector[f] - scratch.start[f]
+        if has_ids and has_features:
+            for f in range(dimensions):
+                image_vectors[image, f] += vector_changes[visit, f]
+        elif has_ids:
+            for f in range(dimensions):
+                image_vectors[image, f] = vector[f]
+    return total_loss
 
 
-@allocating_kernel
+@inline_once
 def apply_label_gradients(
-    tables: SharedTables, gradients: BatchGradients, draws: int, step: Step, first: int, last: int
+    tables: SharedTables,
+    gradients: BatchGradients,
+    draws: int,
+    step: Step,
+    first: int,
+    last: int,
+    selected: NDArray[np.int32],
 ) -> None:
     """Run the second phase for label rows ``first`` to ``last - 1``; a row decays with every gradient applied to it."""
     labels, bias = tables.labels, tables.bias
@@ -173,7 +309,6 @@ def apply_label_gradients(
     shrink_bias = _ONE - step.bias_rate * step.bias_regularization
     width = gradients.rows.shape[1]
     rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
-    selected = np.empty(draws * width + 1, np.int32)
     count = select_entries(rows[: draws * width], first, last, selected)
     for n in range(count):
         if n + PREFETCH_DISTANCE < count:

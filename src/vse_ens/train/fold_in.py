@@ -22,7 +22,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, Csr, Features, Step
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch, sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, first_phase_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
@@ -141,7 +141,7 @@ class FoldIn:
 
     def _run_softmax(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler = samplers.CODES[self._config.sampler]
-        softmax_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
+        first_phase_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
             current.vectors,
             self._tables,
             self._features,

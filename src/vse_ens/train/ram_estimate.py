@@ -378,7 +378,7 @@ class RamModel:
         draws = 2 * schedule.batch + self._longest
         parts["batch buffers"] = draws * self._draw
         if config.has_context:
-            scratch = ContextScratch.allocate(self._width, self._longest, self._label_pairs > 0)
+            scratch = ContextScratch.allocate(self._width, self._longest, self._label_pairs > 0, entries=0)
             parts["batch buffers"] += self._workers * _nbytes(scratch)
         return {name: [size] for name, size in (parts if config.shards == 1 else self._sharded(parts)).items()}
 

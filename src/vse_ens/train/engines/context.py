@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Step
-from vse_ens.kernels.context import ContextGradients, ContextScratch, apply_input_gradients
-from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
-from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import BatchLayout
+from vse_ens.kernels.context import ContextGradients, ContextScratch
+from vse_ens.kernels.context_pairwise import pairwise_kernel
+from vse_ens.kernels.context_softmax import MAX_SHARING, softmax_kernel
+from vse_ens.kernels.two_phase import Round
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.run.threads import Task, Workers
-from vse_ens.train.engines.base import ranges
-from vse_ens.train.engines.two_phase import TwoPhaseEngine
+from vse_ens.run.threads import Workers
+from vse_ens.train.engines.two_phase import SAMPLE, TwoPhaseEngine
 from vse_ens.train.schedule import CHUNKS
 from vse_ens.train.tables import context_tables
 
@@ -61,21 +59,23 @@ class ContextEngine(TwoPhaseEngine):
             self._width,
         )
         scores = len(data.labels) if config.sampler == "naive" else 0
+        entries = max(len(self._gradients.entries), 2 * self._max_positives, negatives)
         self._context_scratch = [
-            ContextScratch.allocate(self._width, longest, has_label_pairs, scores, negatives if self._softmax else 0)
+            ContextScratch.allocate(
+                self._width, longest, has_label_pairs, entries, scores, negatives if self._softmax else 0
+            )
             for _ in range(workers.count)
         ]
 
-    def _compute(self, batch: BatchLayout, step: Step, first_chunk: int, last_chunk: int, worker: int) -> float:
+    def _train_batches(self, round_: Round, start: int, step: Step, worker: int) -> int:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
             self._context,
             self._features,
             self._pairs,
-            batch,
-            first_chunk,
-            last_chunk,
+            round_,
+            start,
             self._gradients,
             self._feature_gradients,
             self._sampling,
@@ -83,20 +83,8 @@ class ContextEngine(TwoPhaseEngine):
             self._context_scratch[worker],
         )
 
-    def _apply_tasks(self, batch: BatchLayout, step: Step) -> list[Task]:
-        def apply_to_labels(first: int, last: int, _worker: int) -> None:
-            tables, context, gradients = self._tables, self._context, self._gradients
-            if self._softmax:
-                apply_softmax_gradients(
-                    tables, context, self._pairs, batch, gradients, step, self._sharing, first, last
-                )
-            else:
-                apply_pairwise_gradients(tables, context, gradients, int(batch.first_draws[-1]), step, first, last)
+    def _changed_labels(self) -> NDArray[np.int32]:
+        return self._gradients.rows[:SAMPLE].ravel()
 
-        def apply_to_inputs(first: int, last: int, _worker: int) -> None:
-            apply_input_gradients(self._context, self._gradients, batch.first_entries[:-1], step, first, last)
-
-        pieces = self._workers.count
-        tasks: list[Task] = [partial(apply_to_labels, *edges) for edges in ranges(len(self._tables.labels), pieces)]
-        tasks += [partial(apply_to_inputs, *edges) for edges in ranges(len(self._context.inputs), pieces)]
-        return tasks + self._feature_tasks(batch)
+    def _changed_inputs(self) -> NDArray[np.int32]:
+        return self._gradients.entries[: self._gradients.filled[0], 0]
