@@ -18,12 +18,20 @@ from numpy.typing import NDArray
 
 from tests.support.context_problems import compute, make_context_problem
 from tests.support.context_twin import SlowContext
-from tests.support.kernel_problems import DIMENSIONS, Problem, annotations, make_problem, no_counts, random_state
+from tests.support.kernel_problems import (
+    DIMENSIONS,
+    Problem,
+    annotations,
+    make_problem,
+    make_round,
+    no_counts,
+    random_state,
+)
 from vse_ens.config import LOSSES, TOWERS, Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import REJECTED, TRIES
 from vse_ens.kernels.sgd import sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, first_phase_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
 from vse_ens.kernels.two_phase import apply_feature_gradients
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
@@ -241,36 +249,34 @@ class TestSoftmax(LossContract):
 
     def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
         config, step, count = problem.config, problem.step(RATE), 3
-        compute = first_phase_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
+        compute = softmax_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
+        of_features = [(0, len(problem.tables.feature_map))] if config.has_features else []
         start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
         while True:
+            round_ = make_round(problem.pairs, [np.array([IMAGE])], [seed], [[(0, LABELS)], of_features])
             changes, moves = BatchGradients.allocate(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
-            loss = compute(
+            assert compute(
                 problem.image_vectors,
                 problem.tables,
                 problem.features,
                 problem.pairs,
-                np.array([IMAGE]),
+                round_,
                 0,
                 changes,
                 moves,
                 problem.sampling,
                 step,
                 problem.scratch(),
-                random_state(seed),
-                no_counts(),
             )
             negatives = changes.rows[0, 1:].tolist()
             if len(set(negatives)) == count:  # a label drawn twice decays twice, one step after the other
                 break
             problem.image_vectors[:] = start[3]
             seed += 100
-        apply_label_gradients(problem.tables, changes, 1, step, 0, LABELS, np.empty(count + 2, np.int32))
+        assert apply_label_gradients(problem.tables, round_, 0, changes, step, np.empty(count + 2, np.int32))
         if config.has_features:
-            apply_feature_gradients(
-                problem.tables, problem.features, np.array([IMAGE]), moves, 0, len(problem.tables.feature_map)
-            )
-        return negatives, 0, loss
+            assert apply_feature_gradients(problem.tables, problem.features, round_, 0, moves)
+        return negatives, 0, float(round_.losses[0])
 
 
 def test_every_loss_is_under_contract() -> None:

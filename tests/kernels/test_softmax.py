@@ -13,15 +13,14 @@ from tests.support.kernel_problems import (
     Problem,
     annotations,
     make_problem,
-    no_counts,
+    make_round,
     random_annotations,
-    random_state,
 )
 from tests.support.kernel_twins import SlowModel, SplitMix
 from vse_ens.config import Config
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
-from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, first_phase_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
 from vse_ens.kernels.two_phase import apply_feature_gradients
 
 IMAGES = 40 if JIT else 10
@@ -30,36 +29,31 @@ NEGATIVES = 5
 
 def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], rate: float = 0.05):
     """Both phases by the kernels, the second in three uneven parts: its counts, its loss and the changes."""
-    config, step, counts = problem.config, problem.step(rate), no_counts()
-    degrees = np.diff(problem.pairs.indptr)
-    draws = [int(degrees[chunk].sum()) for chunk in chunks]
-    changes = BatchGradients.allocate(sum(draws), NEGATIVES, DIMENSIONS)
-    moves = np.empty((sum(map(len, chunks)), DIMENSIONS), np.float32)
-    compute = first_phase_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
-    loss = 0.0
-    for number, (chunk, state) in enumerate(zip(chunks, states, strict=True)):
-        loss += compute(
-            problem.image_vectors,
-            problem.tables,
-            problem.features,
-            problem.pairs,
-            chunk,
-            sum(draws[:number]),
-            changes,
-            moves[sum(map(len, chunks[:number])) :],
-            problem.sampling,
-            step,
-            problem.scratch(),
-            random_state(state),
-            counts,
-        )
+    config, step, labels = problem.config, problem.step(rate), problem.labels
+    of_labels = [(0, 1), (1, labels - 2), (labels - 2, labels)]
+    of_features = [(0, 4), (4, len(problem.tables.feature_map))] if config.has_features else []
+    round_ = make_round(problem.pairs, chunks, states, [of_labels, of_features])
+    changes = BatchGradients.allocate(int(round_.first_draws[-1]), NEGATIVES, DIMENSIONS)
+    moves = np.empty((len(round_.images), DIMENSIONS), np.float32)
+    compute = softmax_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
+    assert compute(
+        problem.image_vectors,
+        problem.tables,
+        problem.features,
+        problem.pairs,
+        round_,
+        0,
+        changes,
+        moves,
+        problem.sampling,
+        step,
+        problem.scratch(),
+    )
     selected = np.empty(changes.rows.size + 1, np.int32)
-    for first, last in ((0, 1), (1, problem.labels - 2), (problem.labels - 2, problem.labels)):
-        apply_label_gradients(problem.tables, changes, sum(draws), step, first, last, selected)
+    assert apply_label_gradients(problem.tables, round_, 0, changes, step, selected)
     if config.has_features:
-        for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
-            apply_feature_gradients(problem.tables, problem.features, np.concatenate(chunks), moves, first, last)
-    return counts, loss, changes
+        assert apply_feature_gradients(problem.tables, problem.features, round_, 0, moves)
+    return round_.counts.sum(axis=0), float(round_.losses.sum()), changes
 
 
 def train_both(config: Config, data=None):

@@ -8,15 +8,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.kernel_problems import DIMENSIONS, Problem, make_problem, random_state
+from tests.support.kernel_problems import DIMENSIONS, Problem, make_problem, make_round
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import COUNTS, Floats, Step
+from vse_ens.kernels.arrays import Floats, Step
 from vse_ens.kernels.context import ContextGradients, ContextScratch, ContextTables, apply_input_gradients
 from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
 from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import BatchLayout, Round, apply_feature_gradients
+from vse_ens.kernels.two_phase import Round, apply_feature_gradients
 from vse_ens.model.embeddings import label_pair_table
 
 NEGATIVES = 5  # of the softmax loss; the others have one
@@ -75,7 +75,7 @@ class Batch:
 
     problem: ContextProblem
     step: Step
-    layout: BatchLayout
+    layout: Round
     changes: ContextGradients
     moves: Floats
     scratch: ContextScratch
@@ -110,55 +110,36 @@ class Batch:
 
     def apply(self) -> None:
         """The second phase, in uneven parts."""
-        problem, labels = self.problem, self.problem.labels
-        for first, last in ((labels - 2, labels), (0, 1), (1, labels - 2)):
-            self._apply_to_labels(first, last)
-        for first, last in ((3, len(problem.context.inputs)), (0, 3)):
-            apply_input_gradients(problem.context, self.layout, self.changes, self.step, first, last, self.scratch)
-        if problem.config.has_features:
-            for first, last in ((0, 4), (4, len(problem.tables.feature_map))):
-                apply_feature_gradients(problem.tables, problem.features, self.images, self.moves, first, last)
-
-    def _apply_to_labels(self, first: int, last: int) -> None:
-        tables, context, changes, step = self.problem.tables, self.problem.context, self.changes, self.step
-        if self.problem.config.loss == "softmax":
-            pairs, sharing = self.problem.pairs, self.problem.sharing
-            apply_softmax_gradients(
-                tables, context, pairs, self.layout, changes, step, sharing, first, last, self.scratch.selected
+        problem, round_ = self.problem, self.layout
+        tables, context, changes, step, scratch = (
+            problem.tables,
+            problem.context,
+            self.changes,
+            self.step,
+            self.scratch,
+        )
+        if problem.config.loss == "softmax":
+            assert apply_softmax_gradients(
+                tables, context, problem.pairs, round_, 0, changes, step, problem.sharing, scratch
             )
         else:
-            apply_pairwise_gradients(tables, context, changes, self.draws, step, first, last, self.scratch.selected)
+            assert apply_pairwise_gradients(tables, context, round_, 0, changes, step, scratch)
+        if problem.config.has_features:
+            assert apply_feature_gradients(tables, problem.features, round_, 0, self.moves)
+        assert apply_input_gradients(context, round_, 0, changes, step, scratch)
 
 
 def compute(problem: ContextProblem, chunks: list[Images], states: list[int], rate: float = 0.05) -> Batch:
-    """The first phase of a batch: a round without the second."""
-    config, step = problem.config, problem.step(rate)
-    degrees = np.diff(problem.pairs.indptr)
+    """The first phase of a batch."""
+    config, step, labels = problem.config, problem.step(rate), problem.labels
     has_pairs = len(problem.label_pairs) > 0
-    draws = [int(degrees[chunk].sum()) for chunk in chunks]
-    # Room for all combinations: chunks leave some of it empty.
-    entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
-    images = np.concatenate(chunks)
-    round_ = Round(
-        images=images,
-        first_images=np.array([0, len(images)]),
-        first_chunks=np.array([0, len(chunks)]),
-        first_visits=np.cumsum([0, *map(len, chunks)]),
-        first_draws=np.cumsum([0, *draws]),
-        first_entries=np.cumsum([0, *entries]),
-        random_states=np.stack([random_state(state) for state in states]),
-        counts=np.zeros((len(chunks), COUNTS), np.int64),
-        losses=np.zeros(len(chunks)),
-        ranges=np.empty((0, 3), np.int64),
-        chunks_taken=np.zeros(1, np.int64),
-        chunks_done=np.zeros(1, np.int64),
-        ranges_taken=np.zeros(1, np.int64),
-        ranges_done=np.zeros(1, np.int64),
-    )
-    changes = ContextGradients.allocate(
-        sum(draws), len(images), sum(entries), len(chunks), problem.negatives, DIMENSIONS
-    )
-    moves = np.empty((len(images) if config.has_features else 0, DIMENSIONS), np.float32)
+    of_labels = [(labels - 2, labels), (0, 1), (1, labels - 2)]
+    of_features = [(0, 4), (4, len(problem.tables.feature_map))] if config.has_features else []
+    of_inputs = [(3, len(problem.context.inputs)), (0, 3)]
+    round_ = make_round(problem.pairs, chunks, states, [of_labels, of_features, of_inputs])
+    draws, entries, images = int(round_.first_draws[-1]), int(round_.first_entries[-1]), len(round_.images)
+    changes = ContextGradients.allocate(draws, images, entries, len(chunks), problem.negatives, DIMENSIONS)
+    moves = np.empty((images if config.has_features else 0, DIMENSIONS), np.float32)
     sampler, towers = samplers.CODES[config.sampler], (config.has_ids, config.has_features, has_pairs)
     softmax = config.loss == "softmax"
     kernel = (
@@ -168,13 +149,13 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
     )
     scratch = ContextScratch.allocate(
         DIMENSIONS,
-        int(degrees.max()),
+        int(np.diff(problem.pairs.indptr).max()),
         has_pairs,
-        max(sum(entries), 2 * sum(draws), problem.negatives),
+        max(entries, 2 * draws, problem.negatives),
         problem.labels,
         problem.negatives if softmax else 0,
     )
-    done = kernel(
+    assert kernel(
         problem.image_vectors,
         problem.tables,
         problem.context,
@@ -188,14 +169,4 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
         step,
         scratch,
     )
-    assert done == 1
-    layout = BatchLayout(
-        images,
-        round_.first_visits,
-        round_.first_draws,
-        round_.first_entries,
-        round_.random_states,
-        round_.counts,
-        round_.losses,
-    )
-    return Batch(problem, step, layout, changes, moves, scratch)
+    return Batch(problem, step, round_, changes, moves, scratch)

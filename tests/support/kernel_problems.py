@@ -15,6 +15,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.kernels.arrays import COUNTS, Csr, Features, Floats, Sampling, SharedTables, Step
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch
+from vse_ens.kernels.two_phase import Round
 from vse_ens.train.sampling import make_sampling, rank_weights
 
 JIT = not numba.config.DISABLE_JIT
@@ -127,3 +128,26 @@ def random_state(seed: int) -> NDArray[np.uint64]:
 
 def no_counts() -> NDArray[np.int64]:
     return np.zeros(COUNTS, np.int64)
+
+
+def make_round(
+    pairs: Csr, chunks: list[NDArray[np.int64]], states: list[int], ranges: list[list[tuple[int, int]]]
+) -> Round:
+    """A round of one batch, with the row ranges of every table in its second phase."""
+    degrees = np.diff(pairs.indptr)
+    images = np.concatenate(chunks)
+    # Room for all label pairs: chunks leave some of it empty.
+    entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
+    return Round.begin(
+        images=images,
+        first_images=np.array([0, len(images)]),
+        first_chunks=np.array([0, len(chunks)]),
+        first_visits=np.cumsum([0, *map(len, chunks)]),
+        first_draws=np.cumsum([0, *(int(degrees[chunk].sum()) for chunk in chunks)]),
+        first_entries=np.cumsum([0, *entries]),
+        random_states=np.stack([random_state(state) for state in states]),
+        counts=np.zeros((len(chunks), COUNTS), np.int64),
+        losses=np.zeros(len(chunks)),
+        ranges=np.array([edges for table in ranges for edges in table]).reshape(-1, 2),
+        first_ranges=np.cumsum([0, *map(len, ranges)]),
+    )

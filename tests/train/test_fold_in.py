@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.support.kernel_problems import DIMENSIONS, annotations, make_problem, no_counts, random_state
+from tests.support.kernel_problems import DIMENSIONS, annotations, make_problem, make_round, no_counts, random_state
 from tests.support.training_runs import bytes_of, finished, small_config, small_data
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import samplers
-from vse_ens.kernels.softmax import BatchGradients, first_phase_kernel
+from vse_ens.kernels.softmax import BatchGradients, frozen_softmax_kernel, softmax_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn
@@ -129,25 +129,36 @@ def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
     problems = [make_problem(Config(sampler="vse-ens", loss="softmax"), data) for _ in range(2)]
     visits = np.array([0, 2, 0, 0, 1, 2])
 
-    def train(problem, images, states, *, frozen: bool) -> None:
-        first_phase_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False, frozen=frozen)(
-            problem.image_vectors,
-            problem.tables,
-            problem.features,
-            problem.pairs,
-            images,
-            0,
-            BatchGradients.allocate(1 if frozen else 5, 4, DIMENSIONS),
-            np.empty((0, DIMENSIONS), np.float32),
-            problem.sampling,
-            problem.step(),
-            problem.scratch(),
-            states,
-            no_counts(),
-        )
-
-    train(problems[0], visits, np.array([7, 8, 9], np.uint64), frozen=True)
+    first, second = problems
+    frozen_softmax_kernel(DIMENSIONS, samplers.VSE_ENS)(
+        first.image_vectors,
+        first.tables,
+        first.features,
+        first.pairs,
+        visits,
+        BatchGradients.allocate(1, 4, DIMENSIONS),
+        first.sampling,
+        first.step(),
+        first.scratch(),
+        np.array([7, 8, 9], np.uint64),
+        no_counts(),
+    )
     states = [random_state(seed) for seed in (7, 8, 9)]
     for image in visits:
-        train(problems[1], np.array([image]), states[image], frozen=False)
+        round_ = make_round(second.pairs, [np.array([image])], [0], [[], []])._replace(
+            random_states=states[image][None]
+        )
+        assert softmax_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False)(
+            second.image_vectors,
+            second.tables,
+            second.features,
+            second.pairs,
+            round_,
+            0,
+            BatchGradients.allocate(5, 4, DIMENSIONS),
+            np.empty((0, DIMENSIONS), np.float32),
+            second.sampling,
+            second.step(),
+            second.scratch(),
+        )
     assert_allclose(problems[0].image_vectors, problems[1].image_vectors, rtol=1e-6)

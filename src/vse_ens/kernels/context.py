@@ -16,10 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, aligned_table, cache_aligned
-from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, prefetch_row
+from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
+from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.sgd import add_features
-from vse_ens.kernels.two_phase import PREFETCH_DISTANCE, BatchLayout, select_entries
+from vse_ens.kernels.two_phase import (
+    INPUTS,
+    PREFETCH_DISTANCE,
+    Round,
+    are_gradients_computed,
+    select_entries,
+    take_range,
+)
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -270,51 +278,58 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
     entry[4] = other
 
 
-@inline_once
+@kernel
 def apply_input_gradients(
     context: ContextTables,
-    batch: BatchLayout,
+    round_: Round,
+    number: int,
     gradients: ContextGradients,
     step: Step,
-    first: int,
-    last: int,
     scratch: ContextScratch,
-) -> None:
-    """Run the second phase for input rows ``first`` to ``last - 1``.
+) -> bool:
+    """Run the second phase of a batch for the inputs.
 
     All positives of an image contribute to the gradient of an input, except the label itself or, for a label pair, its
     two labels. The row decays once per contribution.
     """
-    inputs, squares, entries = context.inputs, context.input_squares, gradients.entries
+    if not are_gradients_computed(round_, number):
+        return False
+    inputs, squares = context.inputs, context.input_squares
     width, gradient, selected = inputs.shape[1], scratch.gradient, scratch.selected
-    for chunk in range(batch.counts.shape[0]):
-        start = batch.first_entries[chunk]
-        own = entries[start : start + gradients.filled[chunk]]
-        count = select_entries(own[:, 0], first, last, selected)
-        for n in range(count):
-            if n + PREFETCH_DISTANCE < count:
-                prefetch_row(inputs, np.int64(own[selected[n + PREFETCH_DISTANCE], 0]))
-            entry = own[selected[n]]
-            row, times, one, other = entry[0], entry[2], entry[3], entry[4]
-            sums = gradients.sums[entry[1]]
-            square = _ZERO
-            if other < 0:
+    first_chunk, last_chunk = round_.first_chunks[number], round_.first_chunks[number + 1]
+    first, last = take_range(round_, number, INPUTS)
+    while first < last:
+        for chunk in range(last_chunk - first_chunk):
+            start = round_.first_entries[first_chunk + number + chunk]
+            own = gradients.entries[start : start + gradients.filled[chunk]]
+            count = select_entries(own[:, 0], first, last, selected)
+            for n in range(count):
+                if n + PREFETCH_DISTANCE < count:
+                    prefetch_row(inputs, np.int64(own[selected[n + PREFETCH_DISTANCE], 0]))
+                entry = own[selected[n]]
+                row, times, one, other = entry[0], entry[2], entry[3], entry[4]
+                sums = gradients.sums[entry[1]]
+                square = _ZERO
+                if other < 0:
+                    for f in range(width):
+                        gradient[f] = sums[f] - gradients.scales[one, 0] * gradients.vector_gradients[one, f]
+                        square += gradient[f] * gradient[f]
+                else:
+                    for f in range(width):
+                        gradient[f] = (
+                            sums[width + f]
+                            - gradients.scales[one, 1] * gradients.vector_gradients[one, f]
+                            - gradients.scales[other, 1] * gradients.vector_gradients[other, f]
+                        )
+                        square += gradient[f] * gradient[f]
+                squares[row] += square / np.float32(width)
+                rate = step.learning_rate / np.sqrt(squares[row])
+                shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
                 for f in range(width):
-                    gradient[f] = sums[f] - gradients.scales[one, 0] * gradients.vector_gradients[one, f]
-                    square += gradient[f] * gradient[f]
-            else:
-                for f in range(width):
-                    gradient[f] = (
-                        sums[width + f]
-                        - gradients.scales[one, 1] * gradients.vector_gradients[one, f]
-                        - gradients.scales[other, 1] * gradients.vector_gradients[other, f]
-                    )
-                    square += gradient[f] * gradient[f]
-            squares[row] += square / np.float32(width)
-            rate = step.learning_rate / np.sqrt(squares[row])
-            shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
-            for f in range(width):
-                inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
+                    inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
+        count_up(round_.ranges_done, number)
+        first, last = take_range(round_, number, INPUTS)
+    return True
 
 
 @allocating_kernel

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS, Csr, Features, Floats, Sampling, SharedTables, Step
@@ -20,23 +19,22 @@ from vse_ens.kernels.context import (
     ContextGradients,
     ContextScratch,
     ContextTables,
-    apply_input_gradients,
     end_visit,
     sum_inputs,
     vector_without,
 )
 from vse_ens.kernels.exponential import exp_below_zero
 from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
-from vse_ens.kernels.progress import count_up, wait_for
+from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.two_phase import (
-    INPUT_ROWS,
-    LABEL_ROWS,
+    LABELS,
     PREFETCH_DISTANCE,
-    BatchLayout,
     Round,
-    apply_feature_gradients,
+    are_gradients_computed,
     batch_of,
+    is_batch_before_applied,
     select_entries,
+    take_range,
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -49,42 +47,41 @@ MAX_SHARING = 3
 @cache
 def softmax_kernel(
     dimensions: int, sampler: int, sharing: int, has_ids: bool, has_features: bool, has_pairs: bool
-) -> Callable[..., int]:
-    """Return the kernel for these parts, all of them compile-time constants.
-
-    It trains the batches of a round from number ``start`` on, and returns the number of the batch at which this worker
-    has to wait for others: call it again later. At the end it returns how many batches there are.
-    """
+) -> Callable[..., bool]:
+    """Return the kernel of the first phase for these parts, all of them compile-time constants."""
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
     )
 
     @kernel
-    def train_batches(
+    def compute_gradients(
         image_vectors: Floats,
         tables: SharedTables,
         context: ContextTables,
         features: Features,
         pairs: Csr,
         round_: Round,
-        start: int,
+        number: int,
         gradients: ContextGradients,
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: ContextScratch,
-    ) -> int:
-        for number in range(start, round_.chunks_taken.shape[0]):
-            batch = batch_of(round_, number)
-            chunks, ranges = batch.counts.shape[0], round_.ranges.shape[0]
-            chunk = count_up(round_.chunks_taken, number)
-            while chunk < chunks:
-                batch.losses[chunk] = _compute_chunk(
-                    dimensions,
-                    sharing,
-                    uniform,
-                    popularity,
-                    vse_ens,
+    ) -> bool:
+        if not is_batch_before_applied(round_, number):
+            return False
+        batch = batch_of(round_, number)
+        whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
+        scores, bias = scratch.scores, scratch.negative_bias
+        wanted = gradients.rows.shape[1] - 1
+        chunk = count_up(round_.chunks_taken, number)
+        while chunk < batch.counts.shape[0]:
+            draw, entry, total_loss = batch.first_draws[chunk], batch.first_entries[chunk], 0.0
+            state, counts = batch.random_states[chunk], batch.counts[chunk]
+            for visit in range(batch.first_visits[chunk], batch.first_visits[chunk + 1]):
+                image = batch.images[visit]
+                positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+                pairs_found = sum_inputs(
                     has_ids,
                     has_features,
                     has_pairs,
@@ -92,170 +89,104 @@ def softmax_kernel(
                     tables,
                     context,
                     features,
-                    pairs,
-                    batch,
-                    chunk,
+                    image,
+                    positives,
+                    scratch,
+                )
+                if vse_ens:
+                    samplers.accumulate_factors(whole, sampling, scratch.cumulative)
+                for start in range(0, positives.shape[0], sharing):
+                    stop = min(start + sharing, positives.shape[0])
+                    rows = gradients.rows[draw]
+                    found = 0
+                    if vse_ens:
+                        found = samplers.fill_vse_ens(
+                            dimensions,
+                            whole,
+                            scratch.cumulative,
+                            labels,
+                            sampling,
+                            positives,
+                            state,
+                            counts,
+                            rows[1:],
+                            scratch.factors,
+                        )
+                    else:
+                        for _ in range(wanted):
+                            if uniform:
+                                label = samplers.draw_uniform(tables, sampling, positives, state, counts)
+                            elif popularity:
+                                label = samplers.draw_popularity(sampling, positives, state, counts)
+                            else:
+                                label = samplers.draw_dns(whole, tables, sampling, positives, state, counts)
+                            if label >= 0:
+                                found += 1
+                                rows[found] = label
+                                prefetch_row(labels, np.int64(label))
+                    rows[found + 1 :] = -1
+                    # Rows are taken four at a time below; the rest of the last four are zeros.
+                    padded = -(-found // _AT_ONCE) * _AT_ONCE
+                    for j in range(found):
+                        label = np.int64(rows[j + 1])
+                        for f in range(dimensions):
+                            negatives[j, f] = labels[label, f]
+                        bias[j] = tables.bias[label]
+                    negatives[found:padded] = _ZERO
+
+                    for n in range(start, stop):
+                        positive, vector = np.int64(positives[n]), gradients.vectors[draw]
+                        vector_without(
+                            has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
+                        )
+                        square = _ZERO
+                        for f in range(dimensions):
+                            square += vector[f] * vector[f]
+                        gradients.squares[draw] = square / np.float32(dimensions)
+                        gradients.rows[draw, 0] = positive
+                        for j in range(1, wanted + 1):
+                            gradients.rows[draw, j] = rows[j]
+                        _multiply(negatives[:padded], vector, scores)
+                        for j in range(found):
+                            scores[j] += bias[j]
+                        own = samplers.score(vector, tables, positive)
+                        loss, own_slope, violated = _softmax_slopes(own, scores, found)
+                        total_loss += loss
+                        counts[DRAWS] += 1
+                        counts[GIVEN_UP] += found == 0
+                        counts[VIOLATIONS] += violated
+                        scores[found:padded] = _ZERO
+                        gradients.slopes[draw, 0] = own_slope
+                        for j in range(found):
+                            gradients.slopes[draw, j + 1] = scores[j]
+                        gradient = gradients.vector_gradients[draw]
+                        for f in range(dimensions):
+                            gradient[f] = own_slope * labels[positive, f]
+                        _add_weighted(negatives[:padded], scores, gradient)
+                        draw += 1
+                entry = end_visit(
+                    has_ids,
+                    has_features,
+                    image_vectors,
+                    labels.shape[0],
+                    image,
+                    positives,
+                    pairs_found,
+                    visit,
+                    draw - positives.shape[0],
+                    entry,
                     gradients,
                     vector_changes,
-                    sampling,
                     step,
                     scratch,
                 )
-                count_up(round_.chunks_done, number)
-                chunk = count_up(round_.chunks_taken, number)
-            if not wait_for(round_.chunks_done, number, chunks):
-                return number
-            taken = count_up(round_.ranges_taken, number)
-            while taken < ranges:
-                table, first, last = round_.ranges[taken, 0], round_.ranges[taken, 1], round_.ranges[taken, 2]
-                if table == LABEL_ROWS:
-                    apply_softmax_gradients(
-                        tables, context, pairs, batch, gradients, step, sharing, first, last, scratch.selected
-                    )
-                elif table == INPUT_ROWS:
-                    apply_input_gradients(context, batch, gradients, step, first, last, scratch)
-                elif has_features:
-                    apply_feature_gradients(tables, features, batch.images, vector_changes, first, last)
-                count_up(round_.ranges_done, number)
-                taken = count_up(round_.ranges_taken, number)
-            if not wait_for(round_.ranges_done, number, ranges):
-                return number
-        return round_.chunks_taken.shape[0]
+            gradients.filled[chunk] = entry - batch.first_entries[chunk]
+            batch.losses[chunk] = total_loss
+            count_up(round_.chunks_done, number)
+            chunk = count_up(round_.chunks_taken, number)
+        return True
 
-    return train_batches
-
-
-@inline_once
-def _compute_chunk(
-    dimensions: int,
-    sharing: int,
-    uniform: bool,
-    popularity: bool,
-    vse_ens: bool,
-    has_ids: bool,
-    has_features: bool,
-    has_pairs: bool,
-    image_vectors: Floats,
-    tables: SharedTables,
-    context: ContextTables,
-    features: Features,
-    pairs: Csr,
-    batch: BatchLayout,
-    chunk: int,
-    gradients: ContextGradients,
-    vector_changes: Floats,
-    sampling: Sampling,
-    step: Step,
-    scratch: ContextScratch,
-) -> float:
-    """Run the first phase for a chunk of the batch; return its loss."""
-    whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
-    scores, bias = scratch.scores, scratch.negative_bias
-    wanted = gradients.rows.shape[1] - 1
-    draw, entry, total_loss = batch.first_draws[chunk], batch.first_entries[chunk], 0.0
-    state, counts = batch.random_states[chunk], batch.counts[chunk]
-    for visit in range(batch.first_visits[chunk], batch.first_visits[chunk + 1]):
-        image = batch.images[visit]
-        positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-        pairs_found = sum_inputs(
-            has_ids,
-            has_features,
-            has_pairs,
-            image_vectors,
-            tables,
-            context,
-            features,
-            image,
-            positives,
-            scratch,
-        )
-        if vse_ens:
-            samplers.accumulate_factors(whole, sampling, scratch.cumulative)
-        for start in range(0, positives.shape[0], sharing):
-            stop = min(start + sharing, positives.shape[0])
-            rows = gradients.rows[draw]
-            found = 0
-            if vse_ens:
-                found = samplers.fill_vse_ens(
-                    dimensions,
-                    whole,
-                    scratch.cumulative,
-                    labels,
-                    sampling,
-                    positives,
-                    state,
-                    counts,
-                    rows[1:],
-                    scratch.factors,
-                )
-            else:
-                for _ in range(wanted):
-                    if uniform:
-                        label = samplers.draw_uniform(tables, sampling, positives, state, counts)
-                    elif popularity:
-                        label = samplers.draw_popularity(sampling, positives, state, counts)
-                    else:
-                        label = samplers.draw_dns(whole, tables, sampling, positives, state, counts)
-                    if label >= 0:
-                        found += 1
-                        rows[found] = label
-                        prefetch_row(labels, np.int64(label))
-            rows[found + 1 :] = -1
-            # Rows are taken four at a time below; the rest of the last four are zeros.
-            padded = -(-found // _AT_ONCE) * _AT_ONCE
-            for j in range(found):
-                label = np.int64(rows[j + 1])
-                for f in range(dimensions):
-                    negatives[j, f] = labels[label, f]
-                bias[j] = tables.bias[label]
-            negatives[found:padded] = _ZERO
-
-            for n in range(start, stop):
-                positive, vector = np.int64(positives[n]), gradients.vectors[draw]
-                vector_without(has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw])
-                square = _ZERO
-                for f in range(dimensions):
-                    square += vector[f] * vector[f]
-                gradients.squares[draw] = square / np.float32(dimensions)
-                gradients.rows[draw, 0] = positive
-                for j in range(1, wanted + 1):
-                    gradients.rows[draw, j] = rows[j]
-                _multiply(negatives[:padded], vector, scores)
-                for j in range(found):
-                    scores[j] += bias[j]
-                own = samplers.score(vector, tables, positive)
-                loss, own_slope, violated = _softmax_slopes(own, scores, found)
-                total_loss += loss
-                counts[DRAWS] += 1
-                counts[GIVEN_UP] += found == 0
-                counts[VIOLATIONS] += violated
-                scores[found:padded] = _ZERO
-                gradients.slopes[draw, 0] = own_slope
-                for j in range(found):
-                    gradients.slopes[draw, j + 1] = scores[j]
-                gradient = gradients.vector_gradients[draw]
-                for f in range(dimensions):
-                    gradient[f] = own_slope * labels[positive, f]
-                _add_weighted(negatives[:padded], scores, gradient)
-                draw += 1
-        entry = end_visit(
-            has_ids,
-            has_features,
-            image_vectors,
-            labels.shape[0],
-            image,
-            positives,
-            pairs_found,
-            visit,
-            draw - positives.shape[0],
-            entry,
-            gradients,
-            vector_changes,
-            step,
-            scratch,
-        )
-    gradients.filled[chunk] = entry - batch.first_entries[chunk]
-    return total_loss
+    return compute_gradients
 
 
 @inline_once
@@ -307,65 +238,72 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
     return np.log(total) - (own - highest), _ONE - own_share / total, highest > own
 
 
-@inline_once
+@kernel
 def apply_softmax_gradients(
     tables: SharedTables,
     context: ContextTables,
     pairs: Csr,
-    batch: BatchLayout,
+    round_: Round,
+    number: int,
     gradients: ContextGradients,
     step: Step,
     sharing: int,
-    first: int,
-    last: int,
-    selected: NDArray[np.int32],
-) -> None:
-    """Run the second phase for label rows ``first`` to ``last - 1``.
+    scratch: ContextScratch,
+) -> bool:
+    """Run the second phase of a batch for the labels.
 
     A negative makes one step for all positives that share it, with the sum of their gradients, and decays for each.
     AdaGrad adds the squares of the gradients one by one: the square of their sum would make the steps too short.
     """
-    width = tables.labels.shape[1]
+    if not are_gradients_computed(round_, number):
+        return False
+    width, selected = tables.labels.shape[1], scratch.selected
     vectors, slopes, squares = gradients.vectors, gradients.slopes, gradients.squares
-    end = 0
-    for visit in range(batch.images.shape[0]):
-        image = batch.images[visit]
-        start, end = end, end + pairs.indptr[image + 1] - pairs.indptr[image]
-        for one in range(start, end, sharing):
-            two, three = min(one + 1, end - 1), min(one + 2, end - 1)
-            draws = min(sharing, end - one)
-            for draw in range(one, one + draws):
-                label, slope = np.int64(gradients.rows[draw, 0]), slopes[draw, 0]
-                if first <= label < last:
-                    rate = _move_bias(tables, context, label, slope, slope * slope * squares[draw], 1, step)
-                    shrink = max(_ONE - rate * step.regularization, _ZERO)
-                    for f in range(width):
-                        tables.labels[label, f] = shrink * tables.labels[label, f] + rate * slope * vectors[draw, f]
-            rows = gradients.rows[one, 1:]
-            count = select_entries(rows, first, last, selected)
-            for n in range(min(PREFETCH_DISTANCE, count)):
-                prefetch_row(tables.labels, np.int64(rows[selected[n]]))
-            for n in range(count):
-                if n + PREFETCH_DISTANCE < count:
-                    prefetch_row(tables.labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
-                j, label = selected[n] + 1, np.int64(rows[selected[n]])
-                slope_1 = slopes[one, j]
-                slope_2 = slopes[two, j] if draws > 1 else _ZERO
-                slope_3 = slopes[three, j] if draws > 2 else _ZERO
-                square = (
-                    slope_1 * slope_1 * squares[one]
-                    + slope_2 * slope_2 * squares[two]
-                    + slope_3 * slope_3 * squares[three]
-                )
-                rate = _move_bias(tables, context, label, slope_1 + slope_2 + slope_3, square, draws, step)
-                shrink = max(_ONE - rate * step.regularization * np.float32(draws), _ZERO)
-                slope_1 *= rate
-                slope_2 *= rate
-                slope_3 *= rate
-                for f in range(width):
-                    tables.labels[label, f] = shrink * tables.labels[label, f] + (
-                        slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
+    images = round_.images[round_.first_images[number] : round_.first_images[number + 1]]
+    first, last = take_range(round_, number, LABELS)
+    while first < last:
+        end = 0
+        for visit in range(images.shape[0]):
+            image = images[visit]
+            start, end = end, end + pairs.indptr[image + 1] - pairs.indptr[image]
+            for one in range(start, end, sharing):
+                two, three = min(one + 1, end - 1), min(one + 2, end - 1)
+                draws = min(sharing, end - one)
+                for draw in range(one, one + draws):
+                    label, slope = np.int64(gradients.rows[draw, 0]), slopes[draw, 0]
+                    if first <= label < last:
+                        rate = _move_bias(tables, context, label, slope, slope * slope * squares[draw], 1, step)
+                        shrink = max(_ONE - rate * step.regularization, _ZERO)
+                        for f in range(width):
+                            tables.labels[label, f] = shrink * tables.labels[label, f] + rate * slope * vectors[draw, f]
+                rows = gradients.rows[one, 1:]
+                count = select_entries(rows, first, last, selected)
+                for n in range(min(PREFETCH_DISTANCE, count)):
+                    prefetch_row(tables.labels, np.int64(rows[selected[n]]))
+                for n in range(count):
+                    if n + PREFETCH_DISTANCE < count:
+                        prefetch_row(tables.labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
+                    j, label = selected[n] + 1, np.int64(rows[selected[n]])
+                    slope_1 = slopes[one, j]
+                    slope_2 = slopes[two, j] if draws > 1 else _ZERO
+                    slope_3 = slopes[three, j] if draws > 2 else _ZERO
+                    square = (
+                        slope_1 * slope_1 * squares[one]
+                        + slope_2 * slope_2 * squares[two]
+                        + slope_3 * slope_3 * squares[three]
                     )
+                    rate = _move_bias(tables, context, label, slope_1 + slope_2 + slope_3, square, draws, step)
+                    shrink = max(_ONE - rate * step.regularization * np.float32(draws), _ZERO)
+                    slope_1 *= rate
+                    slope_2 *= rate
+                    slope_3 *= rate
+                    for f in range(width):
+                        tables.labels[label, f] = shrink * tables.labels[label, f] + (
+                            slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
+                        )
+        count_up(round_.ranges_done, number)
+        first, last = take_range(round_, number, LABELS)
+    return True
 
 
 @inline

@@ -22,15 +22,17 @@ from vse_ens.kernels.arrays import (
     Step,
 )
 from vse_ens.kernels.jit import inline_once, kernel, prefetch_row
-from vse_ens.kernels.progress import count_up, wait_for
+from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.sgd import SgdScratch, add_features
 from vse_ens.kernels.two_phase import (
-    LABEL_ROWS,
+    LABELS,
     PREFETCH_DISTANCE,
     Round,
-    apply_feature_gradients,
+    are_gradients_computed,
     batch_of,
+    is_batch_before_applied,
     select_entries,
+    take_range,
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -54,87 +56,66 @@ class BatchGradients(NamedTuple):
 
 
 @cache
-def softmax_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: bool) -> Callable[..., int]:
-    """Return the kernel for these parts, all of them compile-time constants.
-
-    It trains the batches of a round from number ``start`` on, and returns the number of the batch at which this worker
-    has to wait for others: call it again later. At the end it returns how many batches there are.
-    """
+def softmax_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: bool) -> Callable[..., bool]:
+    """Return the kernel of the first phase for these parts, all of them compile-time constants."""
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
     )
 
     @kernel
-    def train_batches(
+    def compute_gradients(
         image_vectors: Floats,
         tables: SharedTables,
         features: Features,
         pairs: Csr,
         round_: Round,
-        start: int,
+        number: int,
         gradients: BatchGradients,
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: SgdScratch,
-        selected: NDArray[np.int32],
-    ) -> int:
-        for number in range(start, round_.chunks_taken.shape[0]):
-            batch = batch_of(round_, number)
-            chunks, ranges = batch.counts.shape[0], round_.ranges.shape[0]
+    ) -> bool:
+        if not is_batch_before_applied(round_, number):
+            return False
+        batch = batch_of(round_, number)
+        chunk = count_up(round_.chunks_taken, number)
+        while chunk < batch.counts.shape[0]:
+            first, last = batch.first_visits[chunk], batch.first_visits[chunk + 1]
+            batch.losses[chunk] = _train_images(
+                dimensions,
+                uniform,
+                popularity,
+                vse_ens,
+                has_ids,
+                has_features,
+                False,
+                image_vectors,
+                tables,
+                features,
+                pairs,
+                batch.images[first:last],
+                batch.first_draws[chunk],
+                gradients,
+                vector_changes[first:],
+                sampling,
+                step,
+                scratch,
+                batch.random_states[chunk],
+                batch.counts[chunk],
+            )
+            count_up(round_.chunks_done, number)
             chunk = count_up(round_.chunks_taken, number)
-            while chunk < chunks:
-                first, last = batch.first_visits[chunk], batch.first_visits[chunk + 1]
-                batch.losses[chunk] = _train_images(
-                    dimensions,
-                    uniform,
-                    popularity,
-                    vse_ens,
-                    has_ids,
-                    has_features,
-                    False,
-                    image_vectors,
-                    tables,
-                    features,
-                    pairs,
-                    batch.images[first:last],
-                    batch.first_draws[chunk],
-                    gradients,
-                    vector_changes[first:],
-                    sampling,
-                    step,
-                    scratch,
-                    batch.random_states[chunk],
-                    batch.counts[chunk],
-                )
-                count_up(round_.chunks_done, number)
-                chunk = count_up(round_.chunks_taken, number)
-            if not wait_for(round_.chunks_done, number, chunks):
-                return number
-            taken = count_up(round_.ranges_taken, number)
-            while taken < ranges:
-                table, first, last = round_.ranges[taken, 0], round_.ranges[taken, 1], round_.ranges[taken, 2]
-                if table == LABEL_ROWS:
-                    apply_label_gradients(tables, gradients, batch.first_draws[-1], step, first, last, selected)
-                elif has_features:
-                    apply_feature_gradients(tables, features, batch.images, vector_changes, first, last)
-                count_up(round_.ranges_done, number)
-                taken = count_up(round_.ranges_taken, number)
-            if not wait_for(round_.ranges_done, number, ranges):
-                return number
-        return round_.chunks_taken.shape[0]
+        return True
 
-    return train_batches
+    return compute_gradients
 
 
 @cache
-def first_phase_kernel(
-    dimensions: int, sampler: int, has_ids: bool, has_features: bool, frozen: bool = False
-) -> Callable[..., float]:
-    """Return a kernel that runs the first phase alone, which trains the vectors of images.
+def frozen_softmax_kernel(dimensions: int, sampler: int) -> Callable[..., None]:
+    """Return a kernel that trains vectors of images, and leaves the labels as they are.
 
-    With ``frozen`` no second phase follows: all draws share row ``first_draw`` of ``gradients``, and each image has its
-    own random state ``states[image]``.
+    All draws share row 0 of ``gradients``, and each image has its own random state ``states[image]``.
     """
     uniform, popularity, vse_ens = (
         sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
@@ -147,31 +128,29 @@ def first_phase_kernel(
         features: Features,
         pairs: Csr,
         images: NDArray[np.int64],
-        first_draw: int,
         gradients: BatchGradients,
-        vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: SgdScratch,
         states: NDArray[np.uint64],
         counts: NDArray[np.int64],
-    ) -> float:
-        return _train_images(
+    ) -> None:
+        _train_images(
             dimensions,
             uniform,
             popularity,
             vse_ens,
-            has_ids,
-            has_features,
-            frozen,
+            True,
+            False,
+            True,
             image_vectors,
             tables,
             features,
             pairs,
             images,
-            first_draw,
+            0,
             gradients,
-            vector_changes,
+            gradients.vectors,
             sampling,
             step,
             scratch,
@@ -293,29 +272,35 @@ def _train_images(
     return total_loss
 
 
-@inline_once
+@kernel
 def apply_label_gradients(
     tables: SharedTables,
+    round_: Round,
+    number: int,
     gradients: BatchGradients,
-    draws: int,
     step: Step,
-    first: int,
-    last: int,
     selected: NDArray[np.int32],
-) -> None:
-    """Run the second phase for label rows ``first`` to ``last - 1``; a row decays with every gradient applied to it."""
+) -> bool:
+    """Run the second phase of a batch for the labels; a row decays with every gradient applied to it."""
+    if not are_gradients_computed(round_, number):
+        return False
     labels, bias = tables.labels, tables.bias
     shrink = _ONE - step.learning_rate * step.regularization
     shrink_bias = _ONE - step.bias_rate * step.bias_regularization
-    width = gradients.rows.shape[1]
+    width, draws = gradients.rows.shape[1], round_.first_draws[round_.first_chunks[number + 1] + number]
     rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
-    count = select_entries(rows[: draws * width], first, last, selected)
-    for n in range(count):
-        if n + PREFETCH_DISTANCE < count:
-            prefetch_row(labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
-        entry = selected[n]
-        label, draw = rows[entry], entry // width
-        step_scale = step.learning_rate * slopes[entry]
-        for f in range(labels.shape[1]):
-            labels[label, f] = shrink * labels[label, f] + step_scale * gradients.vectors[draw, f]
-        bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
+    first, last = take_range(round_, number, LABELS)
+    while first < last:
+        count = select_entries(rows[: draws * width], first, last, selected)
+        for n in range(count):
+            if n + PREFETCH_DISTANCE < count:
+                prefetch_row(labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
+            entry = selected[n]
+            label, draw = rows[entry], entry // width
+            step_scale = step.learning_rate * slopes[entry]
+            for f in range(labels.shape[1]):
+                labels[label, f] = shrink * labels[label, f] + step_scale * gradients.vectors[draw, f]
+            bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
+        count_up(round_.ranges_done, number)
+        first, last = take_range(round_, number, LABELS)
+    return True

@@ -4,23 +4,24 @@ The first phase computes the gradients of every positive in a batch from one sna
 has its own images. The second phase applies them in batch order; each worker has its own rows of the tables. Nothing is
 copied, no two workers write to the same row, and every sum has the same order for any number of workers.
 
-A kernel trains all batches of a round. Every worker calls it, and they share the chunks of the first phase and the row
-ranges of the second by the counters of `vse_ens.kernels.progress`.
+All workers call the kernels of both phases for every batch of a round. They share the chunks of the first phase and the
+row ranges of the second by the counters of `vse_ens.kernels.progress`. A kernel waits for a short time until the other
+workers have finished the phase before; if they have not, it returns False, and is to be called again later.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Features, Floats, SharedTables
-from vse_ens.kernels.jit import inline_once
-from vse_ens.kernels.progress import Counters
+from vse_ens.kernels.jit import inline, inline_once, kernel
+from vse_ens.kernels.progress import Counters, count_up, wait_for
 
-LABEL_ROWS, INPUT_ROWS, FEATURE_ROWS = range(3)
-"""The tables that the second phase changes."""
+LABELS, FEATURE_MAP, INPUTS = range(3)
+"""The tables that the second phase changes; the last one with the context tower only."""
 
 # Rows are prefetched this many gradients before they are needed.
 PREFETCH_DISTANCE = 4
@@ -52,12 +53,20 @@ class Round(NamedTuple):
     counts: NDArray[np.int64]
     losses: NDArray[np.float64]
     ranges: NDArray[np.int64]
-    """Pieces of work of the second phase x 3: table, first row, and the row behind the last one."""
-    # One for each batch.
+    """Row ranges of the second phase x 2: first row, and the row behind the last one; of one table after the other."""
+    first_ranges: NDArray[np.int64]  # tables + 1: ranges before those of each table
+    # How many chunks of each batch, and row ranges of each table in it, a worker has taken and finished.
     chunks_taken: Counters
     chunks_done: Counters
-    ranges_taken: Counters
-    ranges_done: Counters
+    ranges_taken: Counters  # batches * tables
+    ranges_done: Counters  # batches
+
+    @classmethod
+    def begin(cls, **arrays: NDArray[Any]) -> Round:
+        """Return a round of which nothing is done yet, from all arrays but the counters."""
+        batches, tables = len(arrays["first_chunks"]) - 1, len(arrays["first_ranges"]) - 1
+        lengths = (batches, batches, batches * tables, batches)
+        return cls(**arrays, **dict(zip(cls._fields[-4:], (np.zeros(n, np.int64) for n in lengths), strict=True)))
 
 
 @inline_once
@@ -75,6 +84,28 @@ def batch_of(round_: Round, number: int) -> BatchLayout:
     )
 
 
+@inline
+def is_batch_before_applied(round_: Round, number: int) -> bool:
+    """Wait for a short time until the second phase of the batch before this one is done; return whether it is."""
+    return number == 0 or wait_for(round_.ranges_done, number - 1, round_.ranges.shape[0])
+
+
+@inline
+def are_gradients_computed(round_: Round, number: int) -> bool:
+    """Wait for a short time until the first phase of a batch is done; return whether it is."""
+    return wait_for(round_.chunks_done, number, round_.first_chunks[number + 1] - round_.first_chunks[number])
+
+
+@inline
+def take_range(round_: Round, number: int, table: int) -> tuple[int, int]:
+    """Return the next row range of a table in the second phase of a batch, which is empty at the end."""
+    tables = round_.first_ranges.shape[0] - 1
+    taken = round_.first_ranges[table] + count_up(round_.ranges_taken, number * tables + table)
+    if taken < round_.first_ranges[table + 1]:
+        return round_.ranges[taken, 0], round_.ranges[taken, 1]
+    return 0, 0
+
+
 @inline_once
 def select_entries(rows: NDArray[np.int32], first: int, last: int, selected: NDArray[np.int32]) -> int:
     """Write the indices of the rows from ``first`` to ``last - 1`` to ``selected``; return their number.
@@ -88,23 +119,26 @@ def select_entries(rows: NDArray[np.int32], first: int, last: int, selected: NDA
     return count
 
 
-@inline_once
+@kernel
 def apply_feature_gradients(
-    tables: SharedTables,
-    features: Features,
-    images: NDArray[np.int64],
-    vector_changes: Floats,
-    first: int,
-    last: int,
-) -> None:
-    """Apply the changes of the image vectors of a batch to rows ``first`` to ``last - 1`` of the feature map.
+    tables: SharedTables, features: Features, round_: Round, number: int, vector_changes: Floats
+) -> bool:
+    """Run the second phase of a batch for the feature map, from the changes of its image vectors.
 
     Per image this is `vse_ens.kernels.sgd.update_feature_map`.
     """
-    for visit in range(images.shape[0]):
-        image = images[visit]
-        for entry in range(features.indptr[image], features.indptr[image + 1]):
-            row, step = features.indices[entry], features.values[entry] * features.step_scale[image]
-            if first <= row < last:
-                for f in range(vector_changes.shape[1]):
-                    tables.feature_map[row, f] += step * vector_changes[visit, f]
+    if not are_gradients_computed(round_, number):
+        return False
+    images = round_.images[round_.first_images[number] : round_.first_images[number + 1]]
+    first, last = take_range(round_, number, FEATURE_MAP)
+    while first < last:
+        for visit in range(images.shape[0]):
+            image = images[visit]
+            for entry in range(features.indptr[image], features.indptr[image + 1]):
+                row, step = features.indices[entry], features.values[entry] * features.step_scale[image]
+                if first <= row < last:
+                    for f in range(vector_changes.shape[1]):
+                        tables.feature_map[row, f] += step * vector_changes[visit, f]
+        count_up(round_.ranges_done, number)
+        first, last = take_range(round_, number, FEATURE_MAP)
+    return True

@@ -22,7 +22,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, Csr, Features, Step
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch, sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, first_phase_kernel
+from vse_ens.kernels.softmax import BatchGradients, frozen_softmax_kernel
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
@@ -141,15 +141,13 @@ class FoldIn:
 
     def _run_softmax(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler = samplers.CODES[self._config.sampler]
-        first_phase_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
+        frozen_softmax_kernel(self._width, sampler)(
             current.vectors,
             self._tables,
             self._features,
             current.pairs,
             images,
-            0,
             BatchGradients.allocate(1, self._config.negatives, self._width),
-            np.empty((0, self._width), np.float32),
             self._sampling,
             self._step,
             scratch,

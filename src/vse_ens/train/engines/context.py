@@ -9,13 +9,13 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Step
-from vse_ens.kernels.context import ContextGradients, ContextScratch
-from vse_ens.kernels.context_pairwise import pairwise_kernel
-from vse_ens.kernels.context_softmax import MAX_SHARING, softmax_kernel
+from vse_ens.kernels.context import ContextGradients, ContextScratch, apply_input_gradients
+from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
+from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
 from vse_ens.kernels.two_phase import Round
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
-from vse_ens.train.engines.two_phase import SAMPLE, TwoPhaseEngine
+from vse_ens.train.engines.two_phase import Phase, TwoPhaseEngine
 from vse_ens.train.schedule import CHUNKS
 from vse_ens.train.tables import context_tables
 
@@ -67,7 +67,22 @@ class ContextEngine(TwoPhaseEngine):
             for _ in range(workers.count)
         ]
 
-    def _train_batches(self, round_: Round, start: int, step: Step, worker: int) -> int:
+    def _changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:
+        changed_inputs = self._gradients.entries[: self._gradients.filled[0], 0]
+        return [*super()._changed_tables(), (len(self._context.inputs), changed_inputs)]
+
+    def _phases(self, round_: Round, step: Step) -> list[Phase]:
+        def apply_to_inputs(batch: int, worker: int) -> bool:
+            return apply_input_gradients(
+                self._context, round_, batch, self._gradients, step, self._context_scratch[worker]
+            )
+
+        return [*super()._phases(round_, step), apply_to_inputs]
+
+    def _drawn_labels(self) -> NDArray[np.int32]:
+        return self._gradients.rows
+
+    def _compute(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
@@ -75,7 +90,7 @@ class ContextEngine(TwoPhaseEngine):
             self._features,
             self._pairs,
             round_,
-            start,
+            batch,
             self._gradients,
             self._feature_gradients,
             self._sampling,
@@ -83,8 +98,15 @@ class ContextEngine(TwoPhaseEngine):
             self._context_scratch[worker],
         )
 
-    def _changed_labels(self) -> NDArray[np.int32]:
-        return self._gradients.rows[:SAMPLE].ravel()
-
-    def _changed_inputs(self) -> NDArray[np.int32]:
-        return self._gradients.entries[: self._gradients.filled[0], 0]
+    def _apply_to_labels(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+        tables, context, gradients, scratch = (
+            self._tables,
+            self._context,
+            self._gradients,
+            self._context_scratch[worker],
+        )
+        if self._softmax:
+            return apply_softmax_gradients(
+                tables, context, self._pairs, round_, batch, gradients, step, self._sharing, scratch
+            )
+        return apply_pairwise_gradients(tables, context, round_, batch, gradients, step, scratch)

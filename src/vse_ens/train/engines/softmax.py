@@ -9,11 +9,11 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import Step
-from vse_ens.kernels.softmax import BatchGradients, softmax_kernel
+from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
 from vse_ens.kernels.two_phase import Round
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
-from vse_ens.train.engines.two_phase import SAMPLE, TwoPhaseEngine
+from vse_ens.train.engines.two_phase import TwoPhaseEngine
 
 
 class SoftmaxEngine(TwoPhaseEngine):
@@ -25,21 +25,23 @@ class SoftmaxEngine(TwoPhaseEngine):
         self._gradients = BatchGradients.allocate(self._max_positives, config.negatives, self._width)
         self._selected = [np.empty(self._gradients.rows.size + 1, np.int32) for _ in range(workers.count)]
 
-    def _train_batches(self, round_: Round, start: int, step: Step, worker: int) -> int:
+    def _drawn_labels(self) -> NDArray[np.int32]:
+        return self._gradients.rows
+
+    def _compute(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
             self._features,
             self._pairs,
             round_,
-            start,
+            batch,
             self._gradients,
             self._feature_gradients,
             self._sampling,
             step,
             self._scratch[worker],
-            self._selected[worker],
         )
 
-    def _changed_labels(self) -> NDArray[np.int32]:
-        return self._gradients.rows[:SAMPLE].ravel()
+    def _apply_to_labels(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+        return apply_label_gradients(self._tables, round_, batch, self._gradients, step, self._selected[worker])

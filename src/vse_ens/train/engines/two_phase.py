@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import COUNTS, Step, cache_aligned
-from vse_ens.kernels.two_phase import FEATURE_ROWS, INPUT_ROWS, LABEL_ROWS, Round
+from vse_ens.kernels.two_phase import Round, apply_feature_gradients
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.train.engines.base import FastEngine, RoundStats, ranges
@@ -19,8 +21,11 @@ from vse_ens.train.schedule import EpochPlan
 
 # Seconds until a worker looks again that waits for others for long: they share a core with another process.
 _NAP = 5e-5
-SAMPLE = 128
-"""Draws whose labels are enough to see where the work of the second phase lies."""
+# Draws whose labels are enough to see where the work of the second phase lies.
+_SAMPLE = 128
+
+Phase = Callable[[int, int], bool]
+"""Called with the number of a batch and of a worker; returns False to be called again after a short time."""
 
 
 class TwoPhaseEngine(FastEngine):
@@ -41,12 +46,13 @@ class TwoPhaseEngine(FastEngine):
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> RoundStats:
         round_ = self._round(plan, number)
-        batches = len(round_.chunks_taken)
+        phases = self._phases(round_, step)
 
         def work(worker: int) -> None:
-            done = 0
-            while (done := self._train_batches(round_, done, step, worker)) < batches:
-                time.sleep(_NAP)
+            for batch in range(len(round_.chunks_taken)):
+                for phase in phases:
+                    while not phase(batch, worker):
+                        time.sleep(_NAP)
 
         self._workers.run([work] * self._workers.count)
         return RoundStats(round_.counts.sum(axis=0), float(round_.losses.sum()))
@@ -60,7 +66,8 @@ class TwoPhaseEngine(FastEngine):
         inputs_before = np.concatenate([[0], np.cumsum(self._inputs_per_image[images])])
         first_chunks = np.cumsum([0, *(len(batch) - 1 for batch in batches)])
         chunks = int(first_chunks[-1])
-        return Round(
+        ranges_of = [equal_work(rows, changed, self._workers.count) for rows, changed in self._changed_tables()]
+        return Round.begin(
             images=images,
             first_images=np.append([batch[0] for batch in batches], last) - first,
             first_chunks=first_chunks,
@@ -70,45 +77,49 @@ class TwoPhaseEngine(FastEngine):
             random_states=plan.random_states(number, chunks),
             counts=cache_aligned(chunks, COUNTS, np.int64),
             losses=np.zeros(chunks),
-            ranges=self._ranges(),
-            chunks_taken=np.zeros(len(batches), np.int64),
-            chunks_done=np.zeros(len(batches), np.int64),
-            ranges_taken=np.zeros(len(batches), np.int64),
-            ranges_done=np.zeros(len(batches), np.int64),
+            ranges=np.array([edges for found in ranges_of for edges in found]).reshape(-1, 2),
+            first_ranges=np.cumsum([0, *map(len, ranges_of)]),
         )
 
-    def _ranges(self) -> NDArray[np.int64]:
-        """Return the rows of the tables in ranges that are about equal work, one of each table for every worker."""
-        tables = [(LABEL_ROWS, len(self._tables.labels), self._changed_labels())]
-        if self._config.has_context:
-            tables.append((INPUT_ROWS, len(self._embeddings.input_vectors), self._changed_inputs()))
-        if self._config.has_features:
-            tables.append((FEATURE_ROWS, len(self._tables.feature_map), np.empty(0, np.int32)))
-        pieces = self._workers.count
-        return np.array(
-            [(table, *edges) for table, rows, changed in tables for edges in equal_work(rows, changed, pieces)]
-        )
+    def _changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:
+        """Return the rows of every table that the second phase changes, and a sample of those that it changed last."""
+        changed = self._drawn_labels()[:_SAMPLE]
+        return [
+            (len(self._tables.labels), changed[changed >= 0]),
+            (len(self._tables.feature_map), np.empty(0, np.int32)),
+        ]
 
-    def _train_batches(self, round_: Round, start: int, step: Step, worker: int) -> int:
-        """Train batches from number ``start`` on; return the number of the one at which to go on."""
+    def _phases(self, round_: Round, step: Step) -> list[Phase]:
+        """Return the kernels of both phases, which are called one after the other for each batch."""
+        phases: list[Phase] = [partial(self._compute, round_, step), partial(self._apply_to_labels, round_, step)]
+        if not self._config.has_features:
+            return phases
+
+        def apply_to_features(batch: int, _worker: int) -> bool:
+            return apply_feature_gradients(self._tables, self._features, round_, batch, self._feature_gradients)
+
+        return [*phases, apply_to_features]
+
+    def _drawn_labels(self) -> NDArray[np.int32]:
+        """Return the labels of every draw of the last batch; -1 stands for none."""
         raise NotImplementedError
 
-    def _changed_labels(self) -> NDArray[np.int32]:
-        """Return label rows that the last batch changed, or a sample of them; -1 stands for none."""
+    def _compute(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+        """First phase: compute the gradients of a batch."""
         raise NotImplementedError
 
-    def _changed_inputs(self) -> NDArray[np.int32]:
-        """Return the same for the rows of inputs."""
-        return np.empty(0, np.int32)
+    def _apply_to_labels(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+        """Second phase: add the gradients of a batch to the labels."""
+        raise NotImplementedError
 
 
 def equal_work(rows: int, changed: NDArray[np.int32], pieces: int) -> list[tuple[int, int]]:
-    """Split ``range(rows)`` into ranges with about equal numbers of the changed rows; of near-equal length without any.
+    """Split ``range(rows)`` into non-empty ranges with about equal numbers of the changed rows.
 
-    Ranges of equal length are not equal work: frequent labels may be neighbours.
+    Ranges of equal length, which are returned if no row has changed, are not equal work: frequent labels may be
+    neighbours.
     """
-    changed = np.sort(changed[changed >= 0])
-    if pieces == 1 or not len(changed):
+    if not len(changed):
         return ranges(rows, pieces)
-    inner = changed[len(changed) * np.arange(1, pieces) // pieces].tolist()
+    inner = np.sort(changed)[len(changed) * np.arange(1, pieces) // pieces].tolist()
     return [(first, last) for first, last in pairwise([0, *inner, rows]) if last > first]
