@@ -143,9 +143,9 @@ def score(raw: Raw) -> Score:
     size = f"{raw['images']:,} images, {raw['labels']:,} labels, {raw['pairs']:,} pairs, k = {raw['dimensions']}"
     note = (
         f"{size}; best of {len(turns['alone'])} turns each. In the same run, two independent trainings were "
-        f"{limit:.2f} times as fast as one: the most that two cores could give. It is 2.00 only if both are idle. A "
-        "busy process beside the training leaves it one of the two cores: its fair share is the time of one worker alone. "
-        "Median turns are compared for this."
+        f"{limit:.2f} times as fast as one: the most that two cores could give. It is 2.00 only if both are idle. "
+        "A busy process beside the training leaves it one of the two cores, so that its fair share is the time of one "
+        "worker alone. Median turns are compared for this."
     )
     return Score(
         checks + shares, [Table(("thousand draws per second", "one worker", "two workers", "ratio"), rows)], [note]

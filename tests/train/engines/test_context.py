@@ -210,3 +210,11 @@ def test_no_batch_is_larger_than_its_buffers(
             assert len(images) <= min(len(engine._feature_gradients), len(engine._gradients.sums))
             assert engine._inputs_per_image[images].sum() <= len(engine._gradients.entries)
             assert len(edges) - 1 <= len(engine._gradients.filled)
+
+
+def test_workers_wait_for_each_other() -> None:
+    """Batches that take long enough for a worker that does not wait to get ahead of the others."""
+    data = scenes(3_000, 200)
+    config = Config(tower="context", sampler="vse-ens", loss="softmax", dimensions=64, epochs=1)
+    one, three = (finished(config, data, workers) for workers in (1, 3))
+    assert bytes_of(one.embeddings) == bytes_of(three.embeddings)
