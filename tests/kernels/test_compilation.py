@@ -65,6 +65,20 @@ def test_a_kernel_that_counts_no_references_leaves_those_of_its_arguments() -> N
     assert (sys.getrefcount(table), sys.getrefcount(row)) == before
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, 2), (2, 1), (np.int32(-3), 4), (np.int64(5), np.float32(2.5)), (0.5, np.nan), (np.nan, 0.5), (0.0, -0.0)],
+)
+def test_the_larger_and_the_smaller_of_two_numbers_are_those_of_python(one: Any, other: Any) -> None:
+    @kernel
+    def extremes(first: Any, second: Any) -> tuple[Any, Any]:
+        return max(first, second), min(first, second)
+
+    expected = max(one, other), min(one, other)
+    np.testing.assert_array_equal(extremes(one, other), expected)
+    assert np.signbit(extremes(one, other)).tolist() == np.signbit(expected).tolist()
+
+
 def test_python_cannot_call_an_inlined_function() -> None:
     double = inline(lambda number: 2 * number)
     assert compiled(double)(3) == 6

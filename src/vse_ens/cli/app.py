@@ -18,6 +18,7 @@ import typer
 
 from vse_ens import __version__
 from vse_ens.cli import errors
+from vse_ens.cli.conversion import PlainGroup
 from vse_ens.cli.errors import CliState, Debug
 
 # Python looks for garbage after every 700 new objects, and importing the libraries makes a million that stay.
@@ -199,6 +200,7 @@ def make_app(only: str | None = None) -> typer.Typer:
     """Return the tree of commands; with ``only``, a name or none, the others have a summary and no options."""
     app = typer.Typer(
         name="vse",
+        cls=PlainGroup,
         epilog=_epilog("vse demo"),
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -212,8 +214,8 @@ def make_app(only: str | None = None) -> typer.Typer:
             app.command(command.name, help=command.summary)(_not_loaded)
     for group in _GROUPS:
         loads = only in (None, group.name)
-        options: dict[str, Any] = {"cls": _find(group.cls)} if loads and group.cls else {}
-        commands = typer.Typer(help=group.summary, epilog=_epilog(group.example), no_args_is_help=True, **options)
+        cls = _find(group.cls) if loads and group.cls else PlainGroup
+        commands = typer.Typer(cls=cls, help=group.summary, epilog=_epilog(group.example), no_args_is_help=True)
         for command in group.commands if loads else ():
             _add_command(commands, command)
         app.add_typer(commands, name=group.name)

@@ -27,6 +27,7 @@ from rich.text import Text
 from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
+from vse_ens.cli.conversion import PlainCommand
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.presets import PRESETS
@@ -99,7 +100,7 @@ def add_command(
     function: Command,
     *,
     example: str,
-    cls: type[TyperCommand] = TyperCommand,
+    cls: type[TyperCommand] = PlainCommand,
     name: str | None = None,
 ) -> None:
     """Register a function as a command, by default under its own name, with help that ends with ``example``."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vse_ens.data.arrow import as_arrow, strings_to_arrow
@@ -18,6 +18,8 @@ from vse_ens.errors import DataError, UnknownIdError
 _HASH_SHARE = 64
 # Larger vocabularies are not searched for similar spellings; the neighbours in sorted order are suggested instead.
 _SPELLING_LIMIT = 50_000
+# Up to so many ids are compared by Python, which takes less time than importing Arrow's functions.
+_FEW_COMPARED = 20_000
 # Up to so many ids are looked up or read one by one: a call of Arrow takes longer, and may import pandas first.
 _FEW = 32
 
@@ -36,7 +38,7 @@ class Vocabulary:
     __slots__ = ("_ids", "kind")
 
     def __init__(self, ids: pa.LargeStringArray, kind: str = "id") -> None:
-        if ids.null_count or not bool(pc.all(pc.less(ids[:-1], ids[1:])).as_py() or len(ids) < 2):
+        if ids.null_count or not _is_increasing(ids):
             raise DataError(f"the {kind} ids of a vocabulary must be sorted, distinct and not null")
         self._ids = ids
         self.kind = kind
@@ -52,7 +54,7 @@ class Vocabulary:
             unsorted = strings_to_arrow(given).unique()
         except UnicodeEncodeError as error:
             raise DataError(f"the {kind} id {error.object!r} is not valid unicode") from None
-        return cls(unsorted.take(pc.sort_indices(unsorted)), kind)
+        return cls(_sorted(unsorted), kind)
 
     @classmethod
     def trusted(cls, ids: pa.LargeStringArray, kind: str = "id") -> Vocabulary:
@@ -110,8 +112,7 @@ class Vocabulary:
         if len(ids) <= _FEW or len(ids) * _HASH_SHARE < len(self):
             numbers = np.fromiter((self._find(one) for one in ids), np.int64, len(ids))
         else:
-            indices = pc.index_in(pa.array(ids, pa.large_string()), value_set=self._ids)
-            numbers = indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+            numbers = _positions(pa.array(ids, pa.large_string()), self._ids)
         if missing == "error" and len(numbers) and numbers.min() < 0:
             unknown = ids[int(np.argmax(numbers < 0))]
             raise UnknownIdError(unknown, self.kind, self.nearest(unknown))
@@ -121,13 +122,12 @@ class Vocabulary:
         """Return the number here of every id of another vocabulary, or -1; no Python object per id is made."""
         if self is other:
             return np.arange(len(self))
-        indices = pc.index_in(other._ids, value_set=self._ids)
-        return np.asarray(indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+        return _positions(other._ids, self._ids)
 
     def joined(self, other: Vocabulary) -> Vocabulary:
         """Return the vocabulary of the ids of both."""
         together = pa.chunked_array([self._ids, other._ids]).unique()
-        return Vocabulary(together.take(pc.sort_indices(together)), self.kind)
+        return Vocabulary(_sorted(together), self.kind)
 
     def id(self, number: int) -> str:
         """Return the id of a number."""
@@ -168,3 +168,26 @@ class Vocabulary:
     def _find(self, one: str) -> int:
         index = self._bisect(one)
         return index if index < len(self._ids) and self._ids[index].as_py() == one else -1
+
+
+def _is_increasing(ids: pa.LargeStringArray) -> bool:
+    if len(ids) <= _FEW_COMPARED:
+        known = ids.to_pylist()
+        return all(map(operator.lt, known, known[1:]))
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.less(ids[:-1], ids[1:])).as_py())
+
+
+def _sorted(ids: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return ids.take(pc.sort_indices(ids))
+
+
+def _positions(ids: pa.Array, among: pa.Array) -> NDArray[np.int64]:
+    """Return the index of every id in another array, or -1."""
+    import pyarrow.compute as pc
+
+    indices = pc.index_in(ids, value_set=among)
+    return np.asarray(indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)

@@ -23,6 +23,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
+from vse_ens.kernels.compiler import KernelCompiler
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered and multiplications fused, so that loops vectorise. NaN and infinity keep their meaning: the
@@ -32,7 +34,12 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _ORDERED = {"contract"}
 
 # Nothing calls kernels from C: without the wrappers for that, a cold start takes less time.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "pipeline_class": KernelCompiler,
+}
 # Code of a kernel that allocates nothing needs no counts of references to arrays: its caller holds them. Counting
 # makes the code larger and slower to compile. Without it, allocating is an error of the compiler.
 _COUNT_REFERENCES = "_nrt"

@@ -39,10 +39,17 @@ class LabelProducts:
 
     def __init__(self, label_vectors: Floats) -> None:
         self._label_vectors = label_vectors
+        self._asked = False
 
     def are_few(self, rows: int) -> bool:
-        """Whether this number of rows is computed by `few`, else by `many`."""
-        return rows <= FEW_ROWS and len(self._tiles) > 0
+        """Whether this number of rows is computed by `few`, else by `many`.
+
+        The first few rows are computed by `many`: a process that answers once loads no kernel and copies no table.
+        """
+        if rows > FEW_ROWS:
+            return False
+        first, self._asked = not self._asked, True
+        return not first and len(self._tiles) > 0
 
     def few(self, vectors: Floats) -> Floats:
         """Return v_i . v_a, one row per vector, by the kernel."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.alias import fill_alias
 from vse_ens.kernels.arrays import Sampling
 from vse_ens.kernels.rank_table import Probes
 
@@ -110,10 +109,22 @@ def popularity_probabilities(images_per_label: NDArray[np.int64], power: float) 
 
 
 def alias_table(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Return the threshold and the alias of every cell of an alias table."""
-    threshold = np.empty(len(probabilities), np.float32)
-    alias = np.empty(len(probabilities), np.int32)
-    fill_alias(probabilities * len(probabilities), threshold, alias)
+    """Return the threshold and the alias of every cell of an alias table (Walker 1977, Vose 1991).
+
+    A draw then takes one random word and one lookup. This is no kernel: compiling one takes longer than the loop.
+    """
+    cells = len(probabilities)
+    threshold, alias = np.ones(cells, np.float32), np.arange(cells, dtype=np.int32)
+    weights = (probabilities * cells).tolist()
+    small = [cell for cell in range(cells) if weights[cell] < 1.0]
+    large = [cell for cell in range(cells) if weights[cell] >= 1.0]
+    while small and large:
+        poor, rich = small.pop(), large[-1]
+        threshold[poor] = weights[poor]
+        alias[poor] = rich
+        weights[rich] -= 1.0 - weights[poor]
+        if weights[rich] < 1.0:
+            small.append(large.pop())
     return threshold, alias
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from vse_ens.cli.console import Console, columns, facts
+from vse_ens.cli.conversion import PlainGroup
 from vse_ens.cli.formatting import plural
 from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, WriteOptions
 
@@ -28,7 +28,7 @@ FeedbackFile = Annotated[
 ]
 
 
-class FeedbackGroup(TyperGroup):
+class FeedbackGroup(PlainGroup):
     """``vse feedback FILE`` means ``vse feedback show FILE``, as it did before there was another command."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from vse_ens.cli.console import Console, columns
+from vse_ens.cli.conversion import PlainCommand
 from vse_ens.cli.formatting import confidence_text, label_list, plural
 from vse_ens.cli.options import ModelDir, load_model, parse_labels
 
 
-class SearchCommand(TyperCommand):
+class SearchCommand(PlainCommand):
     """A command in which ``-person`` is no option but a label to exclude, as in the search field of the web page."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
