@@ -11,12 +11,15 @@ from tests.support.kernel_problems import JIT
 from vse_ens.kernels.jit import kernel
 from vse_ens.kernels.progress import count_up, wait_for
 
-PIECES = 300_000 if JIT else 3_000
+PIECES, THREADS = 300_000 if JIT else 3_000, 2
 
 
 @kernel
 def take_all(counters: NDArray[np.int64], pieces: int, taken: NDArray[np.int64]) -> None:
-    """Take pieces of counter 1 until there are none, and count how often each was taken."""
+    """Once all threads are here, take pieces of counter 1 until there are none, and count how often each was taken."""
+    count_up(counters, 0)
+    while not wait_for(counters, 0, THREADS):
+        pass
     number = count_up(counters, 1)
     while number < pieces:
         taken[number] += 1
@@ -37,10 +40,10 @@ def write_and_count(values: NDArray[np.int64], counters: NDArray[np.int64]) -> N
 
 def test_every_piece_is_taken_once() -> None:
     counters, taken = np.zeros(3, np.int64), np.zeros(PIECES, np.int64)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: take_all(counters, PIECES, taken), range(4)))
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(lambda _: take_all(counters, PIECES, taken), range(THREADS)))
     assert (taken == 1).all()
-    assert counters.tolist() == [0, PIECES + 4, 0]
+    assert counters.tolist() == [THREADS, PIECES + THREADS, 0]
 
 
 def test_waiting_ends_with_the_counter_or_after_a_while() -> None:
