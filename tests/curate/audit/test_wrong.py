@@ -83,6 +83,8 @@ def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> 
         assert evidence.known[place] == pytest.approx(
             slow_evidence(scores, others, KNOWN.indices[place]), rel=1e-3, abs=1e-3
         )
+        elsewhere = sum(KNOWN.indices[place] in rest.label_numbers(other) for other in range(IMAGES))
+        assert evidence.trust[place] == pytest.approx(elsewhere / (elsewhere + 1))
         assert evidence.log_size_odds[place] == auditor.log_size_odds(np.array([len(others) + 1]))[0]
         assert evidence.has_control[place] == (len(others) < LABELS - 1)
         if evidence.has_control[place]:
@@ -148,7 +150,7 @@ def test_without_a_matrix_of_mistakes_all_labels_are_equally_likely_ones(monkeyp
 def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike() -> None:
     auditor = Auditor(MODELS["context"], KNOWN)
     sample = sample_pairs(KNOWN)
-    known, control, has_control, _ = auditor.evidence(sample, choose_controls(auditor, sample))
+    known, control, has_control, *_ = auditor.evidence(sample, choose_controls(auditor, sample))
     even, odd = (np.flatnonzero(has_control & (np.arange(len(sample)) % 2 == turn)) for turn in (0, 1))
     weights = sample_weights(auditor, sample)
     every = np.ones(len(sample), bool)
@@ -159,13 +161,13 @@ def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike()
 
 
 def test_odds_of_slips_and_mistakes_are_mixed() -> None:
-    known, sizes = np.array([[1.0, 2.0, 0.5], [-3.0, 0.0, 4.0]]), np.array([0.7, -1.5])
+    known, sizes, trust = np.array([[1.0, 2.0, 0.5], [-3.0, 0.0, 4.0]]), np.array([0.7, -1.5]), np.array([0.8, 0.3])
     weights = EvidenceWeights(np.array([0.4, 0.3, 0.1]), np.array([-0.8, 0.2]), np.zeros(0))
-    found = log_ratios(LabelEvidence(known, known, np.ones(2, bool), sizes), weights)
-    for (share, z_score, mistake), size, ratio in zip(known, sizes, found, strict=True):
+    found = log_ratios(LabelEvidence(known, known, np.ones(2, bool), sizes, trust), weights)
+    for (share, z_score, mistake), size, power, ratio in zip(known, sizes, trust, found, strict=True):
         slips = 1.0 / np.exp(0.4 * share + 0.3 * z_score + 0.1 + size)
         mistakes = 1.0 / np.exp(-0.8 * mistake + 0.2)
-        assert np.exp(ratio) == pytest.approx(0.7 * slips + 0.3 * mistakes)
+        assert np.exp(ratio) == pytest.approx((0.7 * slips + 0.3 * mistakes) ** power)
 
 
 def test_random_images_are_whole_and_have_several_labels() -> None:

@@ -54,6 +54,8 @@ _MAX_DOUBTS = 10_000
 # The share of mistakes among wrong labels. Chosen on errors planted in Corel5k and IAPR-TC12: a larger share finds more
 # mistakes and fewer slips.
 _MISTAKES = 0.3
+# The evidence about a label that so many other images have counts half.
+_FEW_IMAGES = 1.0
 # Added to the probability of a mistake, whose logarithm is taken.
 _MIN_PROBABILITY = 1e-6
 
@@ -65,6 +67,7 @@ class LabelEvidence(NamedTuple):
     control: Doubles  # pairs x 3: of another label that the image lacks
     has_control: NDArray[np.bool_]  # pairs: False for an image that has all labels
     log_size_odds: Doubles  # pairs: by the number of labels of the image
+    trust: Doubles  # pairs: from 0, if no other image has the label, to 1
 
 
 class EvidenceWeights(NamedTuple):
@@ -137,7 +140,9 @@ class Auditor:
             mistakes += np.log(np.stack(chosen, axis=1) + _MIN_PROBABILITY)
         lacking = len(self.known.labels) - counts
         statistics = np.stack([log_shares, _z_scores(scores, measured, positives, lacking), mistakes], axis=2)
-        return LabelEvidence(statistics[:, 0], statistics[:, 1], lacking > 1, self.log_size_odds(counts + 1))
+        elsewhere = np.maximum(self.known.images_per_label[labels] - 1, 0)
+        trust = elsewhere / (elsewhere + _FEW_IMAGES)
+        return LabelEvidence(statistics[:, 0], statistics[:, 1], lacking > 1, self.log_size_odds(counts + 1), trust)
 
 
 def _z_scores(
@@ -220,7 +225,7 @@ def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> EvidenceWeigh
     controls = choose_controls(auditor, sample)
     blocks = row_blocks(len(sample), len(auditor.known.labels))
     parts = [auditor.evidence(sample[block], controls[block]) for block in blocks]
-    known, control, has_control, _ = (np.concatenate(column) for column in zip(*parts, strict=True))
+    known, control, has_control, *_ = (np.concatenate(column) for column in zip(*parts, strict=True))
     slip, mistake = slice(0, None, 2), slice(1, None, 2)  # the turns of `choose_controls`
     weights = EvidenceWeights(
         fit_logistic_regression(known[slip, :2], control[slip, :2], has_control[slip]),
@@ -274,10 +279,13 @@ def wrong_by_evidence(evidence: LabelEvidence, weights: EvidenceWeights, wrong_s
 
 
 def log_ratios(evidence: LabelEvidence, weights: EvidenceWeights) -> Doubles:
-    """Return the log of the likelihood of the evidence if the label is wrong, over that if it is right."""
+    """Return the log of the likelihood of the evidence if the label is wrong, over that if it is right.
+
+    The less a label is known from other images, the closer to 0: the model cannot tell what it fits to.
+    """
     slip = np.log1p(-_MISTAKES) - (evidence.known[:, :2] @ weights.slip[:2] + weights.slip[2] + evidence.log_size_odds)
     mistake = np.log(_MISTAKES) - (evidence.known[:, 2] * weights.mistake[0] + weights.mistake[1])
-    return np.asarray(np.clip(np.logaddexp(slip, mistake), -80.0, 80.0))
+    return np.asarray(np.clip(evidence.trust * np.logaddexp(slip, mistake), -80.0, 80.0))
 
 
 def _streams() -> Streams:
