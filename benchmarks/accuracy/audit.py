@@ -14,11 +14,14 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, random_negatives, total_step_size, wrong_confidences
 from vse_ens.data.annotations import Annotations
+from vse_ens.evaluate.reliability import expected_calibration_error
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.streams import Streams
 
 _WRONG, _REMOVED = 0.02, 0.05
 _FIRST_WRONG, _FIRST_MISSING = 100, 1_000
+# Confidences below this are those of labels that nobody looks at.
+_LIKELY = 0.05
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,14 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
     confidences = wrong_confidences(Auditor(model.model_, noisy, step_size, temperature=temperature))
     seconds = time.perf_counter() - began
     first = np.argsort(-confidences, kind="stable")[:_FIRST_WRONG]
+    likely = confidences > _LIKELY
     return {
         "pairs": noisy.pairs,
         "planted": int(planted.sum()),
         "auc": area_under_curve(confidences, planted),
         "first": int(planted[first].sum()),
         "mean_confidence": float(confidences[first].mean()),
+        "calibration_error": expected_calibration_error(confidences[likely], planted[likely]) if likely.any() else 0.0,
         "seconds": seconds,
     }
 
@@ -146,6 +151,10 @@ def score(raw: Raw) -> Score:
                 10.0,
             ),
         ]
+        if all("calibration_error" in one for one in wrong):  # results before 2026-11-18 have none
+            error = float(np.mean([one["calibration_error"] for one in wrong]))
+            text = f"{name}: expected calibration error of confidences above {_LIKELY:g}"
+            checks.append(Check(text, error, "at most", 0.1, digits=3))
         rows += [
             (
                 name,

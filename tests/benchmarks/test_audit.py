@@ -30,9 +30,13 @@ def test_measures_and_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "real", lambda _: ({"synthetic": scenes(200, 60)}, []))
     raw = json.loads(json.dumps(audit.measure(audit.Sizes(seeds=(0,), epochs=1)), allow_nan=False))
     score = audit.score(raw)
-    assert [check.limit for check in score.checks] == [0.92, 10.0, 10.0]
+    assert [check.limit for check in score.checks] == [0.92, 10.0, 10.0, 0.1]
     run = raw["sets"]["synthetic"]["runs"][0]
     assert score.checks[0].value == run["wrong"]["auc"]
     chance = run["wrong"]["planted"] / run["wrong"]["pairs"]
     assert score.checks[1].value == pytest.approx(run["wrong"]["first"] / 100 / chance)
+    assert score.checks[3].value == run["wrong"]["calibration_error"]
+    assert 0.0 < score.checks[3].value < 1.0
+    del run["wrong"]["calibration_error"]
+    assert len(audit.score(raw).checks) == 3
     assert [row[:2] for row in score.tables[0].rows] == [("synthetic", "0")]

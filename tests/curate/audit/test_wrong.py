@@ -13,20 +13,23 @@ from tests.support.kernel_problems import annotations
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit import wrong
 from vse_ens.curate.audit.mistakes import mistake_probabilities
+from vse_ens.curate.audit.odds import fit_logistic_regression
 from vse_ens.curate.audit.wrong import (
     Auditor,
     EvidenceWeights,
     LabelEvidence,
     choose_controls,
-    fit_logistic_regression,
     images_of,
+    log_ratios,
     random_negatives,
+    sample_images,
     sample_pairs,
     sample_weights,
     total_step_size,
     without_label,
     wrong_by_evidence,
     wrong_confidences,
+    wrong_given,
 )
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
@@ -54,17 +57,15 @@ def test_left_out_rows_are_those_without_the_label() -> None:
         assert rows.indices[rows.indptr[place] : rows.indptr[place + 1]].tolist() == expected.tolist()
 
 
-def slow_evidence(scores: Floats, others: list[int], label: int, size: int) -> tuple[float, float, float]:
-    """Of one label in the company of all but the others; it makes ``size`` labels of the image."""
+def slow_evidence(scores: Floats, others: list[int], label: int) -> tuple[float, float, float]:
+    """Of one label in the company of all but the others."""
     company = [a for a in range(LABELS) if a not in others]
     heat = 1.5 * max(1, len(others)) ** 0.25
-    share = np.exp(scores[label] / heat**0.5) / sum(np.exp(scores[a] / heat**0.5) for a in company)
-    images, before = (sum(len(KNOWN.label_numbers(i)) == n for i in range(IMAGES)) + 1 for n in (size, size - 1))
     z_score = (scores[label] - np.mean(scores[company])) / (np.std(scores[company]) + 1e-6)
     total = sum(np.exp(scores[a] / heat) for a in company)
     in_place = sum(MISTAKES[label, a] * np.exp(scores[a] / heat) / total for a in company)
-    mistake = np.log(in_place + 1e-6) - np.log(np.exp(scores[label] / heat) / total)
-    return float(np.log(share * size * images / before)), float(z_score), float(mistake)
+    share = np.exp(scores[label] / heat) / total
+    return float(np.log(share)), float(z_score), float(np.log(in_place + 1e-6) - np.log(share))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -73,18 +74,22 @@ def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> 
     draws = Streams(0).uniforms(KNOWN.pairs)
     images = images_of(KNOWN, PAIRS)
     controls = random_negatives(KNOWN.rows(images), LABELS, draws)
-    evidence = Auditor(model, KNOWN, temperature=temperature).evidence(PAIRS, controls)
+    auditor = Auditor(model, KNOWN, temperature=temperature)
+    evidence = auditor.evidence(PAIRS, controls)
     for place, image in enumerate(images):
         rest = without(KNOWN, place)
         scores = model.scores(np.array([image]), rest)[0].astype(float)
         others = rest.label_numbers(image).tolist()
         assert evidence.known[place] == pytest.approx(
-            slow_evidence(scores, others, KNOWN.indices[place], len(others) + 1), rel=1e-3, abs=1e-3
+            slow_evidence(scores, others, KNOWN.indices[place]), rel=1e-3, abs=1e-3
         )
+        elsewhere = sum(KNOWN.indices[place] in rest.label_numbers(other) for other in range(IMAGES))
+        assert evidence.trust[place] == pytest.approx(elsewhere / (elsewhere + 1))
+        assert evidence.log_size_odds[place] == auditor.log_size_odds(np.array([len(others) + 1]))[0]
         assert evidence.has_control[place] == (len(others) < LABELS - 1)
         if evidence.has_control[place]:
             assert evidence.control[place] == pytest.approx(
-                slow_evidence(scores, others, controls[place], len(others) + 2), rel=1e-3, abs=1e-3
+                slow_evidence(scores, others, controls[place]), rel=1e-3, abs=1e-3
             )
 
 
@@ -106,7 +111,7 @@ def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
 
 
 def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
-    model, steps = MODELS["context"], 0.3
+    model, steps, floored = MODELS["context"], 0.3, 0
     e = model.embeddings
     auditor = Auditor(model, KNOWN, steps, temperature=temperature)
     taken = auditor.evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
@@ -120,32 +125,32 @@ def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
         by_label = vector @ vector / np.sqrt(e.label_squares[label])
         wanted = e.label_vectors[label].astype(float)
         by_inputs = sum(wanted @ wanted / len(others) / np.sqrt(e.input_squares[b]) for b in others)
-        scores[label] -= steps * slope * (by_label + by_inputs)
-        expected = slow_evidence(scores, others.tolist(), label, len(others) + 1)
+        back = scores[label] - steps * slope * (by_label + by_inputs)
+        floored += back < scores.min()
+        scores[label] = max(back, scores.min())
+        expected = slow_evidence(scores, others.tolist(), label)
         assert taken.known[place] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    assert 0 < floored < KNOWN.pairs / 2
 
 
 def test_an_image_with_more_labels_than_others_likely_has_one_too_many() -> None:
     rows = [[0, 1]] * 5 + [[0, 1, 2]] * 8 + [[0, 1, 2, 3]]
     auditor = Auditor(MODELS["context"], annotations(rows, LABELS))
-    # The number of labels, times images with so many, over images with one less; every number of images plus 1.
-    expected = [1 * 1 / 1, 2 * 6 / 1, 3 * 9 / 6, 4 * 2 / 9, 5 * 1 / 2, 6 * 1 / 1, 20 * 1 / 1]
-    assert np.exp(auditor.log_ways_on(np.array([1, 2, 3, 4, 5, 6, 20]))) == pytest.approx(expected)
+    # Labels of images with so many, over labels of images with one less; every number of images plus 1.
+    expected = [2 * 6 / (1 * 1), 3 * 9 / (2 * 6), 4 * 2 / (3 * 9), 5 * 1 / (4 * 2), 6 * 1 / (5 * 1), 20 * 1 / (19 * 1)]
+    assert np.exp(auditor.log_size_odds(np.array([2, 3, 4, 5, 6, 20]))) == pytest.approx(expected)
 
 
 def test_without_a_matrix_of_mistakes_all_labels_are_equally_likely_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wrong, "MAX_LABELS", LABELS - 1)
     evidence = Auditor(MODELS["context"], KNOWN).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
-    images = images_of(KNOWN, PAIRS)
-    sizes = KNOWN.labels_per_image[images]
-    log_shares = evidence.known[:, 0] - Auditor(MODELS["context"], KNOWN).log_ways_on(sizes)
-    np.testing.assert_allclose(evidence.known[:, 2], -log_shares, atol=1e-5)
+    np.testing.assert_allclose(evidence.known[:, 2], -evidence.known[:, 0], atol=1e-5)
 
 
 def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike() -> None:
     auditor = Auditor(MODELS["context"], KNOWN)
     sample = sample_pairs(KNOWN)
-    known, control, has_control = auditor.evidence(sample, choose_controls(auditor, sample))
+    known, control, has_control, *_ = auditor.evidence(sample, choose_controls(auditor, sample))
     even, odd = (np.flatnonzero(has_control & (np.arange(len(sample)) % 2 == turn)) for turn in (0, 1))
     weights = sample_weights(auditor, sample)
     every = np.ones(len(sample), bool)
@@ -156,14 +161,47 @@ def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike()
 
 
 def test_odds_of_slips_and_mistakes_are_mixed() -> None:
-    known = np.array([[1.0, 2.0, 0.5], [-3.0, 0.0, 4.0]])
-    weights = EvidenceWeights(np.array([0.4, 0.3, 0.1]), np.array([-0.8, 0.2]))
-    found = wrong_by_evidence(LabelEvidence(known, known, np.ones(2, bool)), weights, 0.1)
-    for (share, z_score, mistake), probability in zip(known, found, strict=True):
-        slips = 1.0 / np.exp(0.4 * share + 0.3 * z_score + 0.1)
+    known, sizes, trust = np.array([[1.0, 2.0, 0.5], [-3.0, 0.0, 4.0]]), np.array([0.7, -1.5]), np.array([0.8, 0.3])
+    weights = EvidenceWeights(np.array([0.4, 0.3, 0.1]), np.array([-0.8, 0.2]), np.zeros(0))
+    found = log_ratios(LabelEvidence(known, known, np.ones(2, bool), sizes, trust), weights)
+    for (share, z_score, mistake), size, power, ratio in zip(known, sizes, trust, found, strict=True):
+        slips = 1.0 / np.exp(0.4 * share + 0.3 * z_score + 0.1 + size)
         mistakes = 1.0 / np.exp(-0.8 * mistake + 0.2)
-        odds = 0.1 / 0.9 * (0.85 * slips + 0.15 * mistakes)
-        assert probability == pytest.approx(odds / (1 + odds), rel=1e-5)
+        assert np.exp(ratio) == pytest.approx((0.7 * slips + 0.3 * mistakes) ** power)
+
+
+def test_random_images_are_whole_and_have_several_labels() -> None:
+    several = np.flatnonzero(KNOWN.labels_per_image > 1)
+    some = sample_images(KNOWN, 40)
+    assert set(some) < set(several)
+    assert (np.diff(some) > 0).all()
+    assert 20 < KNOWN.labels_per_image[some].sum() <= 40
+    assert sample_images(KNOWN, KNOWN.pairs).tolist() == several.tolist()
+    assert len(sample_images(KNOWN, 0)) == 1
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.3])
+def test_confidences_add_up_to_the_expected_number_whose_order_does_not_depend_on_it(share: float) -> None:
+    auditor = Auditor(MODELS["context"], KNOWN, 0.1)
+    found, others = wrong_confidences(auditor, share), wrong_confidences(auditor, 0.1)
+    assert found.mean() == pytest.approx(share, rel=1e-4)
+    order = np.argsort(others[KNOWN.labels_per_image[KNOWN.image_numbers()] > 1], kind="stable")
+    assert (np.diff(found[KNOWN.labels_per_image[KNOWN.image_numbers()] > 1][order]) >= 0).all()
+
+
+def test_some_pairs_are_judged_as_in_an_audit_if_they_are_likely_wrong() -> None:
+    auditor = Auditor(MODELS["context"], KNOWN, 0.1)
+    audited = wrong_confidences(auditor, 0.05)
+    some = np.flatnonzero((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1) & (PAIRS % 3 == 1))
+    weights = sample_weights(auditor, sample_pairs(KNOWN))
+    found = wrong_given(auditor, some, weights, 0.05)
+    assert ((found > 0.05) == (audited[some] > 0.05)).all()
+    likely = found > 0.05
+    assert 10 < likely.sum() < len(some)
+    np.testing.assert_allclose(found[likely], audited[some[likely]], rtol=1e-4)
+    by_itself = wrong_by_evidence(auditor.evidence(some, KNOWN.indices[some].astype(np.int64)), weights, 0.05)
+    assert (by_itself >= found * (1 - 1e-4)).all()
+    assert (by_itself[likely] > 1.01 * found[likely]).any()
 
 
 def test_steps_are_twice_the_sum_of_the_rates() -> None:
@@ -207,14 +245,6 @@ def test_an_image_with_all_labels_has_no_control() -> None:
     assert random_negatives(full, 3, np.array([0.7])).tolist() == [0]
     statistics = np.zeros((1, 2))
     assert fit_logistic_regression(statistics, statistics, np.array([False])).tolist() == [0.0, 0.0, 0.0]
-
-
-def test_known_labels_are_told_from_controls_as_their_densities_say() -> None:
-    # Two normal distributions of variance 1: the log of the ratio of densities is linear.
-    streams = Streams(0).child("densities")
-    known, controls = (streams.child(n).normals(40_000).reshape(-1, 2) for n in (1, 2))
-    weights = fit_logistic_regression(known + np.array([1.0, 0.5]), controls, np.ones(20_000, bool))
-    assert weights == pytest.approx([1.0, 0.5, -0.625], abs=0.05)
 
 
 def test_a_label_alone_cannot_be_judged() -> None:

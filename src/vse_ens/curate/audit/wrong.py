@@ -3,9 +3,10 @@
 Every known label is removed from its image and compared with all labels that the image lacks. A label is wrong by a
 *slip*, which adds any label to an image, or by a *mistake*, where a label takes the place of one that is used alike.
 
-- The odds against a slip grow with two statistics: the softmax share of the label times M of
-  `vse_ens.model.label_counts`, and its z-score. M is small for an image with more labels than images usually have: it
-  likely has one too many. It is the ratio of the numbers of images themselves, which a smooth law would hide.
+- The odds against a slip grow with two statistics, the softmax share of the label and its z-score; and with the size of
+  the image. Let an image with n labels be either right, or one of n - 1 labels with a slip. Slips are as frequent as
+  labels, so there are n I(n) labels of the first kind to (n - 1) I(n - 1) of the second, where I(n) is the number of
+  images with n labels: few, if the image has more labels than images usually have.
 - The odds of a mistake are the shares of all other labels, each times the probability that this label is chosen in its
   place (`vse_ens.curate.audit.mistakes`), over the share of the label.
 
@@ -13,10 +14,13 @@ Another label that the image lacks, the *control*, is measured the same way: in 
 that is used like the known label, as in a mistake. One logistic regression per kind of known labels against its
 controls turns the statistics into odds, and the odds of both kinds are mixed.
 
+The labels of an image compete: of two that do not fit to each other, one is wrong, not both. The confidences add up to
+the expected number of wrong labels (`vse_ens.curate.audit.odds`).
+
 A model trained on these pairs has learnt the wrong ones, too. The influence of a pair on its own score is estimated
-from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower.
-Image vectors (`id` and its sums) still depend on all labels of the image. A model without a context tower can compute
-another vector by fold-in.
+from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower; no
+score gets lower than the lowest one of the image. Image vectors (`id` and its sums) still depend on all labels of the
+image. A model without a context tower can compute another vector by fold-in.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.curate.audit.mistakes import CANDIDATES, MAX_LABELS, mistake_probabilities
+from vse_ens.curate.audit.odds import alone, confidences_of, doubts, fit_logistic_regression
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Counts, log_totals, softmax_shares
@@ -43,33 +48,34 @@ Doubles = NDArray[np.float64]
 FoldIn = Callable[[Csr], Floats]
 """Returns vectors of images that are known only by their labels."""
 
-# A regression with three parameters needs no more controls.
-_MAX_CONTROLS = 50_000
-# The share of mistakes among wrong labels, and the power of the softmax temperature for slips. Chosen on errors planted
-# in Corel5k and IAPR-TC12: a larger share finds more mistakes and fewer slips; a larger power finds more slips in
-# Corel5k and fewer in IAPR-TC12.
-_MISTAKES = 0.15
-_SLIP_POWER = 0.5
+# A regression with three parameters needs no more controls, and the sum of confidences no more pairs.
+_MAX_CONTROLS = 20_000
+_MAX_DOUBTS = 10_000
+# The share of mistakes among wrong labels. Chosen on errors planted in Corel5k and IAPR-TC12: a larger share finds more
+# mistakes and fewer slips.
+_MISTAKES = 0.3
+# The evidence about a label that so many other images have counts half.
+_FEW_IMAGES = 1.0
 # Added to the probability of a mistake, whose logarithm is taken.
 _MIN_PROBABILITY = 1e-6
-# L2 penalty of the regression: keeps it finite if known labels and controls can be separated.
-_PENALTY = 1e-2
-_NEWTON_STEPS = 25
 
 
 class LabelEvidence(NamedTuple):
-    """Statistics of labels: log of softmax share times M, z-score, and the log odds of a mistake before fitting."""
+    """Statistics of labels: log of softmax share, z-score, and the log odds of a mistake before fitting."""
 
     known: Doubles  # pairs x 3: of the removed label
     control: Doubles  # pairs x 3: of another label that the image lacks
     has_control: NDArray[np.bool_]  # pairs: False for an image that has all labels
+    log_size_odds: Doubles  # pairs: by the number of labels of the image
+    trust: Doubles  # pairs: from 0, if no other image has the label, to 1
 
 
 class EvidenceWeights(NamedTuple):
-    """Weights of statistics, and an intercept, for the log odds of known label against control."""
+    """Weights of statistics, and an intercept, for the log odds of known label against control; and what they give."""
 
     slip: Doubles  # of the first two statistics
     mistake: Doubles  # of the third
+    doubts: Doubles  # `doubts` about a sample of pairs
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,12 @@ class Auditor:
     def _mistakes(self) -> Floats | None:
         return mistake_probabilities(self.known) if len(self.known.labels) <= MAX_LABELS else None
 
-    def log_ways_on(self, counts: NDArray[np.integer]) -> Doubles:
-        """Return log M of images with ``counts`` labels, one of which is in question."""
+    def log_size_odds(self, counts: NDArray[np.integer]) -> Doubles:
+        """Return the log odds against a slip by size alone, for images with ``counts`` labels."""
         images = self._images_by_size
         last = len(images) - 1
-        found = np.log(counts * images[np.minimum(counts, last)] / images[np.minimum(counts - 1, last)])
-        return np.asarray(found, np.float64)
+        ratio = images[np.minimum(counts, last)] / images[np.minimum(counts - 1, last)]
+        return np.asarray(np.log(ratio * counts / np.maximum(counts - 1, 1)), np.float64)
 
     def evidence(self, pairs: NDArray[np.int64], controls: NDArray[np.int64]) -> LabelEvidence:
         """Measure known pairs, given by index, and a control for each."""
@@ -113,36 +119,30 @@ class Auditor:
         scores = self.model.scores_of(vectors, *others)
         rows = np.arange(len(images))
         positives = np.repeat(rows, np.diff(others.indptr)), others.indices
+        lowest = scores.min(axis=1)
         scores[positives] = -np.inf
         if self.step_size and self.model.embeddings.has_context:
             share = np.exp(scores[rows, labels] - log_totals(scores, 1.0).astype(np.float64))
             influence = _self_influence(self.model.embeddings, vectors, others, labels)
             influence = self.step_size * (1.0 - share) * influence
-            scores[rows, labels] -= influence
+            # Of a rare label, the estimate takes back more than training has added.
+            scores[rows, labels] = np.maximum(scores[rows, labels] - influence, lowest)
         counts = np.diff(others.indptr)
         both = np.stack([labels, controls], axis=1)
         measured = scores[rows[:, None], both].astype(np.float64)
-        temperatures = self.temperature(counts)
-        slip_temperatures = temperatures**_SLIP_POWER
-        # A slip adds a label, so the control is one more than the image has.
-        log_ways = self.log_ways_on(np.stack([counts + 1, counts + 2], axis=1))
-        slips = measured / slip_temperatures[:, None] - log_totals(scores, slip_temperatures)[:, None] + log_ways
-        mistakes = self._mistake_odds(scores, both, measured, temperatures)
-        lacking = len(self.known.labels) - counts
-        statistics = np.stack([slips, _z_scores(scores, measured, positives, lacking), mistakes], axis=2)
-        return LabelEvidence(statistics[:, 0], statistics[:, 1], lacking > 1)
-
-    def _mistake_odds(
-        self, scores: Floats, labels: NDArray[np.int64], measured: Doubles, temperatures: Floats
-    ) -> Doubles:
-        """Return the log odds that each of the ``labels`` of a row is there in place of another one."""
-        totals = log_totals(scores, temperatures)
-        log_odds = totals[:, None] - measured / temperatures[:, None]
+        temperatures = self.temperature(counts)[:, None]
+        totals = log_totals(scores, temperatures[:, 0])[:, None]
+        log_shares = measured / temperatures - totals
+        mistakes = -log_shares
         if self._mistakes is not None:
-            shares = softmax_shares(scores, totals[:, None], temperatures[:, None])
-            chosen = [np.einsum("ij,ij->i", shares, self._mistakes[column]) for column in labels.T]
-            log_odds += np.log(np.stack(chosen, axis=1) + _MIN_PROBABILITY)
-        return log_odds
+            shares = softmax_shares(scores, totals, temperatures)
+            chosen = [np.einsum("ij,ij->i", shares, self._mistakes[column]) for column in both.T]
+            mistakes += np.log(np.stack(chosen, axis=1) + _MIN_PROBABILITY)
+        lacking = len(self.known.labels) - counts
+        statistics = np.stack([log_shares, _z_scores(scores, measured, positives, lacking), mistakes], axis=2)
+        elsewhere = np.maximum(self.known.images_per_label[labels] - 1, 0)
+        trust = elsewhere / (elsewhere + _FEW_IMAGES)
+        return LabelEvidence(statistics[:, 0], statistics[:, 1], lacking > 1, self.log_size_odds(counts + 1), trust)
 
 
 def _z_scores(
@@ -167,14 +167,36 @@ def wrong_confidences(
     known = auditor.known
     tested = _testable(known)
     confidences = np.full(known.pairs, wrong_share, np.float32)
-    if not len(tested):
-        return confidences
-    weights = sample_weights(auditor, sample_pairs(known))
-    for block in row_blocks(len(tested), len(known.labels)):
-        confidences[tested[block]] = wrong_given(auditor, tested[block], weights, wrong_share)
+    if len(tested):
+        weights = sample_weights(auditor, sample_pairs(known))
+        found = _doubts_on(auditor, tested, weights, progress)
+        confidences[tested] = confidences_of(found, weights.doubts, wrong_share)
+    return confidences
+
+
+def _doubts_on(
+    auditor: Auditor,
+    pairs: NDArray[np.int64],
+    weights: EvidenceWeights,
+    progress: Callable[[int], None] | None = None,
+) -> Doubles:
+    """Return the `doubts` about all pairs of some images."""
+    return doubts(_pair_ratios(auditor, pairs, weights, progress), images_of(auditor.known, pairs))
+
+
+def _pair_ratios(
+    auditor: Auditor,
+    pairs: NDArray[np.int64],
+    weights: EvidenceWeights,
+    progress: Callable[[int], None] | None = None,
+) -> Doubles:
+    ratios = np.empty(len(pairs))
+    for block in row_blocks(len(pairs), len(auditor.known.labels)):
+        labels = auditor.known.indices[pairs[block]].astype(np.int64)
+        ratios[block] = log_ratios(auditor.evidence(pairs[block], labels), weights)  # controls play no part here
         if progress:
             progress(block.stop - block.start)
-    return confidences
+    return ratios
 
 
 def _testable(known: Annotations) -> NDArray[np.int64]:
@@ -188,19 +210,30 @@ def sample_pairs(known: Annotations, most: int = _MAX_CONTROLS) -> NDArray[np.in
     return np.sort(tested[np.argsort(words)[: min(most, _MAX_CONTROLS)]])
 
 
+def sample_images(known: Annotations, pairs: int) -> NDArray[np.int64]:
+    """Return random images with several labels, in order: one, and more as long as they have at most ``pairs``."""
+    images = np.flatnonzero(known.labels_per_image > 1)
+    images = images[np.argsort(_streams().child("images").words(len(images)))]
+    fitting = np.cumsum(known.labels_per_image[images]) <= pairs
+    return np.sort(images[: max(1, int(fitting.sum()))])
+
+
 def sample_weights(auditor: Auditor, sample: NDArray[np.int64]) -> EvidenceWeights:
     """Return the weights of the statistics, fitted to a sample of pairs and their controls."""
     if not len(sample):
-        return EvidenceWeights(np.zeros(3), np.zeros(2))
+        return EvidenceWeights(np.zeros(3), np.zeros(2), np.zeros(0))
     controls = choose_controls(auditor, sample)
     blocks = row_blocks(len(sample), len(auditor.known.labels))
     parts = [auditor.evidence(sample[block], controls[block]) for block in blocks]
-    known, control, has_control = (np.concatenate(column) for column in zip(*parts, strict=True))
+    known, control, has_control, *_ = (np.concatenate(column) for column in zip(*parts, strict=True))
     slip, mistake = slice(0, None, 2), slice(1, None, 2)  # the turns of `choose_controls`
-    return EvidenceWeights(
+    weights = EvidenceWeights(
         fit_logistic_regression(known[slip, :2], control[slip, :2], has_control[slip]),
         fit_logistic_regression(known[mistake, 2:], control[mistake, 2:], has_control[mistake]),
+        np.zeros(0),
     )
+    images = sample_images(auditor.known, min(len(sample), _MAX_DOUBTS))
+    return weights._replace(doubts=_doubts_on(auditor, _pairs_of(auditor.known, images), weights))
 
 
 def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -220,41 +253,43 @@ def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.in
 
 
 def wrong_given(auditor: Auditor, pairs: NDArray[np.int64], weights: EvidenceWeights, wrong_share: float) -> Floats:
-    """Return the probability that the label of each pair is wrong, given the weights of `sample_weights`."""
-    evidence = auditor.evidence(pairs, auditor.known.indices[pairs].astype(np.int64))  # controls play no part here
-    return wrong_by_evidence(evidence, weights, wrong_share)
+    """Return the probability that the label of each pair is wrong, given the weights of `sample_weights`.
+
+    The other labels of an image can only lower it, and are measured if it is above ``wrong_share`` without them.
+    """
+    known = auditor.known
+    found = confidences_of(alone(_pair_ratios(auditor, pairs, weights)), weights.doubts, wrong_share)
+    likely = np.flatnonzero(found > wrong_share)
+    every = _pairs_of(known, np.unique(images_of(known, pairs[likely])))
+    whole = _doubts_on(auditor, every, weights)[np.searchsorted(every, pairs[likely])]
+    found[likely] = confidences_of(whole, weights.doubts, wrong_share)
+    return found
+
+
+def _pairs_of(known: Annotations, images: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs of the images, by index."""
+    counts = known.labels_per_image[images]
+    starts = known.indptr[images] - np.cumsum(counts) + counts
+    return np.asarray(np.repeat(starts, counts) + np.arange(counts.sum()), np.int64)
 
 
 def wrong_by_evidence(evidence: LabelEvidence, weights: EvidenceWeights, wrong_share: float) -> Floats:
-    """Return the probability that each measured label is wrong, given the weights of `sample_weights`."""
-    prior = np.log(wrong_share) - np.log1p(-wrong_share)
-    slip = np.log1p(-_MISTAKES) - (evidence.known[:, :2] @ weights.slip[:2] + weights.slip[2])
+    """Return the probability that each measured label is wrong if the other labels of its image are right."""
+    return confidences_of(alone(log_ratios(evidence, weights)), weights.doubts, wrong_share)
+
+
+def log_ratios(evidence: LabelEvidence, weights: EvidenceWeights) -> Doubles:
+    """Return the log of the likelihood of the evidence if the label is wrong, over that if it is right.
+
+    The less a label is known from other images, the closer to 0: the model cannot tell what it fits to.
+    """
+    slip = np.log1p(-_MISTAKES) - (evidence.known[:, :2] @ weights.slip[:2] + weights.slip[2] + evidence.log_size_odds)
     mistake = np.log(_MISTAKES) - (evidence.known[:, 2] * weights.mistake[0] + weights.mistake[1])
-    log_odds = prior + np.logaddexp(slip, mistake)
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(log_odds, -80.0, 80.0))), np.float32)
+    return np.asarray(np.clip(evidence.trust * np.logaddexp(slip, mistake), -80.0, 80.0))
 
 
 def _streams() -> Streams:
     return Streams(0).child("audit", "decoys")  # the name selects the random numbers
-
-
-def fit_logistic_regression(known: Doubles, control: Doubles, has_control: NDArray[np.bool_]) -> Doubles:
-    """Return the weights of the statistics and the intercept for the log odds of known label against control."""
-    columns = known.shape[1]
-    if not has_control.any():
-        return np.zeros(columns + 1)
-    samples = np.concatenate([known[has_control], control[has_control]])
-    targets = np.repeat([1.0, 0.0], has_control.sum())
-    mean, deviation = samples.mean(axis=0), samples.std(axis=0) + 1e-9
-    inputs = np.column_stack([(samples - mean) / deviation, np.ones(len(samples))])
-    weights = np.zeros(columns + 1)
-    for _ in range(_NEWTON_STEPS):
-        predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
-        gradient = inputs.T @ (targets - predicted) - _PENALTY * weights
-        hessian = (inputs * (predicted * (1.0 - predicted))[:, None]).T @ inputs + _PENALTY * np.eye(columns + 1)
-        weights += np.linalg.solve(hessian, gradient)
-    scaled = weights[:-1] / deviation
-    return np.array([*scaled, weights[-1] - scaled @ mean])
 
 
 def random_negatives(known: Csr, labels: int, draws: Doubles) -> NDArray[np.int64]:
