@@ -18,7 +18,7 @@ PIECES, THREADS = 300_000 if JIT else 3_000, 2
 def take_all(counters: NDArray[np.int64], pieces: int, taken: NDArray[np.int64]) -> None:
     """Once all threads are here, take pieces of counter 1 until there are none, and count how often each was taken."""
     count_up(counters, 0)
-    while not wait_for(counters, 0, THREADS):
+    while not wait_for(counters, 0, THREADS, 1_000):
         pass
     number = count_up(counters, 1)
     while number < pieces:
@@ -28,7 +28,7 @@ def take_all(counters: NDArray[np.int64], pieces: int, taken: NDArray[np.int64])
 
 @kernel
 def wait(counters: NDArray[np.int64], number: int, wanted: int) -> bool:
-    return wait_for(counters, number, wanted)
+    return wait_for(counters, number, wanted, 1_000)
 
 
 @kernel

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tests.support.context_problems import compute, make_context_problem
 from tests.support.kernel_problems import make_round, random_annotations
@@ -44,8 +41,8 @@ def two_batches() -> Round:
     data = random_annotations(4, 6, 3)
     chunks = [np.array([image]) for image in range(4)]
     round_ = make_round(data.rows(np.arange(4)), chunks, [0] * 4, [[(0, 2), (2, 6)], [(0, 9)]])
-    arrays: dict[str, NDArray[Any]] = {name: getattr(round_, name) for name in Round._fields[:-4]}
-    return Round.begin(**arrays | {"first_chunks": np.array([0, 3, 4]), "first_images": np.array([0, 3, 4])})
+    fields = {name: getattr(round_, name) for name in Round._fields[:-4]}
+    return Round.begin(**fields | {"first_chunks": np.array([0, 3, 4]), "first_images": np.array([0, 3, 4])})
 
 
 def test_gradients_are_computed_once_all_chunks_are() -> None:

@@ -150,4 +150,5 @@ def make_round(
         losses=np.zeros(len(chunks)),
         ranges=np.array([edges for table in ranges for edges in table]).reshape(-1, 2),
         first_ranges=np.cumsum([0, *map(len, ranges)]),
+        looks=1_000,
     )

@@ -20,9 +20,6 @@ from vse_ens.kernels.jit import inline
 
 Counters = NDArray[np.int64]
 
-# About a fifth of a millisecond: longer than workers differ on an idle machine. Waking a thread takes a twentieth.
-_LOOKS = 200_000
-
 if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
     _lock = threading.Lock()
 
@@ -62,9 +59,9 @@ else:
 
 
 @inline
-def wait_for(counters: Counters, number: int, wanted: int) -> bool:
-    """Wait for a short time until a counter has reached ``wanted``; return whether it has."""
-    looks = 0
-    while _current(counters, number) < wanted and looks < _LOOKS:
-        looks += 1
-    return looks < _LOOKS
+def wait_for(counters: Counters, number: int, wanted: int, looks: int) -> bool:
+    """Look up to ``looks`` times, a nanosecond each, whether a counter has reached ``wanted``; return if it has."""
+    looked = 0
+    while _current(counters, number) < wanted and looked < looks:
+        looked += 1
+    return looked < looks

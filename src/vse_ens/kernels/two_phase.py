@@ -55,6 +55,7 @@ class Round(NamedTuple):
     ranges: NDArray[np.int64]
     """Row ranges of the second phase x 2: first row, and the row behind the last one; of one table after the other."""
     first_ranges: NDArray[np.int64]  # tables + 1: ranges before those of each table
+    looks: int  # how often a worker looks whether the others have finished the phase before
     # How many chunks of each batch, and row ranges of each table in it, a worker has taken and finished.
     chunks_taken: Counters
     chunks_done: Counters
@@ -62,11 +63,11 @@ class Round(NamedTuple):
     ranges_done: Counters  # batches
 
     @classmethod
-    def begin(cls, **arrays: NDArray[Any]) -> Round:
-        """Return a round of which nothing is done yet, from all arrays but the counters."""
-        batches, tables = len(arrays["first_chunks"]) - 1, len(arrays["first_ranges"]) - 1
+    def begin(cls, **fields: Any) -> Round:
+        """Return a round of which nothing is done yet, from all fields but the counters."""
+        batches, tables = len(fields["first_chunks"]) - 1, len(fields["first_ranges"]) - 1
         lengths = (batches, batches, batches * tables, batches)
-        return cls(**arrays, **dict(zip(cls._fields[-4:], (np.zeros(n, np.int64) for n in lengths), strict=True)))
+        return cls(**fields, **dict(zip(cls._fields[-4:], (np.zeros(n, np.int64) for n in lengths), strict=True)))
 
 
 @inline_once
@@ -87,13 +88,14 @@ def batch_of(round_: Round, number: int) -> BatchLayout:
 @inline
 def is_batch_before_applied(round_: Round, number: int) -> bool:
     """Wait for a short time until the second phase of the batch before this one is done; return whether it is."""
-    return number == 0 or wait_for(round_.ranges_done, number - 1, round_.ranges.shape[0])
+    return number == 0 or wait_for(round_.ranges_done, number - 1, round_.ranges.shape[0], round_.looks)
 
 
 @inline
 def are_gradients_computed(round_: Round, number: int) -> bool:
     """Wait for a short time until the first phase of a batch is done; return whether it is."""
-    return wait_for(round_.chunks_done, number, round_.first_chunks[number + 1] - round_.first_chunks[number])
+    chunks = round_.first_chunks[number + 1] - round_.first_chunks[number]
+    return wait_for(round_.chunks_done, number, chunks, round_.looks)
 
 
 @inline

@@ -71,18 +71,18 @@ class ContextEngine(TwoPhaseEngine):
         changed_inputs = self._gradients.entries[: self._gradients.filled[0], 0]
         return [*super()._changed_tables(), (len(self._context.inputs), changed_inputs)]
 
-    def _phases(self, round_: Round, step: Step) -> list[Phase]:
-        def apply_to_inputs(batch: int, worker: int) -> bool:
+    def _phases(self, step: Step) -> list[Phase]:
+        def apply_to_inputs(round_: Round, batch: int, worker: int) -> bool:
             return apply_input_gradients(
                 self._context, round_, batch, self._gradients, step, self._context_scratch[worker]
             )
 
-        return [*super()._phases(round_, step), apply_to_inputs]
+        return [*super()._phases(step), apply_to_inputs]
 
     def _drawn_labels(self) -> NDArray[np.int32]:
         return self._gradients.rows
 
-    def _compute(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+    def _compute(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
@@ -98,7 +98,7 @@ class ContextEngine(TwoPhaseEngine):
             self._context_scratch[worker],
         )
 
-    def _apply_to_labels(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+    def _apply_to_labels(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
         tables, context, gradients, scratch = (
             self._tables,
             self._context,

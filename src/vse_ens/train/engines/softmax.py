@@ -28,7 +28,7 @@ class SoftmaxEngine(TwoPhaseEngine):
     def _drawn_labels(self) -> NDArray[np.int32]:
         return self._gradients.rows
 
-    def _compute(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+    def _compute(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
@@ -43,5 +43,5 @@ class SoftmaxEngine(TwoPhaseEngine):
             self._scratch[worker],
         )
 
-    def _apply_to_labels(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+    def _apply_to_labels(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
         return apply_label_gradients(self._tables, round_, batch, self._gradients, step, self._selected[worker])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -19,13 +19,15 @@ from vse_ens.run.threads import Workers
 from vse_ens.train.engines.base import FastEngine, RoundStats, ranges
 from vse_ens.train.schedule import EpochPlan
 
-# Seconds until a worker looks again that waits for others for long: they share a core with another process.
-_NAP = 5e-5
+# How often a worker looks whether the others have finished a phase before it sleeps: for a sixth of a millisecond, by
+# which workers rarely differ if the machine has nothing else to do. If it has, the core is better left to others.
+_LOOKS = 600_000
+_MAX_SLEEP = 1e-3  # seconds; the others wake it before
 # Draws whose labels are enough to see where the work of the second phase lies.
 _SAMPLE = 128
 
-Phase = Callable[[int, int], bool]
-"""Called with the number of a batch and of a worker; returns False to be called again after a short time."""
+Phase = Callable[[Round, int, int], bool]
+"""Called with the numbers of a batch and of a worker; returns False to be called again after a short time."""
 
 
 class TwoPhaseEngine(FastEngine):
@@ -46,13 +48,22 @@ class TwoPhaseEngine(FastEngine):
 
     def _train(self, plan: EpochPlan, number: int, step: Step) -> RoundStats:
         round_ = self._round(plan, number)
-        phases = self._phases(round_, step)
+        hasty = round_._replace(looks=1)
+        phases, phase_done, sleeping = self._phases(step), threading.Condition(), set[int]()
 
         def work(worker: int) -> None:
             for batch in range(len(round_.chunks_taken)):
                 for phase in phases:
-                    while not phase(batch, worker):
-                        time.sleep(_NAP)
+                    done = phase(round_, batch, worker)
+                    while not done:
+                        with phase_done:
+                            sleeping.add(worker)
+                            phase_done.wait(_MAX_SLEEP)
+                            sleeping.discard(worker)
+                        done = phase(hasty, batch, worker)
+                    if sleeping:
+                        with phase_done:
+                            phase_done.notify_all()
 
         self._workers.run([work] * self._workers.count)
         return RoundStats(round_.counts.sum(axis=0), float(round_.losses.sum()))
@@ -79,6 +90,7 @@ class TwoPhaseEngine(FastEngine):
             losses=np.zeros(chunks),
             ranges=np.array([edges for found in ranges_of for edges in found]).reshape(-1, 2),
             first_ranges=np.cumsum([0, *map(len, ranges_of)]),
+            looks=_LOOKS,
         )
 
     def _changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:
@@ -89,13 +101,13 @@ class TwoPhaseEngine(FastEngine):
             (len(self._tables.feature_map), np.empty(0, np.int32)),
         ]
 
-    def _phases(self, round_: Round, step: Step) -> list[Phase]:
+    def _phases(self, step: Step) -> list[Phase]:
         """Return the kernels of both phases, which are called one after the other for each batch."""
-        phases: list[Phase] = [partial(self._compute, round_, step), partial(self._apply_to_labels, round_, step)]
+        phases: list[Phase] = [partial(self._compute, step), partial(self._apply_to_labels, step)]
         if not self._config.has_features:
             return phases
 
-        def apply_to_features(batch: int, _worker: int) -> bool:
+        def apply_to_features(round_: Round, batch: int, _worker: int) -> bool:
             return apply_feature_gradients(self._tables, self._features, round_, batch, self._feature_gradients)
 
         return [*phases, apply_to_features]
@@ -104,11 +116,11 @@ class TwoPhaseEngine(FastEngine):
         """Return the labels of every draw of the last batch; -1 stands for none."""
         raise NotImplementedError
 
-    def _compute(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+    def _compute(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
         """First phase: compute the gradients of a batch."""
         raise NotImplementedError
 
-    def _apply_to_labels(self, round_: Round, step: Step, batch: int, worker: int) -> bool:
+    def _apply_to_labels(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
         """Second phase: add the gradients of a batch to the labels."""
         raise NotImplementedError
 
