@@ -20,7 +20,7 @@ VIEWS = {
     "image": (image_hash("img_0000017"), ".below .card", ("ArrowDown",)),
     "long id": (image_hash(LONG_IMAGE), ".below .card", ()),
     "label first": ("#/search/sea", ".choice", ("ArrowDown", "Space", "Shift+ArrowRight")),
-    "likely wrong": ("#/search/tree?kind=wrong", ".choice-bar, .none", ()),
+    "likely wrong": ("#/search/tree?kind=wrong", ".choice:visible, .none:visible", ()),
     "search results": ("#/search/sea,-person?tagged=1", ".choice", ()),
     "frequent labels": ("#/search", ".pill", ()),
     "together": ("#/together/img_0000017,img_0000018", ".together .card", ()),
