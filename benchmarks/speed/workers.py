@@ -137,9 +137,8 @@ def score(raw: Raw) -> Score:
     for name in raw["kinds"]:
         ratio = speedup(f"{name} 1", f"{name} 2")
         checks.append(Check(f"`{name}`: two workers / one", ratio, "at least", 1.6, 1.85))
-        if "beside_busy" in raw:  # results of before 18 November 2026 lack it
-            share = _median_cost(raw["beside_busy"][name]) / _median_cost(turns[f"{name} 1"])
-            shares.append(Check(f"`{name}`: time beside a busy process / fair share", share, "at most", 1.3))
+        share = _median_cost(raw["beside_busy"][name]) / _median_cost(turns[f"{name} 1"])
+        shares.append(Check(f"`{name}`: time beside a busy process / fair share", share, "at most", 1.3))
         rows.append((name, thousands(turns[f"{name} 1"]), thousands(turns[f"{name} 2"]), f"{ratio:.2f}"))
     size = f"{raw['images']:,} images, {raw['labels']:,} labels, {raw['pairs']:,} pairs, k = {raw['dimensions']}"
     note = (
