@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,6 +126,22 @@ def test_debug_shows_where_it_happened_and_the_sentence_last(capsys: pytest.Capt
 def test_a_command_that_went_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert errors.run(lambda: None, CliState()) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_ctrl_c_in_a_destructor_stops_the_command_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    class Slow:
+        def __del__(self) -> None:
+            raise KeyboardInterrupt
+
+    def command() -> None:
+        Slow()
+        for _ in range(1000):
+            time.sleep(0.01)
+
+    hook = sys.unraisablehook
+    assert errors.run(command, CliState()) == 130
+    assert capsys.readouterr() == ("", "interrupted\n")
+    assert sys.unraisablehook is hook
 
 
 def test_square_brackets_in_a_message_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,11 @@ import io
 import os
 import re
 import sys
+import threading
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from _thread import interrupt_main
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -51,8 +53,9 @@ Debug = Annotated[
 def run(command: Callable[[], Any], state: CliState) -> int:
     """Run a command and return its exit code, after printing an error message if it failed."""
     try:
-        status = command()  # typer returns the code of a typer.Exit, otherwise the command's result: None
-        sys.stdout.flush()
+        with _interrupts_kept():
+            status = command()  # typer returns the code of a typer.Exit, otherwise the command's result: None
+            sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # Ctrl-C is not an Exception
         if isinstance(error, OSError) and error.filename is None:
             _discard_stdout()
@@ -60,6 +63,29 @@ def run(command: Callable[[], Any], state: CliState) -> int:
     if status == INTERRUPTED:
         _print("interrupted")
     return int(status or 0)
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Stop the command also on a Ctrl-C that comes in a destructor or a callback, where Python ignores exceptions."""
+    usual = sys.unraisablehook
+    timers: list[threading.Timer] = []
+
+    def interrupt_again(ignored: sys.UnraisableHookArgs) -> None:
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            # Not at once: an exception raised in the hook itself is ignored, too.
+            timers.append(threading.Timer(0.01, interrupt_main))
+            timers[-1].start()
+        else:
+            usual(ignored)
+
+    sys.unraisablehook = interrupt_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
+        for timer in timers:
+            timer.cancel()
 
 
 def _discard_stdout() -> None:
