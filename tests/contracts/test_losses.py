@@ -22,8 +22,8 @@ from tests.support.kernel_problems import (
     DIMENSIONS,
     Problem,
     annotations,
+    make_batch,
     make_problem,
-    make_round,
     no_counts,
     random_state,
 )
@@ -250,18 +250,19 @@ class TestSoftmax(LossContract):
     def draw(self, problem: Problem, seed: int) -> tuple[list[int], int, float]:
         config, step, count = problem.config, problem.step(RATE), 3
         compute = softmax_kernel(DIMENSIONS, samplers.UNIFORM, config.has_ids, config.has_features)
-        of_features = [(0, len(problem.tables.feature_map))] if config.has_features else []
+        of_tables = [[(0, LABELS)], [(0, len(problem.tables.feature_map))] if config.has_features else []]
         start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
         while True:
-            round_ = make_round(problem.pairs, [np.array([IMAGE])], [seed], [[(0, LABELS)], of_features])
+            batch = make_batch(problem.pairs, [np.array([IMAGE])], [seed], of_tables)
+            layout, progress, (of_labels, of_features) = batch
             changes, moves = BatchGradients.allocate(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
             assert compute(
                 problem.image_vectors,
                 problem.tables,
                 problem.features,
                 problem.pairs,
-                round_,
-                0,
+                layout,
+                progress,
                 changes,
                 moves,
                 problem.sampling,
@@ -273,10 +274,13 @@ class TestSoftmax(LossContract):
                 break
             problem.image_vectors[:] = start[3]
             seed += 100
-        assert apply_label_gradients(problem.tables, round_, 0, changes, step, np.empty(count + 2, np.int32))
+        selected = np.empty(count + 2, np.int32)
+        assert apply_label_gradients(problem.tables, 1, progress, of_labels, changes, step, selected)
         if config.has_features:
-            assert apply_feature_gradients(problem.tables, problem.features, round_, 0, moves)
-        return negatives, 0, float(round_.losses[0])
+            assert apply_feature_gradients(
+                problem.tables.feature_map, problem.features, layout.images, progress, of_features, moves
+            )
+        return negatives, 0, float(layout.losses[0])
 
 
 def test_every_loss_is_under_contract() -> None:

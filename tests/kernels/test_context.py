@@ -117,7 +117,7 @@ def test_an_image_with_one_label_has_its_own_part_alone(tower: str) -> None:
     start = {name: table.copy() for name, table in problem.trained.items()}
     batch = compute(problem, [np.array([0])], [3])
     assert_allclose(batch.changes.vectors[0], own, rtol=1e-5, atol=1e-6)
-    assert batch.changes.filled.tolist() == [0], "no input has a part in it"
+    assert batch.input_changes.filled.tolist() == [0], "no input has a part in it"
     batch.apply()
     assert (problem.context.inputs == start["inputs"]).all()
     assert (problem.context.input_squares == start["input_squares"]).all()
@@ -223,5 +223,5 @@ def test_a_chunk_of_no_images_does_nothing() -> None:
     start = problem.tables.labels.copy()
     batch = compute(problem, [np.empty(0, np.int64)], [5])
     batch.apply()
-    assert (batch.loss, batch.counts.any(), batch.changes.filled[0]) == (0.0, False, 0)
+    assert (batch.loss, batch.counts.any(), batch.input_changes.filled[0]) == (0.0, False, 0)
     assert (problem.tables.labels == start).all()

@@ -12,8 +12,8 @@ from tests.support.kernel_problems import (
     JIT,
     Problem,
     annotations,
+    make_batch,
     make_problem,
-    make_round,
     random_annotations,
 )
 from tests.support.kernel_twins import SlowModel, SplitMix
@@ -21,7 +21,7 @@ from vse_ens.config import Config
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
 from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import apply_feature_gradients
+from vse_ens.kernels.two_phase import FEATURE_MAP, LABELS, apply_feature_gradients
 
 IMAGES = 40 if JIT else 10
 NEGATIVES = 5
@@ -32,17 +32,18 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
     config, step, labels = problem.config, problem.step(rate), problem.labels
     of_labels = [(0, 1), (1, labels - 2), (labels - 2, labels)]
     of_features = [(0, 4), (4, len(problem.tables.feature_map))] if config.has_features else []
-    round_ = make_round(problem.pairs, chunks, states, [of_labels, of_features])
-    changes = BatchGradients.allocate(int(round_.first_draws[-1]), NEGATIVES, DIMENSIONS)
-    moves = np.empty((len(round_.images), DIMENSIONS), np.float32)
+    layout, progress, ranges = make_batch(problem.pairs, chunks, states, [of_labels, of_features])
+    draws = int(layout.first_draws[-1])
+    changes = BatchGradients.allocate(draws, NEGATIVES, DIMENSIONS)
+    moves = np.empty((len(layout.images), DIMENSIONS), np.float32)
     compute = softmax_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
     assert compute(
         problem.image_vectors,
         problem.tables,
         problem.features,
         problem.pairs,
-        round_,
-        0,
+        layout,
+        progress,
         changes,
         moves,
         problem.sampling,
@@ -50,10 +51,12 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
         problem.scratch(),
     )
     selected = np.empty(changes.rows.size + 1, np.int32)
-    assert apply_label_gradients(problem.tables, round_, 0, changes, step, selected)
+    assert apply_label_gradients(problem.tables, draws, progress, ranges[LABELS], changes, step, selected)
     if config.has_features:
-        assert apply_feature_gradients(problem.tables, problem.features, round_, 0, moves)
-    return round_.counts.sum(axis=0), float(round_.losses.sum()), changes
+        assert apply_feature_gradients(
+            problem.tables.feature_map, problem.features, layout.images, progress, ranges[FEATURE_MAP], moves
+        )
+    return layout.counts.sum(axis=0), float(layout.losses.sum()), changes
 
 
 def train_both(config: Config, data=None):

@@ -8,15 +8,29 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.kernel_problems import DIMENSIONS, Problem, make_problem, make_round
+from tests.support.kernel_problems import DIMENSIONS, Problem, make_batch, make_problem
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Floats, Step
-from vse_ens.kernels.context import ContextGradients, ContextScratch, ContextTables, apply_input_gradients
+from vse_ens.kernels.context import (
+    ContextGradients,
+    ContextScratch,
+    ContextTables,
+    InputGradients,
+    apply_input_gradients,
+)
 from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
 from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import Round, apply_feature_gradients
+from vse_ens.kernels.two_phase import (
+    FEATURE_MAP,
+    INPUTS,
+    LABELS,
+    BatchLayout,
+    Progress,
+    RowRanges,
+    apply_feature_gradients,
+)
 from vse_ens.model.embeddings import label_pair_table
 
 NEGATIVES = 5  # of the softmax loss; the others have one
@@ -75,8 +89,11 @@ class Batch:
 
     problem: ContextProblem
     step: Step
-    layout: Round
+    layout: BatchLayout
+    progress: Progress
+    ranges: list[RowRanges]
     changes: ContextGradients
+    input_changes: InputGradients
     moves: Floats
     scratch: ContextScratch
 
@@ -110,23 +127,47 @@ class Batch:
 
     def apply(self) -> None:
         """The second phase, in uneven parts."""
-        problem, round_ = self.problem, self.layout
-        tables, context, changes, step, scratch = (
-            problem.tables,
-            problem.context,
-            self.changes,
-            self.step,
-            self.scratch,
-        )
+        assert all(self.try_to_apply())
+
+    def try_to_apply(self) -> list[bool]:
+        """The second phase; returns for each table whether the first one was done."""
+        problem, tables, selected = self.problem, self.problem.tables, self.scratch.selected
+        squares, ranges = problem.context.label_squares, self.ranges
         if problem.config.loss == "softmax":
-            assert apply_softmax_gradients(
-                tables, context, problem.pairs, round_, 0, changes, step, problem.sharing, scratch
+            applied = apply_softmax_gradients(
+                tables,
+                squares,
+                self.images,
+                problem.pairs.indptr,
+                self.progress,
+                ranges[LABELS],
+                self.changes,
+                self.step,
+                problem.sharing,
+                selected,
             )
         else:
-            assert apply_pairwise_gradients(tables, context, round_, 0, changes, step, scratch)
-        if problem.config.has_features:
-            assert apply_feature_gradients(tables, problem.features, round_, 0, self.moves)
-        assert apply_input_gradients(context, round_, 0, changes, step, scratch)
+            applied = apply_pairwise_gradients(
+                tables, squares, self.draws, self.progress, ranges[LABELS], self.changes, self.step, selected
+            )
+        applied_inputs = apply_input_gradients(
+            problem.context.inputs,
+            problem.context.input_squares,
+            self.layout.first_entries,
+            self.progress,
+            ranges[INPUTS],
+            self.input_changes,
+            self.step,
+            self.scratch.gradient,
+            selected,
+        )
+        if not problem.config.has_features:
+            return [applied, applied_inputs]
+        features, moves = problem.features, self.moves
+        applied_features = apply_feature_gradients(
+            tables.feature_map, features, self.images, self.progress, ranges[FEATURE_MAP], moves
+        )
+        return [applied, applied_inputs, applied_features]
 
 
 def compute(problem: ContextProblem, chunks: list[Images], states: list[int], rate: float = 0.05) -> Batch:
@@ -136,9 +177,10 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
     of_labels = [(labels - 2, labels), (0, 1), (1, labels - 2)]
     of_features = [(0, 4), (4, len(problem.tables.feature_map))] if config.has_features else []
     of_inputs = [(3, len(problem.context.inputs)), (0, 3)]
-    round_ = make_round(problem.pairs, chunks, states, [of_labels, of_features, of_inputs])
-    draws, entries, images = int(round_.first_draws[-1]), int(round_.first_entries[-1]), len(round_.images)
-    changes = ContextGradients.allocate(draws, images, entries, len(chunks), problem.negatives, DIMENSIONS)
+    layout, progress, ranges = make_batch(problem.pairs, chunks, states, [of_labels, of_features, of_inputs])
+    draws, entries, images = int(layout.first_draws[-1]), int(layout.first_entries[-1]), len(layout.images)
+    changes = ContextGradients.allocate(draws, problem.negatives, DIMENSIONS)
+    input_changes = InputGradients.allocate(draws, images, entries, len(chunks), DIMENSIONS)
     moves = np.empty((images if config.has_features else 0, DIMENSIONS), np.float32)
     sampler, towers = samplers.CODES[config.sampler], (config.has_ids, config.has_features, has_pairs)
     softmax = config.loss == "softmax"
@@ -161,12 +203,13 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
         problem.context,
         problem.features,
         problem.pairs,
-        round_,
-        0,
+        layout,
+        progress,
         changes,
+        input_changes,
         moves,
         problem.sampling,
         step,
         scratch,
     )
-    return Batch(problem, step, round_, changes, moves, scratch)
+    return Batch(problem, step, layout, progress, ranges, changes, input_changes, moves, scratch)

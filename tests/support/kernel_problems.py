@@ -15,7 +15,8 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.kernels.arrays import COUNTS, Csr, Features, Floats, Sampling, SharedTables, Step
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch
-from vse_ens.kernels.two_phase import Round
+from vse_ens.kernels.two_phase import COUNTERS, RANGES_DONE, BatchLayout, Progress
+from vse_ens.train.engines.two_phase import Batch
 from vse_ens.train.sampling import make_sampling, rank_weights
 
 JIT = not numba.config.DISABLE_JIT
@@ -130,25 +131,23 @@ def no_counts() -> NDArray[np.int64]:
     return np.zeros(COUNTS, np.int64)
 
 
-def make_round(
+def make_batch(
     pairs: Csr, chunks: list[NDArray[np.int64]], states: list[int], ranges: list[list[tuple[int, int]]]
-) -> Round:
-    """A round of one batch, with the row ranges of every table in its second phase."""
+) -> Batch:
+    """The first batch of a round, with the row ranges of every table in its second phase."""
     degrees = np.diff(pairs.indptr)
-    images = np.concatenate(chunks)
     # Room for all label pairs: chunks leave some of it empty.
     entries = [int((degrees[chunk] * (degrees[chunk] + 1) // 2).sum()) for chunk in chunks]
-    return Round.begin(
-        images=images,
-        first_images=np.array([0, len(images)]),
-        first_chunks=np.array([0, len(chunks)]),
+    layout = BatchLayout(
+        images=np.concatenate(chunks),
         first_visits=np.cumsum([0, *map(len, chunks)]),
         first_draws=np.cumsum([0, *(int(degrees[chunk].sum()) for chunk in chunks)]),
         first_entries=np.cumsum([0, *entries]),
         random_states=np.stack([random_state(state) for state in states]),
         counts=np.zeros((len(chunks), COUNTS), np.int64),
         losses=np.zeros(len(chunks)),
-        ranges=np.array([edges for table in ranges for edges in table]).reshape(-1, 2),
-        first_ranges=np.cumsum([0, *map(len, ranges)]),
-        looks=1_000,
     )
+    counters, before = np.zeros((2, COUNTERS), np.int64)
+    before[RANGES_DONE] = all_ranges = sum(map(len, ranges))
+    progress = Progress(counters, before, len(chunks), all_ranges, looks=1_000)
+    return Batch(layout, progress, [np.array(found, np.int64).reshape(-1, 2) for found in ranges])

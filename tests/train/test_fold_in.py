@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.support.kernel_problems import DIMENSIONS, annotations, make_problem, make_round, no_counts, random_state
+from tests.support.kernel_problems import DIMENSIONS, annotations, make_batch, make_problem, no_counts, random_state
 from tests.support.training_runs import bytes_of, finished, small_config, small_data
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
@@ -145,16 +145,14 @@ def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
     )
     states = [random_state(seed) for seed in (7, 8, 9)]
     for image in visits:
-        round_ = make_round(second.pairs, [np.array([image])], [0], [[], []])._replace(
-            random_states=states[image][None]
-        )
+        layout, progress, _ = make_batch(second.pairs, [np.array([image])], [0], [[], []])
         assert softmax_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False)(
             second.image_vectors,
             second.tables,
             second.features,
             second.pairs,
-            round_,
-            0,
+            layout._replace(random_states=states[image][None]),
+            progress,
             BatchGradients.allocate(5, 4, DIMENSIONS),
             np.empty((0, DIMENSIONS), np.float32),
             second.sampling,

@@ -67,16 +67,19 @@ class Step(NamedTuple):
 _CACHE_LINE = 64
 
 
-def cache_aligned(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
-    """Return ``rows`` arrays of ``length`` that share no cache line with each other or with anything else.
+def cache_aligned(length: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return an array of zeros that shares no cache line with anything else.
 
     Workers that write to the same cache line slow each other down, even at different addresses (false sharing).
     """
-    width = -(-length * np.dtype(dtype).itemsize // _CACHE_LINE) * _CACHE_LINE
-    buffer = np.zeros((rows + 1) * width + _CACHE_LINE, np.uint8)
-    start = -buffer.ctypes.data % _CACHE_LINE
-    table: NDArray[Any] = buffer[start : start + rows * width].view(dtype).reshape(rows, -1)
-    return table[:, :length]
+    per_line = _CACHE_LINE // np.dtype(dtype).itemsize
+    vector: NDArray[Any] = cache_lines(-(-length // per_line), dtype).reshape(-1)[:length]
+    return vector
+
+
+def cache_lines(rows: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a table of zeros with one cache line per row, for arrays that different workers write to."""
+    return aligned_table(rows, _CACHE_LINE // np.dtype(dtype).itemsize, dtype)
 
 
 def aligned_table(rows: int, length: int, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
@@ -91,6 +94,6 @@ def aligned_table(rows: int, length: int, dtype: type[np.generic] = np.float32) 
     return table
 
 
-# The indices of the array of counts that kernels fill.
+# The indices of the array of counts that kernels fill, which is a cache line.
 DRAWS, VIOLATIONS, TRIES, REJECTED, GIVEN_UP = range(5)
 COUNTS = 5

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from numba.core import ir, typed_passes, types, untyped_passes
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.extending import intrinsic
@@ -25,6 +26,9 @@ _UNUSED_PASSES = frozenset(
         typed_passes.DumpParforDiagnostics,
     }
 )
+
+# Numba 0.61 runs the passes of LLVM otherwise.
+_HAS_PASS_BUILDERS = hasattr(JITCPUCodegen, "_pass_builder")
 
 
 def _extreme(comparison: Any) -> Any:
@@ -74,11 +78,33 @@ class _DirectExtremes(FunctionPass):
         return True
 
 
+class _KernelLibrary(JITCodeLibrary):
+    """The machine code of a kernel, which LLVM optimises once.
+
+    Numba has each function optimised as far as that goes, then all of them together twice: once to remove counts of
+    references, which most kernels do not have.
+    """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager(opt=1)
+        for function in module.functions:
+            passes.run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
 class KernelCompiler(CompilerBase):
     """Numba's compiler without the unused passes; it knows `max` and `min` of exactly two numbers."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes."""
+        # Numba makes a library of its own if there is none.
+        if self.state.library is None and _HAS_PASS_BUILDERS:
+            self.state.library = _KernelLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library.enable_object_caching()
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [(one, about) for one, about in passes.passes if one not in _UNUSED_PASSES]
         passes.add_pass_after(_DirectExtremes, untyped_passes.InlineInlinables)

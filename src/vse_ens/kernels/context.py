@@ -16,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, aligned_table, cache_aligned
-from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, kernel, prefetch_row
+from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.sgd import add_features
 from vse_ens.kernels.two_phase import (
     INPUTS,
     PREFETCH_DISTANCE,
-    Round,
+    RANGES_DONE,
+    RANGES_TAKEN,
+    Progress,
+    RowRanges,
     are_gradients_computed,
     select_entries,
-    take_range,
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -42,30 +44,39 @@ class ContextTables(NamedTuple):
 
 
 class ContextGradients(NamedTuple):
-    """The gradients of a batch: those of its draws, and how the gradients of the inputs follow from them."""
+    """The gradients of the labels in a batch: draw ``d`` adds ``slopes[d, j] * vectors[d]`` to label ``rows[d, j]``."""
 
     rows: NDArray[np.int32]
     """draws x (negatives + 1): the positive first; -1 where no negative was found."""
-    slopes: Floats  # draws x (negatives + 1): draw ``d`` adds ``slopes[d, j] * vectors[d]`` to its label ``j``
+    slopes: Floats  # draws x (negatives + 1)
     vectors: Floats  # draws x k: v_i without the positive
-    vector_gradients: Floats  # draws x k: minus the gradient of the loss in the vector
     squares: Floats  # draws: the mean of the squares of the vector
+
+    @classmethod
+    def allocate(cls, draws: int, negatives: int, dimensions: int) -> ContextGradients:
+        """Return arrays for a batch, which names no label yet."""
+        return cls(
+            np.full((draws, negatives + 1), -1, np.int32),
+            np.empty((draws, negatives + 1), np.float32),
+            aligned_table(draws, dimensions),
+            np.empty(draws, np.float32),
+        )
+
+
+class InputGradients(NamedTuple):
+    """How the gradients of the inputs in a batch follow from those of the vectors."""
+
+    vectors: Floats  # draws x k: minus the gradient of the loss in the vector
     scales: Floats  # draws x 2: |N|^-1/2 and |C|^-1/2 without the positive
     sums: Floats  # visits x 2k: the scaled vector gradients, summed over the positives of an image
     entries: NDArray[np.int32]  # inputs x 5: row, visit, number of draws that use it, the one or two draws that do not
     filled: NDArray[np.int64]  # chunks: how many entries each chunk wrote from its start
 
     @classmethod
-    def allocate(
-        cls, draws: int, visits: int, entries: int, chunks: int, negatives: int, dimensions: int
-    ) -> ContextGradients:
-        """Return arrays for a batch, which names no label yet."""
+    def allocate(cls, draws: int, visits: int, entries: int, chunks: int, dimensions: int) -> InputGradients:
+        """Return arrays for a batch."""
         return cls(
-            np.full((draws, negatives + 1), -1, np.int32),
-            np.empty((draws, negatives + 1), np.float32),
             aligned_table(draws, dimensions),
-            aligned_table(draws, dimensions),
-            np.empty(draws, np.float32),
             np.empty((draws, 2), np.float32),
             aligned_table(visits, 2 * dimensions),
             np.empty((entries, 5), np.int32),
@@ -98,14 +109,14 @@ class ContextScratch(NamedTuple):
         negatives = -(-negatives // 4) * 4  # the kernel takes four at a time
         scores = max(scores, negatives)
         return cls(
-            cache_aligned(1, dimensions, np.float32)[0],
-            cache_aligned(1, dimensions, np.float32)[0],
-            cache_aligned(1, dimensions, np.float32)[0],
+            cache_aligned(dimensions, np.float32),
+            cache_aligned(dimensions, np.float32),
+            cache_aligned(dimensions, np.float32),
             aligned_table(2, dimensions),
             aligned_table(image_labels if has_pairs else 0, dimensions),
             np.zeros(image_labels, np.int64),
-            cache_aligned(1, dimensions + 1, np.float32)[0],
-            cache_aligned(1, scores, np.float32)[0],
+            cache_aligned(dimensions + 1, np.float32),
+            cache_aligned(scores, np.float32),
             aligned_table(negatives, dimensions),
             np.zeros(negatives, np.float32),
             np.empty(negatives, np.int32),
@@ -226,7 +237,7 @@ def end_visit(
     visit: int,
     first: int,
     entry: int,
-    gradients: ContextGradients,
+    gradients: InputGradients,
     vector_changes: Floats,
     step: Step,
     scratch: ContextScratch,
@@ -242,8 +253,8 @@ def end_visit(
     for draw in range(first, first + count):
         scale, pair_scale = gradients.scales[draw, 0], gradients.scales[draw, 1]
         for f in range(width):
-            sums[f] += scale * gradients.vector_gradients[draw, f]
-            sums[width + f] += pair_scale * gradients.vector_gradients[draw, f]
+            sums[f] += scale * gradients.vectors[draw, f]
+            sums[width + f] += pair_scale * gradients.vectors[draw, f]
     if count > 1:
         for n in range(count):
             _write_entry(gradients.entries[entry], positives[n], visit, count - 1, first + n, -1)
@@ -258,7 +269,7 @@ def end_visit(
         for f in range(width):
             gradient_sum = _ZERO
             for draw in range(first, first + count):
-                gradient_sum += gradients.vector_gradients[draw, f]
+                gradient_sum += gradients.vectors[draw, f]
             base[f] = step.learning_rate * gradient_sum - decay * base[f]
         if has_features:
             for f in range(width):
@@ -280,27 +291,29 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
 
 @kernel
 def apply_input_gradients(
-    context: ContextTables,
-    round_: Round,
-    number: int,
-    gradients: ContextGradients,
+    inputs: Floats,
+    squares: Floats,
+    first_entries: NDArray[np.int64],
+    progress: Progress,
+    ranges: RowRanges,
+    gradients: InputGradients,
     step: Step,
-    scratch: ContextScratch,
+    gradient: Floats,
+    selected: NDArray[np.int32],
 ) -> bool:
     """Run the second phase of a batch for the inputs.
 
     All positives of an image contribute to the gradient of an input, except the label itself or, for a label pair, its
-    two labels. The row decays once per contribution.
+    two labels. The row decays once per contribution. ``gradient`` and ``selected`` are buffers of the worker.
     """
-    if not are_gradients_computed(round_, number):
+    if not are_gradients_computed(progress):
         return False
-    inputs, squares = context.inputs, context.input_squares
-    width, gradient, selected = inputs.shape[1], scratch.gradient, scratch.selected
-    first_chunk, last_chunk = round_.first_chunks[number], round_.first_chunks[number + 1]
-    first, last = take_range(round_, number, INPUTS)
-    while first < last:
-        for chunk in range(last_chunk - first_chunk):
-            start = round_.first_entries[first_chunk + number + chunk]
+    width = inputs.shape[1]
+    taken = count_up(progress.counters, RANGES_TAKEN + INPUTS)
+    while taken < ranges.shape[0]:
+        first, last = ranges[taken, 0], ranges[taken, 1]
+        for chunk in range(progress.chunks):
+            start = first_entries[chunk]
             own = gradients.entries[start : start + gradients.filled[chunk]]
             count = select_entries(own[:, 0], first, last, selected)
             for n in range(count):
@@ -312,14 +325,14 @@ def apply_input_gradients(
                 square = _ZERO
                 if other < 0:
                     for f in range(width):
-                        gradient[f] = sums[f] - gradients.scales[one, 0] * gradients.vector_gradients[one, f]
+                        gradient[f] = sums[f] - gradients.scales[one, 0] * gradients.vectors[one, f]
                         square += gradient[f] * gradient[f]
                 else:
                     for f in range(width):
                         gradient[f] = (
                             sums[width + f]
-                            - gradients.scales[one, 1] * gradients.vector_gradients[one, f]
-                            - gradients.scales[other, 1] * gradients.vector_gradients[other, f]
+                            - gradients.scales[one, 1] * gradients.vectors[one, f]
+                            - gradients.scales[other, 1] * gradients.vectors[other, f]
                         )
                         square += gradient[f] * gradient[f]
                 squares[row] += square / np.float32(width)
@@ -327,20 +340,20 @@ def apply_input_gradients(
                 shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
                 for f in range(width):
                     inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
-        count_up(round_.ranges_done, number)
-        first, last = take_range(round_, number, INPUTS)
+        count_up(progress.counters, RANGES_DONE)
+        taken = count_up(progress.counters, RANGES_TAKEN + INPUTS)
     return True
 
 
-@allocating_kernel
 def context_vectors(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors: Floats) -> None:
     """Add to row i of ``vectors`` the context of row i of ``pairs``, with all of its labels."""
+    longest = int(np.diff(pairs.indptr).max(initial=0)) if len(label_pairs.numbers) else 0
+    _add_contexts(pairs, inputs, label_pairs, vectors, PairMatches.allocate(longest))
+
+
+@kernel
+def _add_contexts(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors: Floats, found: PairMatches) -> None:
     labels = label_pairs.indptr.shape[0] - 1
-    longest = 0
-    for image in range(vectors.shape[0]):
-        longest = max(longest, pairs.indptr[image + 1] - pairs.indptr[image])
-    most_pairs = min(longest * (longest - 1) // 2, 1 << 16) if label_pairs.numbers.shape[0] else 0
-    found = PairMatches(np.empty(most_pairs, np.int32), np.empty(most_pairs, np.int32), np.empty(most_pairs, np.int32))
     for image in range(vectors.shape[0]):
         positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
         vector = vectors[image]
@@ -348,7 +361,7 @@ def context_vectors(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors
         for n in range(positives.shape[0]):
             for f in range(vector.shape[0]):
                 vector[f] += scale * inputs[positives[n], f]
-        pairs_found = find_label_pairs(positives, label_pairs, found) if label_pairs.numbers.shape[0] else 0
+        pairs_found = find_label_pairs(positives, label_pairs, found) if found.numbers.shape[0] else 0
         scale = _scale(pairs_found)
         for n in range(pairs_found):
             row = labels + found.numbers[n]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS, Csr, Features, Floats, Sampling, SharedTables, Step
@@ -13,6 +14,7 @@ from vse_ens.kernels.context import (
     ContextGradients,
     ContextScratch,
     ContextTables,
+    InputGradients,
     end_visit,
     sum_inputs,
     vector_without,
@@ -20,14 +22,18 @@ from vse_ens.kernels.context import (
 from vse_ens.kernels.jit import kernel, prefetch_row
 from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.two_phase import (
+    CHUNKS_DONE,
+    CHUNKS_TAKEN,
     LABELS,
     PREFETCH_DISTANCE,
-    Round,
+    RANGES_DONE,
+    RANGES_TAKEN,
+    BatchLayout,
+    Progress,
+    RowRanges,
     are_gradients_computed,
-    batch_of,
     is_batch_before_applied,
     select_entries,
-    take_range,
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -51,20 +57,20 @@ def pairwise_kernel(
         context: ContextTables,
         features: Features,
         pairs: Csr,
-        round_: Round,
-        number: int,
+        batch: BatchLayout,
+        progress: Progress,
         gradients: ContextGradients,
+        input_gradients: InputGradients,
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: ContextScratch,
     ) -> bool:
-        if not is_batch_before_applied(round_, number):
+        if not is_batch_before_applied(progress):
             return False
-        batch = batch_of(round_, number)
         whole, labels = scratch.whole, tables.labels
-        chunk = count_up(round_.chunks_taken, number)
-        while chunk < batch.counts.shape[0]:
+        chunk = count_up(progress.counters, CHUNKS_TAKEN)
+        while chunk < progress.chunks:
             draw, entry, total_loss = batch.first_draws[chunk], batch.first_entries[chunk], 0.0
             state, counts = batch.random_states[chunk], batch.counts[chunk]
             for visit in range(batch.first_visits[chunk], batch.first_visits[chunk + 1]):
@@ -87,7 +93,7 @@ def pairwise_kernel(
                 for n in range(positives.shape[0]):
                     positive, vector = np.int64(positives[n]), gradients.vectors[draw]
                     vector_without(
-                        has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
+                        has_pairs, context, positives, n, pairs_found, scratch, vector, input_gradients.scales[draw]
                     )
                     own = samplers.score(vector, tables, positive)
                     weight = _ONE
@@ -125,7 +131,7 @@ def pairwise_kernel(
                     gradients.rows[draw, 1] = label
                     gradients.slopes[draw, 0] = slope
                     gradients.slopes[draw, 1] = -slope
-                    gradient = gradients.vector_gradients[draw]
+                    gradient = input_gradients.vectors[draw]
                     for f in range(dimensions):
                         gradient[f] = slope * (labels[positive, f] - labels[np.int64(max(label, 0)), f])
                     draw += 1
@@ -140,15 +146,15 @@ def pairwise_kernel(
                     visit,
                     draw - positives.shape[0],
                     entry,
-                    gradients,
+                    input_gradients,
                     vector_changes,
                     step,
                     scratch,
                 )
-            gradients.filled[chunk] = entry - batch.first_entries[chunk]
+            input_gradients.filled[chunk] = entry - batch.first_entries[chunk]
             batch.losses[chunk] = total_loss
-            count_up(round_.chunks_done, number)
-            chunk = count_up(round_.chunks_taken, number)
+            count_up(progress.counters, CHUNKS_DONE)
+            chunk = count_up(progress.counters, CHUNKS_TAKEN)
         return True
 
     return compute_gradients
@@ -157,22 +163,23 @@ def pairwise_kernel(
 @kernel
 def apply_pairwise_gradients(
     tables: SharedTables,
-    context: ContextTables,
-    round_: Round,
-    number: int,
+    squares: Floats,
+    draws: int,
+    progress: Progress,
+    ranges: RowRanges,
     gradients: ContextGradients,
     step: Step,
-    scratch: ContextScratch,
+    selected: NDArray[np.int32],
 ) -> bool:
     """Run the second phase of a batch for the labels; a row decays with every gradient applied to it."""
-    if not are_gradients_computed(round_, number):
+    if not are_gradients_computed(progress):
         return False
-    labels, bias, squares, selected = tables.labels, tables.bias, context.label_squares, scratch.selected
-    width, draws = labels.shape[1], round_.first_draws[round_.first_chunks[number + 1] + number]
+    labels, bias, width = tables.labels, tables.bias, tables.labels.shape[1]
     shrink_bias = _ONE - step.bias_rate * step.bias_regularization
     rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
-    first, last = take_range(round_, number, LABELS)
-    while first < last:
+    taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
+    while taken < ranges.shape[0]:
+        first, last = ranges[taken, 0], ranges[taken, 1]
         count = select_entries(rows[: 2 * draws], first, last, selected)
         for n in range(count):
             if n + PREFETCH_DISTANCE < count:
@@ -188,6 +195,6 @@ def apply_pairwise_gradients(
             for f in range(width):
                 labels[label, f] = shrink * labels[label, f] + step_scale * vector[f]
             bias[label] = shrink_bias * bias[label] + step.bias_rate * slope
-        count_up(round_.ranges_done, number)
-        first, last = take_range(round_, number, LABELS)
+        count_up(progress.counters, RANGES_DONE)
+        taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
     return True

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS, Csr, Features, Floats, Sampling, SharedTables, Step
@@ -19,6 +20,7 @@ from vse_ens.kernels.context import (
     ContextGradients,
     ContextScratch,
     ContextTables,
+    InputGradients,
     end_visit,
     sum_inputs,
     vector_without,
@@ -27,14 +29,18 @@ from vse_ens.kernels.exponential import exp_below_zero
 from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.two_phase import (
+    CHUNKS_DONE,
+    CHUNKS_TAKEN,
     LABELS,
     PREFETCH_DISTANCE,
-    Round,
+    RANGES_DONE,
+    RANGES_TAKEN,
+    BatchLayout,
+    Progress,
+    RowRanges,
     are_gradients_computed,
-    batch_of,
     is_batch_before_applied,
     select_entries,
-    take_range,
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -60,22 +66,22 @@ def softmax_kernel(
         context: ContextTables,
         features: Features,
         pairs: Csr,
-        round_: Round,
-        number: int,
+        batch: BatchLayout,
+        progress: Progress,
         gradients: ContextGradients,
+        input_gradients: InputGradients,
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: ContextScratch,
     ) -> bool:
-        if not is_batch_before_applied(round_, number):
+        if not is_batch_before_applied(progress):
             return False
-        batch = batch_of(round_, number)
         whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
         scores, bias = scratch.scores, scratch.negative_bias
         wanted = gradients.rows.shape[1] - 1
-        chunk = count_up(round_.chunks_taken, number)
-        while chunk < batch.counts.shape[0]:
+        chunk = count_up(progress.counters, CHUNKS_TAKEN)
+        while chunk < progress.chunks:
             draw, entry, total_loss = batch.first_draws[chunk], batch.first_entries[chunk], 0.0
             state, counts = batch.random_states[chunk], batch.counts[chunk]
             for visit in range(batch.first_visits[chunk], batch.first_visits[chunk + 1]):
@@ -137,7 +143,7 @@ def softmax_kernel(
                     for n in range(start, stop):
                         positive, vector = np.int64(positives[n]), gradients.vectors[draw]
                         vector_without(
-                            has_pairs, context, positives, n, pairs_found, scratch, vector, gradients.scales[draw]
+                            has_pairs, context, positives, n, pairs_found, scratch, vector, input_gradients.scales[draw]
                         )
                         square = _ZERO
                         for f in range(dimensions):
@@ -159,7 +165,7 @@ def softmax_kernel(
                         gradients.slopes[draw, 0] = own_slope
                         for j in range(found):
                             gradients.slopes[draw, j + 1] = scores[j]
-                        gradient = gradients.vector_gradients[draw]
+                        gradient = input_gradients.vectors[draw]
                         for f in range(dimensions):
                             gradient[f] = own_slope * labels[positive, f]
                         _add_weighted(negatives[:padded], scores, gradient)
@@ -175,15 +181,15 @@ def softmax_kernel(
                     visit,
                     draw - positives.shape[0],
                     entry,
-                    gradients,
+                    input_gradients,
                     vector_changes,
                     step,
                     scratch,
                 )
-            gradients.filled[chunk] = entry - batch.first_entries[chunk]
+            input_gradients.filled[chunk] = entry - batch.first_entries[chunk]
             batch.losses[chunk] = total_loss
-            count_up(round_.chunks_done, number)
-            chunk = count_up(round_.chunks_taken, number)
+            count_up(progress.counters, CHUNKS_DONE)
+            chunk = count_up(progress.counters, CHUNKS_TAKEN)
         return True
 
     return compute_gradients
@@ -241,38 +247,41 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
 @kernel
 def apply_softmax_gradients(
     tables: SharedTables,
-    context: ContextTables,
-    pairs: Csr,
-    round_: Round,
-    number: int,
+    label_squares: Floats,
+    images: NDArray[np.int64],
+    first_positives: NDArray[np.int64],
+    progress: Progress,
+    ranges: RowRanges,
     gradients: ContextGradients,
     step: Step,
     sharing: int,
-    scratch: ContextScratch,
+    selected: NDArray[np.int32],
 ) -> bool:
     """Run the second phase of a batch for the labels.
 
     A negative makes one step for all positives that share it, with the sum of their gradients, and decays for each.
     AdaGrad adds the squares of the gradients one by one: the square of their sum would make the steps too short.
     """
-    if not are_gradients_computed(round_, number):
+    if not are_gradients_computed(progress):
         return False
-    width, selected = tables.labels.shape[1], scratch.selected
+    width = tables.labels.shape[1]
     vectors, slopes, squares = gradients.vectors, gradients.slopes, gradients.squares
-    images = round_.images[round_.first_images[number] : round_.first_images[number + 1]]
-    first, last = take_range(round_, number, LABELS)
-    while first < last:
+    taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
+    while taken < ranges.shape[0]:
+        first, last = ranges[taken, 0], ranges[taken, 1]
         end = 0
         for visit in range(images.shape[0]):
             image = images[visit]
-            start, end = end, end + pairs.indptr[image + 1] - pairs.indptr[image]
+            start, end = end, end + first_positives[image + 1] - first_positives[image]
             for one in range(start, end, sharing):
                 two, three = min(one + 1, end - 1), min(one + 2, end - 1)
                 draws = min(sharing, end - one)
                 for draw in range(one, one + draws):
                     label, slope = np.int64(gradients.rows[draw, 0]), slopes[draw, 0]
                     if first <= label < last:
-                        rate = _move_bias(tables, context, label, slope, slope * slope * squares[draw], 1, step)
+                        rate = _move_bias(
+                            tables.bias, label_squares, label, slope, slope * slope * squares[draw], 1, step
+                        )
                         shrink = max(_ONE - rate * step.regularization, _ZERO)
                         for f in range(width):
                             tables.labels[label, f] = shrink * tables.labels[label, f] + rate * slope * vectors[draw, f]
@@ -292,7 +301,9 @@ def apply_softmax_gradients(
                         + slope_2 * slope_2 * squares[two]
                         + slope_3 * slope_3 * squares[three]
                     )
-                    rate = _move_bias(tables, context, label, slope_1 + slope_2 + slope_3, square, draws, step)
+                    rate = _move_bias(
+                        tables.bias, label_squares, label, slope_1 + slope_2 + slope_3, square, draws, step
+                    )
                     shrink = max(_ONE - rate * step.regularization * np.float32(draws), _ZERO)
                     slope_1 *= rate
                     slope_2 *= rate
@@ -301,15 +312,15 @@ def apply_softmax_gradients(
                         tables.labels[label, f] = shrink * tables.labels[label, f] + (
                             slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
                         )
-        count_up(round_.ranges_done, number)
-        first, last = take_range(round_, number, LABELS)
+        count_up(progress.counters, RANGES_DONE)
+        taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
     return True
 
 
 @inline
 def _move_bias(
-    tables: SharedTables,
-    context: ContextTables,
+    bias: Floats,
+    squares: Floats,
     label: int,
     slope: np.float32,
     square: np.float32,
@@ -317,8 +328,7 @@ def _move_bias(
     step: Step,
 ) -> np.float32:
     """Make a plain step of the bias of a label, and return the rate of AdaGrad for its vector."""
-    squares = context.label_squares
     squares[label] += square
     shrink = max(_ONE - step.bias_rate * step.bias_regularization * np.float32(times), _ZERO)
-    tables.bias[label] = shrink * tables.bias[label] + step.bias_rate * slope
+    bias[label] = shrink * bias[label] + step.bias_rate * slope
     return step.learning_rate / np.sqrt(squares[label])

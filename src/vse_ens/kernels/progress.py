@@ -16,7 +16,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from vse_ens.kernels.jit import inline
+from vse_ens.kernels.jit import inline_once
 
 Counters = NDArray[np.int64]
 
@@ -58,7 +58,7 @@ else:
         return types.int64(counters, types.intp), generate
 
 
-@inline
+@inline_once
 def wait_for(counters: Counters, number: int, wanted: int, looks: int) -> bool:
     """Look up to ``looks`` times, a nanosecond each, whether a counter has reached ``wanted``; return if it has."""
     looked = 0

@@ -54,9 +54,9 @@ class SerialScratch(NamedTuple):
     def allocate(cls, dimensions: int, scores: int = 0) -> SerialScratch:
         """Return buffers for vectors of this length; `naive` needs as many scores as labels."""
         return cls(
-            cache_aligned(1, dimensions, np.float32)[0],
-            cache_aligned(1, dimensions + 1, np.float32)[0],
-            cache_aligned(1, scores, np.float32)[0],
+            cache_aligned(dimensions, np.float32),
+            cache_aligned(dimensions + 1, np.float32),
+            cache_aligned(scores, np.float32),
         )
 
 

@@ -44,11 +44,11 @@ class SgdScratch(NamedTuple):
     def allocate(cls, dimensions: int, image_labels: int, scores: int = 0) -> SgdScratch:
         """Return buffers for images with up to ``image_labels`` labels."""
         return cls(
-            cache_aligned(1, dimensions, np.float32)[0],
-            cache_aligned(1, dimensions, np.float32)[0],
-            cache_aligned(1, dimensions + 1, np.float32)[0],
-            cache_aligned(1, image_labels, np.int64)[0],
-            cache_aligned(1, scores, np.float32)[0],
+            cache_aligned(dimensions, np.float32),
+            cache_aligned(dimensions, np.float32),
+            cache_aligned(dimensions + 1, np.float32),
+            cache_aligned(image_labels, np.int64),
+            cache_aligned(scores, np.float32),
         )
 
 

@@ -25,14 +25,18 @@ from vse_ens.kernels.jit import inline_once, kernel, prefetch_row
 from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.sgd import SgdScratch, add_features
 from vse_ens.kernels.two_phase import (
+    CHUNKS_DONE,
+    CHUNKS_TAKEN,
     LABELS,
     PREFETCH_DISTANCE,
-    Round,
+    RANGES_DONE,
+    RANGES_TAKEN,
+    BatchLayout,
+    Progress,
+    RowRanges,
     are_gradients_computed,
-    batch_of,
     is_batch_before_applied,
     select_entries,
-    take_range,
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -68,19 +72,18 @@ def softmax_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
         tables: SharedTables,
         features: Features,
         pairs: Csr,
-        round_: Round,
-        number: int,
+        batch: BatchLayout,
+        progress: Progress,
         gradients: BatchGradients,
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: SgdScratch,
     ) -> bool:
-        if not is_batch_before_applied(round_, number):
+        if not is_batch_before_applied(progress):
             return False
-        batch = batch_of(round_, number)
-        chunk = count_up(round_.chunks_taken, number)
-        while chunk < batch.counts.shape[0]:
+        chunk = count_up(progress.counters, CHUNKS_TAKEN)
+        while chunk < progress.chunks:
             first, last = batch.first_visits[chunk], batch.first_visits[chunk + 1]
             batch.losses[chunk] = _train_images(
                 dimensions,
@@ -104,8 +107,8 @@ def softmax_kernel(dimensions: int, sampler: int, has_ids: bool, has_features: b
                 batch.random_states[chunk],
                 batch.counts[chunk],
             )
-            count_up(round_.chunks_done, number)
-            chunk = count_up(round_.chunks_taken, number)
+            count_up(progress.counters, CHUNKS_DONE)
+            chunk = count_up(progress.counters, CHUNKS_TAKEN)
         return True
 
     return compute_gradients
@@ -275,22 +278,24 @@ def _train_images(
 @kernel
 def apply_label_gradients(
     tables: SharedTables,
-    round_: Round,
-    number: int,
+    draws: int,
+    progress: Progress,
+    ranges: RowRanges,
     gradients: BatchGradients,
     step: Step,
     selected: NDArray[np.int32],
 ) -> bool:
     """Run the second phase of a batch for the labels; a row decays with every gradient applied to it."""
-    if not are_gradients_computed(round_, number):
+    if not are_gradients_computed(progress):
         return False
     labels, bias = tables.labels, tables.bias
     shrink = _ONE - step.learning_rate * step.regularization
     shrink_bias = _ONE - step.bias_rate * step.bias_regularization
-    width, draws = gradients.rows.shape[1], round_.first_draws[round_.first_chunks[number + 1] + number]
+    width = gradients.rows.shape[1]
     rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
-    first, last = take_range(round_, number, LABELS)
-    while first < last:
+    taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
+    while taken < ranges.shape[0]:
+        first, last = ranges[taken, 0], ranges[taken, 1]
         count = select_entries(rows[: draws * width], first, last, selected)
         for n in range(count):
             if n + PREFETCH_DISTANCE < count:
@@ -301,6 +306,6 @@ def apply_label_gradients(
             for f in range(labels.shape[1]):
                 labels[label, f] = shrink * labels[label, f] + step_scale * gradients.vectors[draw, f]
             bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
-        count_up(round_.ranges_done, number)
-        first, last = take_range(round_, number, LABELS)
+        count_up(progress.counters, RANGES_DONE)
+        taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
     return True

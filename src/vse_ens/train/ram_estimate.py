@@ -20,7 +20,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import BLOCK_IMAGES
 from vse_ens.errors import InsufficientMemoryError
 from vse_ens.evaluate.rank import DEFAULT_MEMORY
-from vse_ens.kernels.context import ContextGradients, ContextScratch
+from vse_ens.kernels.context import ContextGradients, ContextScratch, InputGradients
 from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.kernels.rank_table import RankScratch
 from vse_ens.kernels.serial import SortScratch
@@ -403,8 +403,9 @@ class RamModel:
         if config.has_context:
             # A label is an input, and has its share of the image's label pairs.
             combined = min(self._label_pair_table.pairs_per_label, self._longest // 2) if self._label_pairs else 0
-            changes = ContextGradients.allocate(1, 1, 1 + combined, 0, negatives, self._width)
-            return _nbytes(changes) + gathered + moves
+            labels = ContextGradients.allocate(1, negatives, self._width)
+            inputs = InputGradients.allocate(1, 1, 1 + combined, 0, self._width)
+            return _nbytes(labels) + _nbytes(inputs) + gathered + moves
         if config.loss == "softmax":
             return _nbytes(BatchGradients.allocate(1, negatives, self._width)) + gathered + moves
         return 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.arrays import cache_aligned
+from vse_ens.kernels.arrays import cache_lines
 from vse_ens.kernels.random import shuffle
 from vse_ens.streams import Streams
 
@@ -101,8 +101,8 @@ class EpochPlan:
         return [_near_equal(a, b, min(CHUNKS, b - a)) for a, b in pairwise(edges.tolist())]
 
     def random_states(self, number: int, count: int) -> NDArray[np.uint64]:
-        """Return the random state that each slice or chunk of a round starts from."""
-        states = cache_aligned(count, 1, np.uint64)
+        """Return the random states that the slices or chunks of a round start from: the first number of each row."""
+        states = cache_lines(count, np.uint64)
         states[:, 0] = self.stream.child("round", number).words(count)
         return states
 

@@ -207,9 +207,9 @@ def test_no_batch_is_larger_than_its_buffers(
         for edges in plan.batches(number, batch):
             images = plan.images[edges[0] : edges[-1]]
             assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
-            assert len(images) <= min(len(engine._feature_gradients), len(engine._gradients.sums))
-            assert engine._inputs_per_image[images].sum() <= len(engine._gradients.entries)
-            assert len(edges) - 1 <= len(engine._gradients.filled)
+            assert len(images) <= min(len(engine._feature_gradients), len(engine._input_gradients.sums))
+            assert engine._inputs_per_image[images].sum() <= len(engine._input_gradients.entries)
+            assert len(edges) - 1 <= len(engine._input_gradients.filled)
 
 
 def test_workers_wait_for_each_other() -> None:

@@ -9,13 +9,13 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Step
-from vse_ens.kernels.context import ContextGradients, ContextScratch, apply_input_gradients
+from vse_ens.kernels.context import ContextGradients, ContextScratch, InputGradients, apply_input_gradients
 from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
 from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import Round
+from vse_ens.kernels.two_phase import INPUTS, LABELS
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
-from vse_ens.train.engines.two_phase import Phase, TwoPhaseEngine
+from vse_ens.train.engines.two_phase import Batch, Phase, TwoPhaseEngine
 from vse_ens.train.schedule import CHUNKS
 from vse_ens.train.tables import context_tables
 
@@ -50,16 +50,13 @@ class ContextEngine(TwoPhaseEngine):
             self._inputs_per_image = counts + pairs
         inputs_per_positive = int(np.ceil((self._inputs_per_image / np.maximum(counts, 1)).max(initial=1)))
         negatives = config.negatives if self._softmax else 1
-        self._gradients = ContextGradients.allocate(
-            self._max_positives,
-            self._max_positives,
-            inputs_per_positive * self._max_positives,
-            CHUNKS,
-            negatives,
-            self._width,
+        positives = self._max_positives
+        self._gradients = ContextGradients.allocate(positives, negatives, self._width)
+        self._input_gradients = InputGradients.allocate(
+            positives, positives, inputs_per_positive * positives, CHUNKS, self._width
         )
         scores = len(data.labels) if config.sampler == "naive" else 0
-        entries = max(len(self._gradients.entries), 2 * self._max_positives, negatives)
+        entries = max(len(self._input_gradients.entries), 2 * positives, negatives)
         self._context_scratch = [
             ContextScratch.allocate(
                 self._width, longest, has_label_pairs, entries, scores, negatives if self._softmax else 0
@@ -68,13 +65,21 @@ class ContextEngine(TwoPhaseEngine):
         ]
 
     def _changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:
-        changed_inputs = self._gradients.entries[: self._gradients.filled[0], 0]
+        changed_inputs = self._input_gradients.entries[: self._input_gradients.filled[0], 0]
         return [*super()._changed_tables(), (len(self._context.inputs), changed_inputs)]
 
     def _phases(self, step: Step) -> list[Phase]:
-        def apply_to_inputs(round_: Round, batch: int, worker: int) -> bool:
+        def apply_to_inputs(batch: Batch, worker: int) -> bool:
             return apply_input_gradients(
-                self._context, round_, batch, self._gradients, step, self._context_scratch[worker]
+                self._context.inputs,
+                self._context.input_squares,
+                batch.layout.first_entries,
+                batch.progress,
+                batch.ranges[INPUTS],
+                self._input_gradients,
+                step,
+                self._context_scratch[worker].gradient,
+                self._context_scratch[worker].selected,
             )
 
         return [*super()._phases(step), apply_to_inputs]
@@ -82,31 +87,39 @@ class ContextEngine(TwoPhaseEngine):
     def _drawn_labels(self) -> NDArray[np.int32]:
         return self._gradients.rows
 
-    def _compute(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
+    def _compute(self, step: Step, batch: Batch, worker: int) -> bool:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
             self._context,
             self._features,
             self._pairs,
-            round_,
-            batch,
+            batch.layout,
+            batch.progress,
             self._gradients,
+            self._input_gradients,
             self._feature_gradients,
             self._sampling,
             step,
             self._context_scratch[worker],
         )
 
-    def _apply_to_labels(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
-        tables, context, gradients, scratch = (
-            self._tables,
-            self._context,
-            self._gradients,
-            self._context_scratch[worker],
-        )
+    def _apply_to_labels(self, step: Step, batch: Batch, worker: int) -> bool:
+        squares, selected = self._context.label_squares, self._context_scratch[worker].selected
         if self._softmax:
             return apply_softmax_gradients(
-                tables, context, self._pairs, round_, batch, gradients, step, self._sharing, scratch
+                self._tables,
+                squares,
+                batch.layout.images,
+                self._pairs.indptr,
+                batch.progress,
+                batch.ranges[LABELS],
+                self._gradients,
+                step,
+                self._sharing,
+                selected,
             )
-        return apply_pairwise_gradients(tables, context, round_, batch, gradients, step, scratch)
+        draws = int(batch.layout.first_draws[-1])
+        return apply_pairwise_gradients(
+            self._tables, squares, draws, batch.progress, batch.ranges[LABELS], self._gradients, step, selected
+        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import COUNTS, SharedTables, Step, cache_aligned
+from vse_ens.kernels.arrays import COUNTS, SharedTables, Step, cache_lines
 from vse_ens.kernels.rank_table import find_moved_factors
 from vse_ens.kernels.sgd import merge_slice_updates, sgd_kernel
 from vse_ens.model.embeddings import Embeddings
@@ -69,7 +69,7 @@ class SgdEngine(FastEngine):
     def _train(self, plan: EpochPlan, number: int, step: Step) -> RoundStats:
         slices = plan.slices(number, self.schedule.slices)
         states = plan.random_states(number, len(slices))
-        counts = cache_aligned(len(slices), COUNTS, np.int64)
+        counts = cache_lines(len(slices), np.int64)
 
         def train(index: int, worker: int) -> float:
             tables = SharedTables(*(copy[index] for copy in self._copies)) if self._copies else self._tables
@@ -89,7 +89,7 @@ class SgdEngine(FastEngine):
         loss = sum(self._workers.run([partial(train, index) for index in range(len(slices))]))
         if self._copies:
             self._merge()
-        return RoundStats(counts.sum(axis=0), float(loss))
+        return RoundStats(counts.sum(axis=0)[:COUNTS], float(loss))
 
     def _merge(self) -> None:
         def merge(table: np.ndarray, copies: np.ndarray, first: int, last: int, _worker: int) -> None:

@@ -10,10 +10,10 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import Step
 from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import Round
+from vse_ens.kernels.two_phase import LABELS
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
-from vse_ens.train.engines.two_phase import TwoPhaseEngine
+from vse_ens.train.engines.two_phase import Batch, TwoPhaseEngine
 
 
 class SoftmaxEngine(TwoPhaseEngine):
@@ -28,14 +28,14 @@ class SoftmaxEngine(TwoPhaseEngine):
     def _drawn_labels(self) -> NDArray[np.int32]:
         return self._gradients.rows
 
-    def _compute(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
+    def _compute(self, step: Step, batch: Batch, worker: int) -> bool:
         return self._kernel(
             self._embeddings.image_vectors,
             self._tables,
             self._features,
             self._pairs,
-            round_,
-            batch,
+            batch.layout,
+            batch.progress,
             self._gradients,
             self._feature_gradients,
             self._sampling,
@@ -43,5 +43,13 @@ class SoftmaxEngine(TwoPhaseEngine):
             self._scratch[worker],
         )
 
-    def _apply_to_labels(self, step: Step, round_: Round, batch: int, worker: int) -> bool:
-        return apply_label_gradients(self._tables, round_, batch, self._gradients, step, self._selected[worker])
+    def _apply_to_labels(self, step: Step, batch: Batch, worker: int) -> bool:
+        return apply_label_gradients(
+            self._tables,
+            int(batch.layout.first_draws[-1]),
+            batch.progress,
+            batch.ranges[LABELS],
+            self._gradients,
+            step,
+            self._selected[worker],
+        )
