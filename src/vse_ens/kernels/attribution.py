@@ -28,7 +28,7 @@ class PairContributions(NamedTuple):
         sizes = np.diff(pairs.indptr)
         most = (
             np.minimum(sizes * (sizes - 1) // 2, label_pairs.pairs_per_label * sizes)
-            if len(label_pairs.numbers)
+            if label_pairs.pairs
             else 0 * sizes
         )
         starts = np.concatenate([[0], np.cumsum(most)])
@@ -67,7 +67,7 @@ def context_contributions(
     longest = 0
     for row in range(labels.shape[0]):
         longest = max(longest, pairs.indptr[row + 1] - pairs.indptr[row])
-    most_pairs = min(longest * (longest - 1) // 2, 1 << 16) if label_pairs.numbers.shape[0] else 0
+    most_pairs = min(longest * (longest - 1) // 2, 1 << 16) + 1 if label_pairs.pairs else 0
     found = PairMatches(np.empty(most_pairs, np.int32), np.empty(most_pairs, np.int32), np.empty(most_pairs, np.int32))
     for row in range(labels.shape[0]):
         first, last = pairs.indptr[row], pairs.indptr[row + 1]
@@ -75,7 +75,7 @@ def context_contributions(
         label_vector = label_vectors[labels[row]]
         for entry in range(first, last):
             contributions[entry] = _dot(inputs[pairs.indices[entry]], label_vector) / np.sqrt(np.float64(last - first))
-        count = find_label_pairs(positives, label_pairs, found) if label_pairs.numbers.shape[0] else 0
+        count = find_label_pairs(positives, label_pairs, found) if label_pairs.pairs else 0
         pair_contributions.counts[row] = count
         start = pair_contributions.starts[row]
         for n in range(count):

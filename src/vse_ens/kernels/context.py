@@ -31,7 +31,10 @@ from vse_ens.kernels.two_phase import (
     select_entries,
 )
 
-_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+
+# Inputs of label pairs are prefetched this many pairs before they are needed.
+_PAIRS_AHEAD = 8
 
 
 class ContextTables(NamedTuple):
@@ -137,24 +140,32 @@ def _add_label_pairs(
     found: PairMatches,
     pairs_found: int,
     labels: int,
+    positives: int,
     sums: Floats,
     pair_sums: Floats,
     pair_counts: NDArray[np.int64],
 ) -> None:
     """Sum the inputs of the label pairs of an image: all of them, and those that contain each label."""
     width = inputs.shape[1]
-    for n in range(pairs_found):
+    pair_sums[:positives] = _ZERO
+    pair_counts[:positives] = 0
+    for n in range(min(_PAIRS_AHEAD, pairs_found)):
         prefetch_row(inputs, np.int64(labels + found.numbers[n]))
     for n in range(pairs_found):
-        row = labels + found.numbers[n]
-        first, second = found.first[n], found.second[n]
-        pair_counts[first] += 1
-        pair_counts[second] += 1
+        if n + _PAIRS_AHEAD < pairs_found:
+            prefetch_row(inputs, np.int64(labels + found.numbers[n + _PAIRS_AHEAD]))
+        row, first, second = inputs[labels + found.numbers[n]], pair_sums[found.first[n]], pair_sums[found.second[n]]
+        pair_counts[found.first[n]] += 1
+        pair_counts[found.second[n]] += 1
         for f in range(width):
-            value = inputs[row, f]
-            sums[1, f] += value
-            pair_sums[first, f] += value
-            pair_sums[second, f] += value
+            first[f] += row[f]
+            second[f] += row[f]
+    # Every label pair is in the sums of two labels.
+    for n in range(positives):
+        for f in range(width):
+            sums[f] += pair_sums[n, f]
+    for f in range(width):
+        sums[f] *= _HALF
 
 
 @inline_once
@@ -191,10 +202,16 @@ def sum_inputs(
     pairs_found = 0
     if has_pairs:
         pairs_found = find_label_pairs(positives, context.label_pairs, scratch.found)
-        scratch.pair_sums[: positives.shape[0]] = _ZERO
-        scratch.pair_counts[: positives.shape[0]] = 0
-        labels = tables.labels.shape[0]
-        _add_label_pairs(inputs, scratch.found, pairs_found, labels, sums, scratch.pair_sums, scratch.pair_counts)
+        _add_label_pairs(
+            inputs,
+            scratch.found,
+            pairs_found,
+            tables.labels.shape[0],
+            positives.shape[0],
+            sums[1],
+            scratch.pair_sums,
+            scratch.pair_counts,
+        )
     scale, pair_scale = _scale(positives.shape[0]), _scale(pairs_found)
     for f in range(width):
         whole[f] = base[f] + scale * sums[0, f] + pair_scale * sums[1, f]
@@ -347,13 +364,13 @@ def apply_input_gradients(
 
 def context_vectors(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors: Floats) -> None:
     """Add to row i of ``vectors`` the context of row i of ``pairs``, with all of its labels."""
-    longest = int(np.diff(pairs.indptr).max(initial=0)) if len(label_pairs.numbers) else 0
+    longest = int(np.diff(pairs.indptr).max(initial=0)) if label_pairs.pairs else 0
     _add_contexts(pairs, inputs, label_pairs, vectors, PairMatches.allocate(longest))
 
 
 @kernel
 def _add_contexts(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors: Floats, found: PairMatches) -> None:
-    labels = label_pairs.indptr.shape[0] - 1
+    labels = label_pairs.labels
     for image in range(vectors.shape[0]):
         positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
         vector = vectors[image]
@@ -361,7 +378,7 @@ def _add_contexts(pairs: Csr, inputs: Floats, label_pairs: LabelPairs, vectors: 
         for n in range(positives.shape[0]):
             for f in range(vector.shape[0]):
                 vector[f] += scale * inputs[positives[n], f]
-        pairs_found = find_label_pairs(positives, label_pairs, found) if found.numbers.shape[0] else 0
+        pairs_found = find_label_pairs(positives, label_pairs, found) if label_pairs.pairs else 0
         scale = _scale(pairs_found)
         for n in range(pairs_found):
             row = labels + found.numbers[n]

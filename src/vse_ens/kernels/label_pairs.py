@@ -10,19 +10,41 @@ from numpy.typing import NDArray
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.jit import inline, inline_once, kernel
 
-# A list of partners is bisected if it is this many times longer than the rest of the image's labels, else scanned.
-_BISECT_RATIO = 8
+# 2^64 divided by the golden ratio: the highest bits of a multiple are spread evenly (Fibonacci hashing).
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_HALF_WORD = np.uint64(32)
+_EMPTY = -1
 
 
 class LabelPairs(NamedTuple):
-    """Label pairs a < b in CSR form: the partners b of every a, sorted. Pairs are numbered by descending count."""
+    """A hash table of label pairs a < b, which are numbered by descending count."""
 
-    indptr: NDArray[np.int64]  # |A| + 1
-    partners: NDArray[np.int32]
-    numbers: NDArray[np.int32]
-    """The number of the pair, one per partner."""
+    keys: NDArray[np.int64]
+    """a * 2^32 + b in a slot with a pair. A pair is in the slot of its hash, or in the next one that was free."""
+    numbers: NDArray[np.int32]  # slots: the number of the pair
+    shift: int  # 64 - log2(slots)
+    labels: int
+    pairs: int
     pairs_per_label: int
     """An image with n labels uses its n * pairs_per_label most common pairs."""
+
+    @classmethod
+    def of(cls, pairs: NDArray[np.int32], labels: int, pairs_per_label: int) -> LabelPairs:
+        """Return the table of pairs a < b, given most common first; at most half of its slots are filled."""
+        bits = max(1, 2 * len(pairs) - 1).bit_length()
+        keys, numbers = np.full(1 << bits, _EMPTY, np.int64), np.zeros(1 << bits, np.int32)
+        own = pairs[:, 0].astype(np.uint64) << _HALF_WORD | pairs[:, 1].astype(np.uint64)
+        slots = (own * _MULTIPLIER >> np.uint64(64 - bits)).astype(np.int64)
+        own = own.astype(np.int64)
+        left = np.arange(len(pairs))
+        while len(left):
+            free = left[keys[slots[left]] == _EMPTY]
+            keys[slots[free]] = own[free]  # of several pairs one gets the slot
+            is_placed = keys[slots[left]] == own[left]
+            placed, left = left[is_placed], left[~is_placed]
+            numbers[slots[placed]] = placed
+            slots[left] = (slots[left] + 1) % len(keys)
+        return cls(keys, numbers, 64 - bits, labels, len(pairs), pairs_per_label)
 
 
 class PairMatches(NamedTuple):
@@ -36,36 +58,28 @@ class PairMatches(NamedTuple):
     @classmethod
     def allocate(cls, labels: int) -> PairMatches:
         """Return buffers for images with up to ``labels`` labels; beyond 360, the pairs found last are dropped."""
-        most = min(labels * (labels - 1) // 2, 1 << 16)
+        # One more than can be found: it is written before it is known whether there is such a pair.
+        most = min(labels * (labels - 1) // 2, 1 << 16) + 1
         return cls(np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int32))
 
 
 @inline
 def find_label_pairs(positives: NDArray[np.int32], known: LabelPairs, found: PairMatches) -> int:
     """Write the label pairs among the sorted labels of an image to ``found``; return their number."""
-    labels, capacity = positives.shape[0], found.numbers.shape[0]
+    labels, capacity, last_slot = positives.shape[0], found.numbers.shape[0] - 1, known.keys.shape[0] - 1
     count = 0
     for first in range(labels - 1):
-        low, end = known.indptr[positives[first]], known.indptr[positives[first] + 1]
-        search = end - low > _BISECT_RATIO * (labels - first)
+        upper_half = np.uint64(positives[first]) << _HALF_WORD
         for second in range(first + 1, labels):
-            partner = positives[second]
-            if search:
-                high = end
-                while low < high:
-                    middle = (low + high) // 2
-                    if known.partners[middle] < partner:
-                        low = middle + 1
-                    else:
-                        high = middle
-            else:
-                while low < end and known.partners[low] < partner:
-                    low += 1
-            if low < end and known.partners[low] == partner and count < capacity:
-                found.numbers[count] = known.numbers[low]
-                found.first[count] = first
-                found.second[count] = second
-                count += 1
+            hashed = upper_half | np.uint64(positives[second])
+            key, slot = np.int64(hashed), np.int64(hashed * _MULTIPLIER >> np.uint64(known.shift))
+            while known.keys[slot] != key and known.keys[slot] != _EMPTY:
+                slot = slot + 1 & last_slot
+            # Without a branch, which the processor could not predict.
+            found.numbers[count] = known.numbers[slot]
+            found.first[count] = first
+            found.second[count] = second
+            count = min(count + (known.keys[slot] == key), capacity)
     most = known.pairs_per_label * labels
     return _keep_lowest(known, found, count, most) if count > most else count
 
@@ -73,7 +87,7 @@ def find_label_pairs(positives: NDArray[np.int32], known: LabelPairs, found: Pai
 @inline_once
 def _keep_lowest(known: LabelPairs, found: PairMatches, count: int, most: int) -> int:
     """Keep the ``most`` lowest numbers, which are the most common pairs; found by bisecting the number."""
-    low, high = np.int64(0), np.int64(known.numbers.shape[0])
+    low, high = np.int64(0), np.int64(known.pairs)
     while high - low > 1:
         middle = (low + high) // 2
         below = 0

@@ -161,6 +161,4 @@ class Embeddings:
 
 def label_pair_table(pairs: NDArray[np.int32], labels: int) -> LabelPairs:
     """Return label pairs a < b, given most common first, in the form that kernels look up."""
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    indptr = np.searchsorted(pairs[order, 0], np.arange(labels + 1)).astype(np.int64)
-    return LabelPairs(indptr, np.ascontiguousarray(pairs[order, 1]), order.astype(np.int32), _PAIRS_PER_LABEL)
+    return LabelPairs.of(pairs, labels, _PAIRS_PER_LABEL)

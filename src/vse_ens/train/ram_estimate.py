@@ -271,7 +271,7 @@ class RamModel:
         """The vectors under training, with the table in which label pairs are looked up."""
         tables = self._vector_tables(self._width)
         if self._config.has_context:
-            tables["input vectors"] += [8 * self._labels, 4 * self._label_pairs, 4 * self._label_pairs]
+            tables["input vectors"] += [self._label_pair_table.keys.nbytes, self._label_pair_table.numbers.nbytes]
         return tables
 
     def _vector_tables(self, width: int) -> Arrays:
@@ -290,7 +290,7 @@ class RamModel:
 
     @property
     def _label_pairs(self) -> int:
-        return len(self._label_pair_table.numbers)
+        return self._label_pair_table.pairs
 
     @cached_property
     def _label_pair_table(self) -> LabelPairs:
