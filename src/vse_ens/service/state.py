@@ -31,7 +31,9 @@ class Service:
             settings.model, self.metrics, limits.ready_seconds, verify=settings.verify, feedback=self._feedback
         )
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
-        # Separate from `compute`, so that a verdict is stored without waiting for searches.
+        # Separate from `compute`, so that suggestions do not wait for searches, which take seconds with many images.
+        self.suggest = BoundedExecutor("suggest", limits.threads, limits.waiting, limits.answer_seconds)
+        # Separate from both, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
         self.rules = ServiceRules(settings.feedback)
@@ -76,6 +78,7 @@ class Service:
             self._calibrator.close()
         self.models.close()
         self.compute.close()
+        self.suggest.close()
         self.disk.close()
         self.pictures.close()
         if self._feedback is not None:

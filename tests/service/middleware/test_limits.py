@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from tests.support.service_in_process import Client
+from vse_ens.service import models
 from vse_ens.service.settings import Limits
 
 
@@ -82,6 +83,26 @@ def test_heavy_work_waits_in_a_short_line_and_light_work_passes_it(serve: Callab
         return [light.status_code, refused.status_code, served.status_code]
 
     assert client.run(crowd()) == [200, 503, 200]
+
+
+def test_the_first_suggestions_of_a_page_do_not_wait_for_searches(
+    serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "_MAX_LABELS_ON_LOOP", 0)  # suggestions run on a worker thread
+    client = serve(limits=Limits(threads=1, waiting=1))
+    gate = threading.Event()
+    compute = client.service.compute
+
+    async def visit() -> list[int]:
+        held = [asyncio.create_task(compute.run(gate.wait, 300)) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        asked = ("/api/model", "/api/queue?top=12", "/api/image?id=img_0000001")
+        answers = [await client.http.get(address) for address in asked]
+        gate.set()
+        await asyncio.gather(*held)
+        return [one.status_code for one in answers]
+
+    assert client.run(visit()) == [200, 200, 200]
 
 
 def test_work_that_takes_too_long_is_answered_all_the_same(serve: Callable[..., Client]) -> None:

@@ -55,7 +55,7 @@ def catalog_router(service: Service) -> APIRouter:
         """Return the model card, the limits of one request, and what the key of the request allows."""
         served = await models.current()
         if "source" not in vars(served):
-            await service.compute.run(lambda: served.source)
+            await service.suggest.run(lambda: served.source)
         return _model_card(served, service, request.scope.get("vse_key"))
 
     @router.get("/api/labels", responses=READING)

@@ -106,7 +106,7 @@ async def image_state(service: Service, served: ServedModel, image: str, top: in
     if served.is_fast_by_labels:
         state = _state(served, image, verdicts, names, top + names.extra)
     else:
-        state = await service.compute.run(_state, served, image, verdicts, names, top + names.extra)
+        state = await service.suggest.run(_state, served, image, verdicts, names, top + names.extra)
     state.url = service.pictures.url(served, image)
     state = service.rules.show(state, names, top)
     service.metrics.suggestions.inc(len(state.suggestions))

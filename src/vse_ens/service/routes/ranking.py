@@ -53,7 +53,7 @@ def ranking_router(service: Service) -> APIRouter:
         With `top`, the state of the first image comes with them, which saves a page its second request.
         """
         served = await service.models.current()
-        response = await service.compute.run(_queue, service, served, order, offset, limit)
+        response = await service.suggest.run(_queue, service, served, order, offset, limit)
         if top and response.images:
             response.state = await image_state(service, served, response.images[0].image, top)
         return response
