@@ -78,6 +78,17 @@ def test_many_labels_and_large_numbers() -> None:
     assert len(expected) > 1_000
 
 
+def test_pairs_for_which_the_last_slot_is_taken_are_in_the_first_ones() -> None:
+    every = np.array(list(combinations(range(200), 2)), np.int64)
+    hashes = [(a << 32 | b) * int(kernels._MULTIPLIER) % 2**64 for a, b in every.tolist()]
+    last = every[np.array([number >> 52 == 0xFFF for number in hashes])].astype(np.int32)
+    assert len(last) > 3
+    known = label_pair_table(last[1:], 200)
+    assert (known.keys[[0, 1, -1]] >= 0).all()
+    assert [found_in(pair, known) for pair in last[1:].tolist()] == [[(n, 0, 1)] for n in range(len(last) - 1)]
+    assert found_in(last[0].tolist(), known) == [], "it would be in the same slots"
+
+
 @pytest.mark.parametrize("positives", [[], [3]])
 def test_one_label_is_no_combination(positives: list[int]) -> None:
     assert found_in(positives, label_pair_table(some_pairs(6, 1.0, 0), 6)) == []
