@@ -728,13 +728,14 @@ class Annotator(Shown):
         )
 
     def use_scan(self, scan: ImageScan) -> None:
-        """Use the finished scan of a `label_ranker` of this model for searches.
+        """Use the finished scan of a `label_ranker` of this model for searches and for similar images.
 
         >>> ranker = model.label_ranker()
         >>> rows = list(ranker.scan.steps())
         >>> model.use_scan(ranker.scan)
         """
-        self._searcher().use_totals(scan.log_totals)
+        _, pairs = scan.label_pairs()
+        self._searcher().use_scan(scan.log_totals, pairs)
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
         """Write label or image vectors to a ``.parquet``, ``.npy``, ``.vec``, ``.faiss`` or ``.usearch`` file.

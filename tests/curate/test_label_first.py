@@ -177,6 +177,8 @@ def test_a_finished_scan_saves_the_first_search_from_scoring_all_images(
     fresh.use_scan(ranker.scan)
     fresh._searcher()._search._totals_of = None  # type: ignore[assignment,method-assign]  # would be called
     assert fresh.search(["sea", "-person"], 10) == expected
+    image = annotator.known_.images.ids([3])[0]
+    assert fresh.similar_images(image, 7) == annotator.similar_images(image, 7)
 
 
 def test_searches_are_sorted_by_the_number_that_is_shown(annotator: Annotator) -> None:

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.random_models import KINDS, random_case
+from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model import similar
-from vse_ens.model.similar import similar_images, similar_labels
+from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.similar import ImageSimilarity, similar_images, similar_labels
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:
@@ -23,6 +29,48 @@ def test_similar_images_have_the_nearest_vectors(kind: str, monkeypatch: pytest.
     found = similar_images(model.embeddings, known, 5, 9)
     assert found.numbers.tolist() == [n for _, n in expected[:9]]
     np.testing.assert_allclose(found.similarities, [-value for value, _ in expected[:9]], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_label_pairs_change_no_bit_of_similar_images(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similar, "_BLOCK", 7)
+    model, known = random_case(kind)
+    embeddings = model.embeddings
+    if not embeddings.has_context:
+        embeddings.image_vectors[20] = embeddings.image_vectors[5]  # as similar as it gets
+        embeddings.image_vectors[30] = 0.0
+    with_pairs = ImageSimilarity(embeddings, known)
+    with_pairs.use_label_pairs(label_pairs_of(embeddings, known))
+    with_pairs._lengths *= 1 + np.random.default_rng(0).uniform(-4e-5, 4e-5, 60).astype(np.float32)  # nobody sees it
+    computed = []
+
+    def vectors(self: Embeddings, images: np.ndarray, **more: Any) -> np.ndarray:
+        computed.extend(images)
+        return plain(self, images, **more)
+
+    plain = Embeddings.vectors
+    monkeypatch.setattr(Embeddings, "vectors", vectors)
+    for image in range(60):
+        for top in (1, 9, 58, 59, 100):
+            expected = similar_images(embeddings, known, image, top)
+            computed.clear()
+            found = with_pairs.nearest(image, top)
+            assert found.numbers.tolist() == expected.numbers.tolist()
+            assert found.similarities.tobytes() == expected.similarities.tobytes()
+            # Its own vector and few others; to a vector of zeros all others are equally similar.
+            assert top > 1 or len(computed) < 10 or not found.similarities.any()
+
+
+def label_pairs_of(embeddings: Embeddings, known: Annotations) -> Csr:
+    """The numbers of the label pairs of all images."""
+    numbers = {tuple(pair): number for number, pair in enumerate(embeddings.label_pairs.tolist())}
+    rows = []
+    for image in range(len(known.images)):
+        labels = sorted(known.indices[known.indptr[image] : known.indptr[image + 1]].tolist())
+        found = sorted(numbers[pair] for pair in combinations(labels, 2) if pair in numbers)
+        rows.append(found[: embeddings.label_pair_table.pairs_per_label * len(labels)])
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    return Csr(indptr.astype(np.int64), np.array([number for row in rows for number in row], np.int32))
 
 
 def test_similar_labels_are_alike_in_both_tables() -> None:

@@ -10,11 +10,12 @@ import numpy as np
 
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import ResultList, Table, rounded
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.ann_index import ImageIndex
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.search import ImageSearch, Query, SearchResult
-from vse_ens.model.similar import Similar, similar_images, similar_labels
+from vse_ens.model.similar import ImageSimilarity, Similar, similar_labels
 from vse_ens.model.topk import TaskRunner
 
 # Images sorted by confidence, so that asking for more does not change the order of the first ones.
@@ -94,6 +95,7 @@ class Searcher:
     def __init__(self, loaded: LoadedModel, run: TaskRunner) -> None:
         self.loaded = loaded
         self._search = ImageSearch(loaded.model, loaded.known, temperature=loaded.temperature, run=run)
+        self._similarity = ImageSimilarity(loaded.model.embeddings, loaded.known, run)
 
     def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> FoundImages:
         """Return the best images, by an exact search or by the index file ``index``, which is created if missing."""
@@ -106,14 +108,10 @@ class Searcher:
         found = [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
         return FoundImages(sorted(found, key=lambda one: -(one.confidence or 0.0))[:top])
 
-    @property
-    def has_totals(self) -> bool:
-        """Whether all images were scored already."""
-        return "log_totals" in vars(self._search)
-
-    def use_totals(self, log_totals: Floats) -> None:
-        """Take over the softmax totals of all images, which the first search would compute."""
+    def use_scan(self, log_totals: Floats, pairs: Csr) -> None:
+        """Take over what a scan of all images found: their softmax totals, and the numbers of their label pairs."""
         self._search.log_totals = log_totals
+        self._similarity.use_label_pairs(pairs)
 
     def _index(self, path: Path) -> ImageIndex:
         if not path.exists():
@@ -142,8 +140,7 @@ class Searcher:
     def similar_images(self, image: str, top: int) -> Neighbours:
         """Return the images nearest to an image."""
         known = self.loaded.known
-        near = similar_images(self.loaded.model.embeddings, known, known.images.number(image), top)
-        return _by_id(near, known.images)
+        return _by_id(self._similarity.nearest(known.images.number(image), top), known.images)
 
 
 def _by_id(near: Similar, vocabulary: Vocabulary) -> Neighbours:
