@@ -48,13 +48,15 @@ class MissingPartError(VseError, ImportError):
 
 
 class UnknownIdError(VseError, KeyError):
-    """An image or label id is not in the vocabulary; ``nearest`` has similar ids that are."""
+    """An image or label id is not in the vocabulary; ``nearest`` has similar ids that are, ``example`` any one."""
 
-    def __init__(self, unknown: str, kind: str, nearest: Sequence[str] = ()) -> None:
+    def __init__(self, unknown: str, kind: str, nearest: Sequence[str] = (), example: str | None = None) -> None:
         self.unknown = unknown
         self.kind = kind
         self.nearest = tuple(nearest)
-        hint = f"; did you mean {', '.join(map(repr, self.nearest))}?" if self.nearest else ""
+        hint = "" if example is None else f"; there are {kind}s such as {example!r}"
+        if self.nearest:
+            hint = f"; did you mean {', '.join(map(repr, self.nearest))}?"
         super().__init__(f"unknown {kind} {unknown!r}{hint}")
 
     def __str__(self) -> str:  # KeyError would show the repr of the message

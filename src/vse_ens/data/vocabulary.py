@@ -105,7 +105,7 @@ class Vocabulary:
             return number
         if missing is None:
             return None
-        raise UnknownIdError(one, self.kind, self.nearest(one))
+        raise self.unknown(one)
 
     def numbers(self, ids: Sequence[str], missing: Literal["error", "minus-one"] = "error") -> NDArray[np.int64]:
         """Return the numbers of many ids; unknown ones raise, or become -1 if ``missing`` is "minus-one"."""
@@ -114,9 +114,12 @@ class Vocabulary:
         else:
             numbers = _positions(pa.array(ids, pa.large_string()), self._ids)
         if missing == "error" and len(numbers) and numbers.min() < 0:
-            unknown = ids[int(np.argmax(numbers < 0))]
-            raise UnknownIdError(unknown, self.kind, self.nearest(unknown))
+            raise self.unknown(ids[int(np.argmax(numbers < 0))])
         return numbers
+
+    def unknown(self, one: str) -> UnknownIdError:
+        """Return the error for an unknown id, with similar ids, or some id if none is similar."""
+        return UnknownIdError(one, self.kind, self.nearest(one), self.id(0) if len(self) else None)
 
     def translate(self, other: Vocabulary) -> NDArray[np.int64]:
         """Return the number here of every id of another vocabulary, or -1; no Python object per id is made."""

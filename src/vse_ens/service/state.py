@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable
 
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import UnknownIdError
 from vse_ens.service.confidence import VerdictCalibrator
 from vse_ens.service.errors import ApiError
 from vse_ens.service.executor import BoundedExecutor
@@ -102,4 +101,4 @@ class Service:
         """
         for one in ids:
             if one not in vocabulary:
-                raise UnknownIdError(one, vocabulary.kind, await self.compute.run(vocabulary.nearest, one))
+                raise await self.compute.run(vocabulary.unknown, one)
