@@ -77,9 +77,9 @@ def test_an_unknown_id_is_an_error_that_names_the_nearest() -> None:
         labels.number("Beech")
     with pytest.raises(UnknownIdError, match="unknown label 'Sky'; did you mean 'sky'"):
         labels.numbers(["sky", "Sky", "beech"])
-    with pytest.raises(UnknownIdError, match="unknown label 'zoo'; there are labels such as 'beach'$"):
+    with pytest.raises(UnknownIdError, match=r"unknown label 'zoo'; there are labels such as 'beach'$"):
         labels.number("zoo")
-    with pytest.raises(UnknownIdError, match="unknown label 'zoo'$"):
+    with pytest.raises(UnknownIdError, match=r"unknown label 'zoo'$"):
         Vocabulary.from_ids([], "label").number("zoo")
     assert labels.number("beech", missing=None) is None
     assert labels.numbers(["sky", "beech"], missing="minus-one").tolist() == [2, -1]
