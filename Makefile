@@ -13,8 +13,9 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 UV      = $(BIN)/python -m uv pip install --quiet --native-tls --python $(BIN)/python --constraint constraints.txt
 # uv takes a quarter of the time. It knows nothing of pip's settings, such as a package index of one's own; then pip does it.
 INSTALL = install() { $(PIP) uv && $(UV) --compile-bytecode --editable "$$1" || $(PIP) --editable "$$1"; }; install
-# tests/conftest.py says which tests share a worker, and starts the longest first.
-PYTEST  = $(BIN)/pytest -n 2
+# tests/conftest.py says which tests share a worker, and starts the longest first. Three workers keep two cores busy: tests
+# of the page and of a cluster often wait.
+PYTEST  = $(BIN)/pytest -n 3
 # Compiled modules are kept, which halves the time to collect the tests from the second run on.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -159,10 +159,10 @@ def test_what_is_wrong_with_a_task_or_with_all_is_told(pool: Any, tmp_path: Path
 @pytest.mark.parametrize(("kind", "workers"), [("id", 2), ("whole preset", 3)])
 def test_a_model_is_the_same_bytes_as_in_one_process(pool: Any, kind: str, workers: int) -> None:
     config, data = CONFIGS[kind], small_data()
+    whole = finished(config, data)  # first, so that not every worker of the cluster compiles the kernels
     trainer = Trainer(config, data, 1, pool(workers=workers))
     for _ in trainer.rounds():
         pass
-    whole = finished(config, data)
     assert bytes_of(trainer.model) == bytes_of(whole.model)
     assert counted(trainer.history) == counted(whole.history)
 
@@ -194,7 +194,8 @@ def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: An
 
 
 def test_a_killed_driver_goes_on_with_another_number_of_workers(pool: Any, cluster: Any, tmp_path: Path) -> None:
-    checkpoint = tmp_path / "run"
+    checkpoint, config, data = tmp_path / "run", LONG, small_data()
+    whole = finished(config, data)
     driver = subprocess.Popen([sys.executable, __file__, cluster.address, str(checkpoint)], env={**os.environ})
     end = time.monotonic() + 600
     while not checkpoint.exists() and driver.poll() is None and time.monotonic() < end:
@@ -202,13 +203,12 @@ def test_a_killed_driver_goes_on_with_another_number_of_workers(pool: Any, clust
     time.sleep(0.2)
     driver.send_signal(signal.SIGKILL)
     driver.wait(300)
-    config, data = LONG, small_data()
     trainer = Trainer(config, data, 1, pool(workers=2))
     assert Checkpoints(checkpoint, data).resume(trainer)
     assert not trainer.finished
     for _ in trainer.rounds():
         pass
-    assert bytes_of(trainer.model) == bytes_of(finished(config, data).model)
+    assert bytes_of(trainer.model) == bytes_of(whole.model)
 
 
 def test_a_node_killed_in_a_round_costs_the_round_and_not_a_byte(pool: Any, cluster: Any, tmp_path: Path) -> None:
