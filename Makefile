@@ -72,7 +72,7 @@ kernels: $(READY_DEV) ## the tests of the kernels without the compiler, and with
 	@echo "== kernels without the compiler"
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/contracts -W ignore::RuntimeWarning
 	@echo "== kernels with bounds checks, which need little optimisation"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(PYTEST) tests/kernels tests/contracts tests/train/engines/test_base.py
+	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(PYTEST) tests/kernels tests/contracts tests/train/engines/test_base.py tests/model/test_image_products.py
 
 fuzz: $(READY_DEV) ## fuzz every reader and the loader of models: make fuzz SECONDS=60, for each of them
 	@$(BIN)/python -m tests.fuzz $(SECONDS) $(TARGETS)

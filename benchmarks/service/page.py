@@ -80,6 +80,8 @@ def measure(sizes: Sizes) -> Raw:
             raw["other_keys"] = _other_keys(service, labels)
             raw["image_keys"] = _image_keys(service, sizes.keys)
             raw["queue"] = [_seconds(partial(service.get, "queue")) for _ in range(sizes.keys)]
+            images = data.images.ids(np.linspace(0, sizes.images - 1, sizes.keys).astype(np.int64))
+            raw["similar"] = [_seconds(partial(service.get, "similar/images", image=one)) for one in images]
             log(f"visits at {sizes.latency * 1000:.0f} ms latency")
             raw["visits"], skipped = _visits(service.address, sizes)
             raw["skipped"] += skipped
@@ -255,6 +257,7 @@ def score(raw: Raw) -> Score:
         "key press on another label to re-ranked grid": ("other_keys", 0.1),
         "key press to re-ranked suggestions": ("image_keys", 0.1),
         "next images of the queue": ("queue", None),
+        "images similar to one": ("similar", 0.3),
         f"{raw['decisions']:,} decisions in one batch": ("batches", 0.5),
     }
     latency = f"first suggestion of a visit, {raw.get('latency', 0.1) * 1000:.0f} ms latency"

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.random_models import KINDS, random_case
-from vse_ens.data.annotations import Annotations
+from tests.support.random_models import KINDS, label_pairs_of, random_case
 from vse_ens.errors import ConfigError
-from vse_ens.kernels.arrays import Csr
 from vse_ens.model import similar
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.similar import ImageSimilarity, similar_images, similar_labels
@@ -59,18 +56,6 @@ def test_label_pairs_change_no_bit_of_similar_images(kind: str, monkeypatch: pyt
             assert found.similarities.tobytes() == expected.similarities.tobytes()
             # Its own vector and few others; to a vector of zeros all others are equally similar.
             assert top > 1 or len(computed) < 10 or not found.similarities.any()
-
-
-def label_pairs_of(embeddings: Embeddings, known: Annotations) -> Csr:
-    """The numbers of the label pairs of all images."""
-    numbers = {tuple(pair): number for number, pair in enumerate(embeddings.label_pairs.tolist())}
-    rows = []
-    for image in range(len(known.images)):
-        labels = sorted(known.indices[known.indptr[image] : known.indptr[image + 1]].tolist())
-        found = sorted(numbers[pair] for pair in combinations(labels, 2) if pair in numbers)
-        rows.append(found[: embeddings.label_pair_table.pairs_per_label * len(labels)])
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    return Csr(indptr.astype(np.int64), np.array([number for row in rows for number in row], np.int32))
 
 
 def test_similar_labels_are_alike_in_both_tables() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tests.support.kernel_problems import annotations
 from vse_ens.data.annotations import Annotations
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
 from vse_ens.model.weights import LabelWeights
@@ -53,6 +55,18 @@ def random_case(kind: str, images: int = 60, labels: int = 40, dimensions: int =
         label_weights = LabelWeights(weights)
     model = Model(embeddings, label_weights, 1.5) if "weights" in kind else Model(embeddings)
     return Case(model, annotations(rows, labels))
+
+
+def label_pairs_of(embeddings: Embeddings, known: Annotations) -> Csr:
+    """The numbers of the label pairs of all images."""
+    numbers = {tuple(pair): number for number, pair in enumerate(embeddings.label_pairs.tolist())}
+    rows = []
+    for image in range(len(known.images)):
+        labels = sorted(known.indices[known.indptr[image] : known.indptr[image + 1]].tolist())
+        found = sorted(numbers[pair] for pair in combinations(labels, 2) if pair in numbers)
+        rows.append(found[: embeddings.label_pair_table.pairs_per_label * len(labels)])
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    return Csr(indptr.astype(np.int64), np.array([number for row in rows for number in row], np.int32))
 
 
 def warm(counts: Any) -> Any:

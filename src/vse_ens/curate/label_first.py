@@ -28,10 +28,11 @@ from vse_ens.curate.candidates import THRESHOLDS, Candidates, Relabelled, count_
 from vse_ens.curate.verdict_calibration import doubt
 from vse_ens.data.csr import rows_with, take_rows
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.columns import add_column_scores, image_label_pairs
+from vse_ens.kernels.columns import image_label_pairs
 from vse_ens.kernels.label_pairs import PairMatches
 from vse_ens.model.calibration import Calibration, softmax_shares
 from vse_ens.model.embeddings import Floats
+from vse_ens.model.image_products import ImageProducts
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.search import LabelColumns
 from vse_ens.model.topk import Task, TaskRunner, TopKScorer, row_blocks, run_serial
@@ -262,29 +263,18 @@ class LabelRanker:
         """Return the softmax share of a label in each of the first ``images`` images."""
         model, known = self.scan.loaded.model, self.scan.loaded.known
         embeddings = model.embeddings
-        vector = embeddings.label_vectors[label]
-        inputs = embeddings.input_vectors @ vector if embeddings.has_context else np.zeros(1, np.float32)
         weights = np.empty(0, np.float32)
         if model.label_weights is not None and model.label_weights_scale:
             weights = model.label_weights.weights_for(label) * np.float32(model.label_weights_scale)
+        # The scan has checked that all vectors are finite.
+        products = ImageProducts(embeddings, known, pairs, embeddings.label_vectors[label], weights)
         shares = np.empty(images, np.float32)
 
         def work(first: int) -> Task:
             def task(_worker: int) -> None:
                 last = min(first + _TASK, images)
                 scores = np.full(last - first, embeddings.label_bias[label], np.float32)
-                if len(embeddings.image_vectors):
-                    scores += embeddings.image_vectors[first:last] @ vector  # the scan has checked that it is finite
-                if embeddings.has_context or len(weights):
-                    rows = Csr(known.indptr[first : last + 1], known.indices)
-                    add_column_scores(
-                        rows,
-                        Csr(pairs.indptr[first : last + 1], pairs.indices),
-                        len(known.labels),
-                        inputs,
-                        weights,
-                        scores,
-                    )
+                products.add(first, scores)
                 shares[first:last] = softmax_shares(
                     scores, self.scan.log_totals[first:last], self._temperatures[first:last]
                 )

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.kernels.columns import add_column_scores
 from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.image_products import ImageProducts
 from vse_ens.model.topk import TaskRunner, run_serial
 
 # Vectors per block.
@@ -95,23 +95,12 @@ class ImageSimilarity:
         return np.flatnonzero(cosines >= np.partition(cosines, -top)[-top] - _ERROR)
 
     def _approximate_cosines(self, own: Floats, pairs: Csr) -> Floats:
-        embeddings, known = self._embeddings, self._known
-        inputs = embeddings.input_vectors @ own if embeddings.has_context else np.empty(0, np.float32)
-        products = np.zeros(len(known.images), np.float32)
-
-        def add(first: int, last: int) -> None:
-            part = products[first:last]
-            if len(embeddings.image_vectors):
-                part += embeddings.image_vectors[first:last] @ own
-            if embeddings.has_context:
-                rows = Csr(known.indptr[first : last + 1], known.indices)
-                own_pairs = Csr(pairs.indptr[first : last + 1], pairs.indices)
-                add_column_scores(rows, own_pairs, len(known.labels), inputs, np.empty(0, np.float32), part)
-
-        self._in_blocks(add)
+        products = ImageProducts(self._embeddings, self._known, pairs, own)
+        cosines = np.zeros(len(self._known.images), np.float32)
+        self._in_blocks(lambda first, last: products.add(first, cosines[first:last]))
         lengths = self._lengths * np.sqrt(own @ own)
-        np.divide(products, lengths, out=products, where=lengths > 0)
-        return products
+        np.divide(cosines, lengths, out=cosines, where=lengths > 0)
+        return cosines
 
     def _in_blocks(self, work: Callable[[int, int], None]) -> None:
         images = len(self._known.images)
