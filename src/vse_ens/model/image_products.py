@@ -15,8 +15,8 @@ _NO_WEIGHTS = np.empty(0, np.float32)
 class ImageProducts:
     """v_i . vector of images i: with a context tower a sum over their labels and label pairs.
 
-    ``pairs`` are the numbers of the label pairs of each image. ``weights`` are one number per label: an image gets those
-    of its labels added.
+    ``pairs`` are the numbers of the label pairs of each image. ``weights`` are one number per label: an image gets
+    those of its labels added.
     """
 
     def __init__(
