@@ -20,7 +20,9 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.label_counts import LabelCountLaw
+from vse_ens.model.model import Model
 
 SMALL: dict[str, Any] = {"epochs": 2, "dimensions": 8, "negatives": 4, "workers": 1}
 # Checks that do not apply, and why.
@@ -109,18 +111,10 @@ def test_labels_drawn_independently_get_their_true_probability() -> None:
     rows = (rng.random((3000, len(truth))) < truth).astype(int)
     shares = truth / (1 - truth)
 
-    class Exact:
-        """A model that knows q(a | R): the odds of a among the odds of all labels that are not in R."""
-
-        def __init__(self) -> None:
-            self.embeddings = self
-            self.label_vectors = np.ones((len(truth), 1), np.float32)
-            self.label_bias = np.log(shares).astype(np.float32)
-
-        def add_label_weights(self, *_: Any) -> None:
-            pass
-
-    loaded: Any = type("Loaded", (), {"model": Exact(), "calibration": None})
+    # This model knows q(a | R): the odds of a among the odds of all labels that are not in R.
+    none = np.empty((0, 1), np.float32)
+    exact = Embeddings(np.ones((len(truth), 1), np.float32), np.log(shares).astype(np.float32), none, none)
+    loaded: Any = type("Loaded", (), {"model": Model(exact), "calibration": None})
     kept = rows[:400]
     csr = sparse.csr_array(kept)
     marginals = Marginals(

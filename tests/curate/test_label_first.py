@@ -153,7 +153,7 @@ def test_a_scan_that_has_not_finished_ranks_the_images_it_has(
     annotator: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vse_ens.model.topk._TASKS_PER_BLOCK", 1)
-    monkeypatch.setattr("vse_ens.model.topk.LARGE_PRODUCT_ROWS", 64)
+    monkeypatch.setattr("vse_ens.model.topk._TASK_ROWS", 64)
     ranker = annotator.label_ranker()
     steps = ranker.scan.steps()
     label = annotator.known_.labels.number("tree")

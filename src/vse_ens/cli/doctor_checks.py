@@ -65,6 +65,7 @@ def run_checks() -> list[Finding]:
         *(_required(package) for package in required_packages()),
         *(_optional(extra, use) for extra, use in OPTIONAL_PARTS.items()),
         _cpu(),
+        _same_bits(),
         _cores(),
         _threads(),
         _kernel_cache(),
@@ -131,6 +132,20 @@ def _cpu() -> Finding:
         return Finding("cpu", "ok", cpu_kind())
     except Exception as error:  # noqa: BLE001  # as of the required packages, or portable arithmetic that fails
         return Finding("cpu", "broken", f"{type(error).__name__}: {error}")
+
+
+def _same_bits() -> Finding:
+    """Check on this machine that one image and many, and any number of workers, give the same bits."""
+    try:
+        from vse_ens.self_test import different_bits
+
+        different = different_bits()
+    except Exception as error:  # noqa: BLE001  # as above
+        return Finding("same bits", "broken", f"the self-test failed: {type(error).__name__}: {error}")
+    if different:
+        advice = "report this with the output of vse doctor --json: results depend on the number of images or workers"
+        return Finding("same bits", "broken", f"not here: {'; '.join(different)}", advice)
+    return Finding("same bits", "ok", "checked here: one image or many, one worker or three")
 
 
 def _cores() -> Finding:

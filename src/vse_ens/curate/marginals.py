@@ -12,12 +12,10 @@ import numpy as np
 
 from vse_ens.data.csr import take_rows
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import Calibration, Temperature
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.model.loaded import LoadedModel
-from vse_ens.model.products import stable_products
 from vse_ens.model.topk import row_blocks
 
 
@@ -48,10 +46,7 @@ class Marginals:
     def _given(self, rows: Csr) -> Floats:
         """Return the probabilities of the labels that an image is not known to have; 0 for the others."""
         counts = np.diff(rows.indptr)
-        with one_thread():
-            scores = stable_products(self._vectors_of(rows), self._model.embeddings.label_vectors)
-        scores += self._model.embeddings.label_bias
-        self._model.add_label_weights(*rows, scores)
+        scores = self._model.scores_of(self._vectors_of(rows), *rows)
         scores[np.repeat(np.arange(len(counts)), counts), rows.indices] = -np.inf
         totals = self._calibration.log_totals(scores, counts)
         odds = self._calibration.hits(scores, totals[:, None], counts[:, None])

@@ -10,6 +10,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.model.blas import one_thread
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 
@@ -55,7 +56,8 @@ def intervals(
         for first in range(0, RESAMPLES, len(weights)):
             batch = weights[: RESAMPLES - first]
             pool.run([partial(_draw, streams.child(first + row), weight) for row, weight in enumerate(batch)])
-            np.matmul(batch, table, out=sums[first : first + len(batch)])
+            with one_thread():  # one shape, one thread: the same bits on any number of cores
+                np.matmul(batch, table, out=sums[first : first + len(batch)])
 
     tail = (1.0 - _LEVEL) / 2.0
     result = []

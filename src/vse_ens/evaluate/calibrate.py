@@ -20,7 +20,6 @@ from vse_ens.errors import DataError
 from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.evaluate.ties import Numbers
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import Calibration, Counts, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
@@ -66,11 +65,10 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
         vectors = model.embeddings.vectors(chosen, features, known)
         return {"vectors": vectors, **known.rows(chosen)._asdict(), "targets": targets[first : first + rows]}
 
-    with one_thread():
-        sample = np.arange(0, len(images), -(-len(images) // sample_size))
-        scores = mask_known(model.scores(images[sample], known, features), known.rows(images[sample]))
-        temperature = _as_float32(fit_temperature(scores, counts[sample], targets[sample]))
-        blocks = [block(first) for first in range(0, len(images), rows)]
+    sample = np.arange(0, len(images), -(-len(images) // sample_size))
+    scores = mask_known(model.scores(images[sample], known, features), known.rows(images[sample]))
+    temperature = _as_float32(fit_temperature(scores, counts[sample], targets[sample]))
+    blocks = [block(first) for first in range(0, len(images), rows)]
     tasks = [{"blocks": blocks[first : first + _TASK_BLOCKS]} for first in range(0, len(blocks), _TASK_BLOCKS)]
     results = list((pool or LocalPool(Workers(1))).map(FACTORY, task_settings(model, temperature), tasks))
     shares, hits = (np.concatenate([result[name] for result in results]) for name in ("shares", "hits"))
@@ -227,8 +225,7 @@ class HeldOutScoreTask:
 
     def __call__(self, task: Payload) -> Payload:
         """Return the shares and hits of all blocks."""
-        with one_thread():
-            outcomes = self._workers.run([self._subtask(block) for block in task["blocks"]])
+        outcomes = self._workers.run([self._subtask(block) for block in task["blocks"]])
         return {
             "shares": np.concatenate([one.shares for one in outcomes]),
             "hits": np.concatenate([one.hits for one in outcomes]),

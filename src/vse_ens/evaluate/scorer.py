@@ -13,9 +13,9 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
+from vse_ens.model.products import LabelProducts
 from vse_ens.model.topk import TaskRunner
 
 
@@ -51,19 +51,19 @@ class FunctionScorer:
 Vectors = Callable[[NDArray[np.int64]], Floats]
 """From image numbers to v_i, one row per image."""
 
-# Maximum number of rows per matrix product. More are hardly faster and leave threads without work.
-_PRODUCT_ROWS = 128
+# Images per task: more are hardly faster and leave threads without work.
+_TASK_ROWS = 128
 
 
 class ModelScores:
     """Scores of all labels by a model, as a function of image numbers; ``known`` are the labels of all images.
 
-    A block is split by its length alone, and each part is one matrix product by one BLAS thread. The scores have the
-    same bits for any number of threads and in any process.
+    The scores of an image have the same bits in any block, for any number of threads and in any process.
     """
 
     def __init__(self, model: Model, vectors: Vectors, known: Csr, run: TaskRunner) -> None:
         self._model = model
+        self._products = LabelProducts(model.embeddings.label_vectors)
         self._vectors = vectors
         self._known = known
         self._run = run
@@ -86,18 +86,14 @@ class ModelScores:
     def __call__(self, images: NDArray[np.int64]) -> Floats:
         """Return the scores of a block of images, one row per image."""
         scores = np.empty((len(images), len(self._model.embeddings.label_vectors)), np.float32)
-        count = max(1, -(-len(images) // _PRODUCT_ROWS))
-        ends = [len(images) * part // count for part in range(count + 1)]
 
         def task(rows: slice) -> Callable[[int], None]:
             return lambda _worker: self._fill(images[rows], scores[rows])
 
-        with one_thread():
-            self._run([task(slice(*ends[part : part + 2])) for part in range(count)])
+        self._run([task(slice(first, first + _TASK_ROWS)) for first in range(0, len(images), _TASK_ROWS)])
         return scores
 
     def _fill(self, images: NDArray[np.int64], scores: Floats) -> None:
         embeddings = self._model.embeddings
-        np.matmul(self._vectors(images), embeddings.label_vectors.T, out=scores)
-        scores += embeddings.label_bias
+        np.add(self._products.of(self._vectors(images)), embeddings.label_bias, out=scores)
         self._model.add_label_weights(*take_rows(*self._known, images), scores)

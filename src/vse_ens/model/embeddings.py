@@ -14,7 +14,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.errors import NotFiniteError
 from vse_ens.kernels.arrays import Csr, aligned_table
 from vse_ens.kernels.label_pairs import LabelPairs
-from vse_ens.model.products import LabelProducts
+from vse_ens.model.products import LabelProducts, row_products
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
 Floats = NDArray[np.float32]
@@ -110,7 +110,7 @@ class Embeddings:
         """
         parts = []
         if len(self.feature_map) and features is not None:
-            parts.append(np.asarray(features[images] @ self.feature_map, dtype=np.float32))
+            parts.append(self.mapped(features[images]))
         if len(self.image_vectors):
             parts.append(self.own_vectors(images))
         if self.has_context:
@@ -119,6 +119,12 @@ class Embeddings:
             numbers = np.arange(len(known.images))[images] if isinstance(images, slice) else images
             parts.append(self.context(*known.rows(numbers)))
         return np.asarray(sum(parts[1:], start=parts[0]))
+
+    def mapped(self, features: Any) -> Floats:
+        """Return rows of features, dense or sparse, mapped into the space: each row by itself."""
+        if isinstance(features, np.ndarray):
+            return row_products(features, np.ascontiguousarray(self.feature_map.T))
+        return np.asarray(features @ self.feature_map, dtype=np.float32)  # SciPy adds in the order of the entries
 
     def vectors_given(self, images: NDArray[np.integer], known: Csr) -> Floats:
         """Return the same for images whose ``known`` labels have been selected, one row each."""
@@ -154,7 +160,7 @@ class Embeddings:
 
     def scores(self, vectors: Floats) -> Floats:
         """Return the scores of all labels, one row per vector."""
-        scores: Floats = vectors @ self.label_vectors.T
+        scores = row_products(vectors, self.label_vectors)
         scores += self.label_bias
         return scores
 

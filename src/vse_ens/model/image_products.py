@@ -8,6 +8,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.columns import add_column_scores
 from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.products import row_products
 
 _NO_WEIGHTS = np.empty(0, np.float32)
 
@@ -25,13 +26,13 @@ class ImageProducts:
         self._embeddings, self._known, self._pairs = embeddings, known, pairs
         self._vector, self._weights = vector, weights
         inputs = embeddings.input_vectors if embeddings.has_context else np.zeros_like(embeddings.label_vectors)
-        self._inputs = inputs @ vector
+        self._inputs = row_products(vector[None], inputs)[0]
 
     def add(self, first: int, sums: Floats) -> None:
         """Add the products of images from ``first`` on to ``sums``, one number per image."""
         last = first + len(sums)
         if len(self._embeddings.image_vectors):
-            sums += self._embeddings.image_vectors[first:last] @ self._vector
+            sums += row_products(self._vector[None], self._embeddings.image_vectors[first:last])[0]
         if self._embeddings.has_context or len(self._weights):
             rows = Csr(self._known.indptr[first : last + 1], self._known.indices)
             pairs = Csr(self._pairs.indptr[first : last + 1], self._pairs.indices)

@@ -31,6 +31,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.context import context_vectors
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
+from vse_ens.model.products import row_products
 from vse_ens.model.topk import TaskRunner, TemperatureFn, TopKScorer, run_serial, unit_temperature
 
 # Images scored at a time.
@@ -175,7 +176,9 @@ class LabelColumns:
         self.labels = labels
         self._embeddings = model.embeddings
         self._vectors = model.embeddings.label_vectors[labels]
-        self._inputs = model.embeddings.input_vectors @ self._vectors.T if model.embeddings.has_context else None
+        self._inputs: Floats | None = None
+        if model.embeddings.has_context:
+            self._inputs = np.ascontiguousarray(row_products(self._vectors, model.embeddings.input_vectors).T)
         self._weights: Floats | None = None
         if model.label_weights is not None and model.label_weights_scale:
             weights = np.stack([model.label_weights.weights_for(int(label)) for label in labels])
@@ -192,7 +195,7 @@ class LabelColumns:
             # The context tower in a space with one dimension per label of the query.
             context_vectors(rows, self._inputs, self._embeddings.label_pair_table, scores)
         if len(self._embeddings.image_vectors):
-            scores += self._embeddings.own_vectors(images) @ self._vectors.T
+            scores += row_products(self._vectors, self._embeddings.own_vectors(images)).T
         scores += self._embeddings.label_bias[self.labels]
         if self._weights is not None:
             image = np.repeat(np.arange(len(images)), np.diff(rows.indptr))

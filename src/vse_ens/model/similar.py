@@ -14,6 +14,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.image_products import ImageProducts
+from vse_ens.model.products import row_products
 from vse_ens.model.topk import TaskRunner, run_serial
 
 # Vectors per block.
@@ -115,8 +116,7 @@ def _cosines(vectors: Floats, own: Floats) -> Floats:
     """Return the cosines; 0 for a vector of zeros."""
     lengths = _lengths(vectors) * np.sqrt(own @ own)
     cosines = np.zeros(len(vectors), np.float32)
-    # Not a product of BLAS: there the last bits of a row depend on its place.
-    np.divide(np.einsum("if,f->i", vectors, own), lengths, out=cosines, where=lengths > 0)
+    np.divide(row_products(own[None], vectors)[0], lengths, out=cosines, where=lengths > 0)
     return cosines
 
 

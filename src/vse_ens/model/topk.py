@@ -13,13 +13,13 @@ from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.topk import Addends, KeyScratch, TopK, topk_scores
-from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.products import LARGE_PRODUCT_ROWS, PRODUCT_ROWS
 
+_TASK_ROWS = 256
 # Tasks have fewer images if the scores of a task would need more bytes.
 _MAX_TASK_BYTES = 128_000_000
+_FEWEST_TASK_ROWS = 16
 _TASKS_PER_BLOCK = 32
 # Bytes of one block of scores for callers of `row_blocks`, which hold several at a time.
 _BLOCK_BYTES = 32 << 20
@@ -84,7 +84,7 @@ class TopKScorer:
         self._denied = np.empty(0, np.int64) if allowed is None else np.flatnonzero(~allowed)
         self._temperature = temperature
         self._run = run
-        self._rows = LARGE_PRODUCT_ROWS if 4 * labels * LARGE_PRODUCT_ROWS <= _MAX_TASK_BYTES else PRODUCT_ROWS
+        self._rows = _TASK_ROWS if 4 * labels * _TASK_ROWS <= _MAX_TASK_BYTES else _FEWEST_TASK_ROWS
         # The kernel adds dense label weights while a row of scores is in the cache; sparse ones are added before it.
         weights = np.empty((0, 0), np.float32)
         if model.label_weights is not None and model.label_weights.is_dense and model.label_weights_scale:
@@ -105,28 +105,16 @@ class TopKScorer:
         for first in range(0, len(images), size):
             block = images[first : first + size]
             result = TopK.allocate(len(block), self._top)
-            if self._products.are_few(len(block)):
-                self._score(block, vectors, known, result, self._products.few)
+            if len(block) <= self._rows:  # one answer waits for no worker
+                self._score(block, vectors, known, result)
             else:
                 parts = [slice(start, start + self._rows) for start in range(0, len(block), self._rows)]
-                tasks = [
-                    _task(self._score, block[part], vectors, known, result.part(part), self._products.many)
-                    for part in parts
-                ]
-                with one_thread():
-                    self._run(tasks)
+                self._run([_task(self._score, block[part], vectors, known, result.part(part)) for part in parts])
             yield TopLabels(block, *result)
 
-    def _score(
-        self,
-        images: NDArray[np.int64],
-        vectors: _VectorsFn,
-        known: Csr,
-        result: TopK,
-        products: Callable[[Floats], Floats],
-    ) -> None:
+    def _score(self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, result: TopK) -> None:
         rows = take_rows(*known, images)
-        scores = products(vectors(images, rows))
+        scores = self._products.of(vectors(images, rows))
         if not len(self._addends.weights):
             self._model.add_label_weights(*rows, scores)
         temperatures = self._temperature(np.diff(rows.indptr))

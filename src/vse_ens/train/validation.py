@@ -20,13 +20,13 @@ from vse_ens.errors import DataError
 from vse_ens.evaluate.calibrate import calibrate
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.scorer import FunctionScorer
+from vse_ens.evaluate.scorer import FunctionScorer, ModelScores
 from vse_ens.evaluate.ties import Numbers
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
+from vse_ens.model.topk import run_serial
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 
@@ -155,11 +155,13 @@ class Validator:
 
         The scale changes less and less, so it is searched after epochs 1, 4, 16 and so on.
         """
-        model = Model(embeddings)
-
-        def scores(images: NDArray[np.int64]) -> Floats:
-            return model.scores(images, self.data.split.train, self.data.features)
-
+        train = self.data.split.train
+        scores = ModelScores(
+            Model(embeddings),
+            lambda images: embeddings.vectors(images, self.data.features, train),
+            Csr(train.indptr, train.indices),
+            run_serial,
+        )
         if not self._config.label_weights:
             return ValidationResult(_means(self._measure(scores)), 0.0)
         own_scores = _Blocks(scores)
@@ -225,8 +227,7 @@ class Validator:
         """Return every metric, one value per validation image."""
         train, held_out = self.data.split
         scorer = FunctionScorer(train.images, train.labels, scores)
-        with one_thread():
-            found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
+        found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
         found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3
         return {name: found[name] for name in METRICS}
 
