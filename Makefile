@@ -57,10 +57,12 @@ test-fast: $(READY_DEV) ## the tests without a browser, a cluster or the documen
 	@echo "== pytest, fast tests"
 	@$(PYTEST) -m "not browser and not cluster and not docs and not slow"
 
-check: $(READY_DEV) ## lint, formatting, types, architecture
+TSC = npx --yes --package typescript@5.9.3 -- tsc --project jsconfig.json
+check: $(READY_DEV) ## lint, formatting, English, types, architecture
 	@echo "== ruff check";  $(BIN)/ruff check .
 	@echo "== ruff format"; $(BIN)/ruff format --check .
 	@echo "== mypy --strict"; $(BIN)/mypy
+	@if command -v npx > /dev/null; then echo "== tsc --checkJs"; $(TSC); else echo "== tsc --checkJs: skipped, needs npm"; fi
 	@echo "== architecture"; $(BIN)/pytest tests/test_architecture.py
 
 docs: $(READY_DOCS) ## the documentation site, in build/docs
