@@ -13,6 +13,7 @@ SOURCE = ROOT / "src" / "vse_ens"
 
 # From the top down: a package may import any package of a lower layer ...
 LAYERS = (
+    {"benchmarks"},
     {"cli", "service"},
     {"annotator", "completer", "widget", "experiments"},
     {"train", "evaluate", "baselines", "curate", "export", "report", "tracking"},
@@ -60,7 +61,7 @@ OWNERS = {
     "prometheus_client": ("service/",),
     "typer": ("cli/",),
     # In a clone, but not in the wheel.
-    "benchmarks": ("cli/commands/reproduce", "cli/commands/data/published"),
+    "benchmarks": ("benchmarks/", "cli/repository", "cli/commands/reproduce", "cli/commands/data/published"),
     "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
     "rich": ("cli/", "progress"),
     "optuna": ("experiments/tune/",),
@@ -144,6 +145,14 @@ def test_every_module_follows_the_rules() -> None:
         for fault in violations(file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("folder", ["paper", "published"])
+def test_what_the_wheel_leaves_out_follows_the_rules_too(folder: str) -> None:
+    files = sorted((ROOT / "benchmarks" / folder).rglob("*.py"))
+    assert files
+    for file in files:
+        assert violations(file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")) == []
 
 
 def test_every_module_is_in_a_known_package() -> None:

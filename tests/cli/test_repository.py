@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -27,6 +28,7 @@ def test_without_a_clone_the_error_says_how_to_get_one(
     vse: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ) -> None:
     monkeypatch.setattr(repository, "_ROOT", tmp_path)
+    monkeypatch.setitem(sys.modules, "benchmarks.paper", None)
     monkeypatch.chdir(tmp_path)
     words = command.split()[1:]
     answer = vse(*words, *COMMANDS[command])
@@ -42,5 +44,6 @@ def test_in_a_clone_the_code_is_found_from_any_folder(tmp_path: Path) -> None:
     (tmp_path / "Final_Tag_List.txt").write_text("sky\nsea\n", encoding="utf-8")
     (tmp_path / "benchmarks.py").write_text("raise ImportError('not this one')\n", encoding="utf-8")
     code = "from vse_ens.cli.app import main; main(['data', 'nuswide', '.', '--out', 'pairs.parquet'])"
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, capture_output=True)
     assert (tmp_path / "pairs.parquet").exists()
