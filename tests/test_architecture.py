@@ -13,6 +13,7 @@ SOURCE = ROOT / "src" / "vse_ens"
 
 # From the top down: a package may import any package of a lower layer ...
 LAYERS = (
+    {"benchmarks"},
     {"cli", "service"},
     {"annotator", "completer", "widget", "experiments"},
     {"train", "evaluate", "baselines", "curate", "export", "report", "tracking"},
@@ -59,6 +60,8 @@ OWNERS = {
     "httptools": ("service/",),
     "prometheus_client": ("service/",),
     "typer": ("cli/",),
+    # In a clone, but not in the wheel.
+    "benchmarks": ("benchmarks/", "cli/repository", "cli/commands/reproduce", "cli/commands/data/published"),
     "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
     "rich": ("cli/", "progress"),
     "optuna": ("experiments/tune/",),
@@ -144,6 +147,14 @@ def test_every_module_follows_the_rules() -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("folder", ["paper", "published"])
+def test_what_the_wheel_leaves_out_follows_the_rules_too(folder: str) -> None:
+    files = sorted((ROOT / "benchmarks" / folder).rglob("*.py"))
+    assert files
+    for file in files:
+        assert violations(file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")) == []
+
+
 def test_every_module_is_in_a_known_package() -> None:
     packages = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
     assert packages <= LAYER.keys() | {"__init__", "__main__"}
@@ -175,6 +186,7 @@ def test_the_document_names_every_package() -> None:
         ("train/x.py", "import numba", "imports numba, which only kernels/ may"),
         ("run/threads.py", "import ray", "imports ray, which only run/ray/ may"),
         ("cli/commands/serve.py", "from fastapi import FastAPI", "imports fastapi, which only service/ may"),
+        ("cli/commands/tune.py", "from benchmarks.paper.run import QUICK", "imports benchmarks, which only"),
         ("train/x.py", "from rich.console import Console", "imports rich, which only cli/ and progress may"),
         ("model/x.py", "import pickle", "no pickle"),
         ("model/x.py", "np.load(path, allow_pickle=True)", "no pickle"),

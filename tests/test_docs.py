@@ -31,14 +31,13 @@ RUN = (
     "docs/collections.md",
     "docs/compare.md",
     "docs/context.md",
-    "docs/data-sets.md",
     "docs/data.md",
-    "docs/datasets.md",
     "docs/features.md",
     "docs/feedback.md",
     "docs/index.md",
     "docs/interop.md",
     "docs/photographers.md",
+    "docs/published-data.md",
     "docs/python.md",
     "docs/rules.md",
     "docs/scenes.md",
@@ -46,6 +45,7 @@ RUN = (
     "docs/tracking.md",
     "docs/training.md",
     "docs/tuning.md",
+    "docs/vision-models.md",
     "docs/walkthrough.md",
 )
 ALL = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]

@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.core.report import fill_sections
 from benchmarks.core.results import FOLDER
-from vse_ens.experiments.paper.page import reproduction_page
-from vse_ens.experiments.paper.statements import statement_table
+from benchmarks.paper.page import reproduction_page
+from benchmarks.paper.statements import statement_table
 from vse_ens.report.markdown import blocks_markdown, table_markdown
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "paper-numbers.md"

@@ -183,14 +183,14 @@ _GROUPS = (
             _Command("scenes", "data.scenes:scenes", "vse data scenes --images 2000 --out pairs.csv"),
             _Command("convert", "data.convert:convert", "vse data convert pairs.csv --to lenskit --out lenskit"),
             _Command(
-                "openimages", "data.openimages:openimages", "vse data openimages openimages --out openimages.parquet"
+                "openimages", "data.published:openimages", "vse data openimages openimages --out openimages.parquet"
             ),
             _Command(
                 "nuswide",
-                "data.nuswide:nuswide",
+                "data.published:nuswide",
                 "vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet",
             ),
-            _Command("iaprtc12", "data.iaprtc12:iaprtc12", "vse data iaprtc12 iaprtc12 --out iaprtc12.parquet"),
+            _Command("iaprtc12", "data.published:iaprtc12", "vse data iaprtc12 iaprtc12 --out iaprtc12.parquet"),
         ),
     ),
 )

@@ -1,3 +1,3 @@
-"""Experiments: the comparison of models on one split, and the experiments of the paper."""
+"""Experiments: models compared on one split, and settings tuned."""
 
 from vse_ens.experiments.machine import describe_machine as describe_machine

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.paper.cost import Grid
+from benchmarks.paper.training import Limits
 
+from benchmarks.paper import run
 from tests.cli.conftest import Answer
-from vse_ens.experiments.paper import run
-from vse_ens.experiments.paper.cost import Grid
-from vse_ens.experiments.paper.training import Limits
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""``vse reproduce``: rerun the experiments of the paper."""
+"""``vse reproduce``: rerun the experiments of the paper, with `benchmarks.paper` of a clone."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from vse_ens.cli.console import Console, Progress
 from vse_ens.cli.formatting import duration
 from vse_ens.cli.options import Workers
+from vse_ens.cli.repository import add_benchmarks
 from vse_ens.errors import ConfigError, DataError
 
 
@@ -70,11 +71,12 @@ def reproduce(
     """Rerun the experiments of the paper.
 
     Writes its tables and figures as one page, in the order of the paper, with its numbers beside the new ones, and a
-    verdict on each of its statements. A run that was stopped goes on where it was.
+    verdict on each of its statements. A run that was stopped goes on where it was. Needs a clone of the repository.
     """
-    from vse_ens.experiments.paper.numbers import DATA_SETS
-    from vse_ens.experiments.paper.run import FULL, QUICK
-    from vse_ens.experiments.paper.run import reproduce as run
+    add_benchmarks("vse reproduce")
+    from benchmarks.paper.numbers import DATA_SETS
+    from benchmarks.paper.run import FULL, QUICK
+    from benchmarks.paper.run import reproduce as run
 
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder with --out")
@@ -100,8 +102,8 @@ def reproduce(
             fresh=fresh,
         )
     lines = [
-        f"{verdict['outcome']}: {verdict['statement']} ({verdict['source']})\n    {verdict['evidence']}\n"
-        for verdict in document["verdicts"]
+        f"{finding['outcome']}: {finding['statement']} ({finding['source']})\n    {finding['evidence']}\n"
+        for finding in document["verdicts"]
     ]
     console.result(
         document,

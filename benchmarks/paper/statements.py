@@ -1,0 +1,276 @@
+"""What the paper states, where it is in the code, and which test holds it.
+
+`docs/paper-numbers.md` shows the list with a verdict each. Measured statements take theirs from the results of
+`vse reproduce`; the others are held by their test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vse_ens.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the paper."""
+
+    text: str
+    source: str
+    code: str
+    """The module, or the function or class after a colon."""
+    test: str
+    """The test file and the test, separated by two colons."""
+    verdict: str = ""
+    """The verdict, unless it is measured."""
+    key: str = ""
+    """The key of the findings in `benchmarks.paper.findings`."""
+
+
+_HOLDS = "implemented as printed"
+_KERNEL_TESTS = "tests/kernels/test_serial.py"
+_PAPER_TESTS = "tests/benchmarks/paper"
+
+STATEMENTS = (
+    Statement(
+        "s_i(a) = v_i · v_a",
+        "eq. 1",
+        "vse_ens.model.embeddings:Embeddings",
+        "tests/model/test_embeddings.py::test_vectors_and_scores",
+        _HOLDS,
+    ),
+    Statement(
+        "the hinge of a violating pair, weighted by L(rank)",
+        "eq. 2",
+        "vse_ens.kernels.losses:hinge",
+        "tests/kernels/test_losses.py::test_hinge",
+        _HOLDS,
+    ),
+    Statement(
+        "L(k) is a sum of ξ_j; ξ_j = 1/(|A| - 1) optimises the mean rank",
+        "eq. 3 and the text below it",
+        "vse_ens.train.sampling:rank_weights",
+        "tests/train/test_sampling.py::test_weights_of_ranks",
+        "implemented; WARP uses ξ_j = 1/j by default, the paper does not say which it used",
+    ),
+    Statement(
+        "a label violates if 1 + s_i(a_n) > s_i(a_p)",
+        "eq. 4",
+        "vse_ens.kernels.samplers:draw_warp",
+        "tests/kernels/test_samplers.py::test_warp_is_uniform_among_the_labels_that_violate_the_margin",
+        _HOLDS,
+    ),
+    Statement(
+        "WARP comes to need 2,100, 900 and 1,600 samples",
+        "figure 1",
+        "benchmarks.paper.findings:tries_per_step",
+        f"{_PAPER_TESTS}/test_findings.py::test_search_length_must_round_to_the_printed_level",
+        key="search-length",
+    ),
+    Statement(
+        "p(a_n) ∝ exp(-r)/λ",
+        "eq. 5",
+        "vse_ens.train.sampling:rank_probabilities",
+        "tests/train/test_sampling.py::test_ranks",
+        "misprint: λ cancels; exp(-r/λ) of the sampling steps is implemented, with λ as a share of |A| as in the "
+        "authors' Java",
+    ),
+    Statement(
+        "the naive sampler costs O(|A|k + |A| log|A|) per step",
+        "section 3",
+        "vse_ens.kernels.samplers:draw_naive",
+        "tests/kernels/test_samplers.py::test_naive_draws_by_the_exact_ranking",
+        "implemented; it selects the label at rank r instead of sorting all",
+    ),
+    Statement(
+        "s* ranks labels as s does",
+        "eq. 6, 7 and 8",
+        "benchmarks.paper.equivalence:same_ranking",
+        f"{_PAPER_TESTS}/test_equivalence.py::test_the_transformed_score_ranks_as_the_score_does",
+        key="rank-invariance",
+    ),
+    Statement(
+        "p(f|i) ∝ |v_if| σ_f, σ_f the standard deviation over labels",
+        "eq. 7 and 8",
+        "vse_ens.kernels.serial:draw_factor",
+        f"{_KERNEL_TESTS}::test_figure_2_draws_ranks_and_factors_by_hand_computed_laws",
+        _HOLDS,
+    ),
+    Statement(
+        "position r if v_if > 0, else |A| - r + 1",
+        "eq. 9, algorithm 1",
+        "vse_ens.kernels.serial:label_at",
+        f"{_KERNEL_TESTS}::test_worked_example_of_figure_2",
+        _HOLDS,
+    ),
+    Statement(
+        "drawing by factors is equivalent to drawing by inner products",
+        "section 1",
+        "benchmarks.paper.equivalence:Distributions",
+        f"{_PAPER_TESTS}/test_equivalence.py::test_distributions_are_those_that_the_kernel_draws_from",
+        key="equivalence",
+    ),
+    Statement(
+        "accuracy comparable to or better than with inner products",
+        "section 1",
+        "benchmarks.paper.equivalence:sampler_config",
+        f"{_PAPER_TESTS}/test_findings.py::test_accuracy_against_the_naive_sampler",
+        key="comparable-accuracy",
+    ),
+    Statement(
+        "rankings are recomputed every |A| log|A| draws",
+        "algorithm 1, line 4",
+        "vse_ens.train.engines.serial:refresh_period",
+        "tests/train/engines/test_serial.py::test_rankings_change_every_a_ln_a_draws_and_only_then",
+        _HOLDS + ", with the natural logarithm",
+    ),
+    Statement(
+        "one SGD step per draw; a drawn label is not compared with the image's own labels",
+        "algorithm 1",
+        "vse_ens.kernels.serial:serial_kernel",
+        "tests/train/engines/test_serial.py::test_epochs_are_those_of_algorithm_1",
+        _HOLDS + "; redraw_positives=True compares",
+    ),
+    Statement(
+        "5 images, 10 labels, 5 factors; positions 2 and 8",
+        "figure 2",
+        "benchmarks.paper.example:worked_example",
+        f"{_PAPER_TESTS}/test_example.py::test_the_kernel_draws_positions_2_and_9",
+        key="worked-example",
+    ),
+    Statement(
+        "images, labels, train and test pairs",
+        "table 1",
+        "benchmarks.paper.data_sets:load_data_set",
+        f"{_PAPER_TESTS}/test_data_sets.py::test_stand_ins_have_the_shapes_of_table_1",
+        key="sizes",
+    ),
+    Statement(
+        "leave-one-out: a random annotation of each image",
+        "section 4, set-up",
+        "vse_ens.data.splits:leave_one_out",
+        "tests/data/test_splits.py::test_leave_one_out_takes_one_label_of_every_image_that_has_several",
+        "implemented; an image with a single label keeps it",
+    ),
+    Statement(
+        "k = 100, rate 0.01, regularisation 0.01, N(0, 0.01)",
+        "section 4, set-up",
+        "benchmarks.paper.training:paper_config",
+        f"{_PAPER_TESTS}/test_training.py::test_settings_are_those_that_the_paper_prints",
+        "implemented; both readings of N(0, 0.01) are run",
+    ),
+    Statement(
+        "λ tuned from 0.001 to 1.0, rate and regularisation of the others from 0.001 to 0.1",
+        "section 4, set-up",
+        "benchmarks.paper.tuning:candidates",
+        f"{_PAPER_TESTS}/test_tuning.py::test_candidates_span_the_ranges_of_the_paper",
+        "implemented",
+    ),
+    Statement(
+        "VSE-ens is best on all data sets and metrics",
+        "table 2",
+        "benchmarks.paper.accuracy:differences",
+        f"{_PAPER_TESTS}/test_findings.py::test_best_of_three_needs_all_six_metrics",
+        key="best-of-three",
+    ),
+    Statement(
+        "WARP is a stronger baseline than Opt-AUC",
+        "section 4, accuracy",
+        "benchmarks.paper.accuracy:differences",
+        f"{_PAPER_TESTS}/test_findings.py::test_best_of_three_needs_all_six_metrics",
+        key="warp-above-opt-auc",
+    ),
+    Statement(
+        "the accuracies themselves",
+        "table 2",
+        "benchmarks.paper.accuracy:accuracy",
+        f"{_PAPER_TESTS}/test_findings.py::test_printed_values_must_lie_in_the_intervals",
+        key="printed-accuracy",
+    ),
+    Statement(
+        "Improve: VSE-ens relative to WARP",
+        "table 2",
+        "benchmarks.paper.numbers:improvement_from_cells",
+        f"{_PAPER_TESTS}/test_numbers.py::test_improve_follows_from_the_cells_relative_to_warp",
+        "follows from the printed cells",
+    ),
+    Statement(
+        "AUC takes the full ranking into account",
+        "section 4, metrics",
+        "vse_ens.evaluate.metrics:auc_at",
+        f"{_PAPER_TESTS}/test_numbers.py::test_the_auc_column_is_half_plus_half_the_recall",
+        key="auc-column",
+    ),
+    Statement(
+        "Rec@N = TP/(TP + TN)",
+        "section 4, metrics",
+        "vse_ens.evaluate.metrics:recall",
+        "tests/evaluate/test_metrics.py::test_several_held_out_labels_worked_by_hand",
+        "misprint: TN must be FN",
+    ),
+    Statement(
+        "a step costs O(2k), O(Tk), O(k)",
+        "table 3",
+        "benchmarks.paper.cost:measure_costs",
+        f"{_PAPER_TESTS}/test_findings.py::test_cost_in_labels_is_decided_by_the_interval",
+        key="cost-in-labels",
+    ),
+    Statement(
+        "VSE-ens O(2k), Opt-AUC O(k)",
+        "table 3",
+        "benchmarks.paper.cost:series",
+        f"{_PAPER_TESTS}/test_findings.py::test_cost_ratio_is_decided_by_the_interval",
+        key="cost-ratio",
+    ),
+    Statement(
+        "VSE-ens converges 5.02, 2.5 and 2.06 times as fast as WARP",
+        "abstract, table 4",
+        "benchmarks.paper.findings:speed_ratio",
+        f"{_PAPER_TESTS}/test_findings.py::test_speed_up_is_decided_by_the_interval",
+        key="speed-up",
+    ),
+    Statement(
+        "5.02, 2.5 and 2.06 follow from table 4",
+        "abstract, table 4",
+        "benchmarks.paper.numbers:speed_up_from_hours",
+        f"{_PAPER_TESTS}/test_numbers.py::test_two_of_three_speed_ups_follow_from_the_hours",
+        key="speed-up-of-hours",
+    ),
+    Statement(
+        "VSE-ens takes less time than Opt-AUC",
+        "table 4",
+        "benchmarks.paper.findings:speed_ratio",
+        f"{_PAPER_TESTS}/test_findings.py::test_speed_up_is_decided_by_the_interval",
+        key="faster-than-opt-auc",
+    ),
+    Statement(
+        "convergence at about 200, 150 and 800 iterations",
+        "section 4, time",
+        "benchmarks.paper.training:TrainingRun",
+        f"{_PAPER_TESTS}/test_findings.py::test_convergence_is_a_change_of_less_than_a_percent",
+        key="convergence",
+    ),
+)
+
+
+def statement_table(document: dict[str, Any]) -> Table:
+    """Return all statements with their place in the code, their test, and the verdict of a document."""
+    rows: list[Sequence[str]] = []
+    for statement in STATEMENTS:
+        verdict = statement.verdict or "; ".join(_measured(document, statement.key)) or "not run"
+        rows.append((statement.text, statement.source, statement.code, statement.test, verdict))
+    columns = ("statement of the paper", "source", "code", "test", "verdict")
+    return Table("Statements of the paper, where they are in the code, and the tests that hold them.", columns, rows)
+
+
+def _measured(document: dict[str, Any], key: str) -> Iterator[str]:
+    """Yield the outcomes on real data and on the paper's own numbers, with the number of findings of each."""
+    generated = {name for name, one in document["data_sets"].items() if one["generated"]}
+    findings = [one for one in document["verdicts"] if one["key"] == key]
+    real = [one["outcome"] for one in findings if one["data_set"] not in generated]
+    for outcome in sorted(set(real)):
+        yield f"{outcome} ({real.count(outcome)})" if real.count(outcome) > 1 else outcome
+    if len(real) < len(findings):
+        yield "stand-ins decide nothing" if real else "only stand-ins at hand"

@@ -1,1 +1,0 @@
-"""The experiments of the paper: section 4 rerun on real or synthetic data, with a report."""
