@@ -2,10 +2,11 @@
 
     python killed_run.py RUN CHECKPOINT RESULT KILL...
 
-A child continues from the checkpoint and writes one after every second round. A kill is a number of rounds and a moment,
-as in ``4:writing``: the child is killed when it has done these rounds, before it writes the checkpoint that is due
-(``before``), with half of it written (``writing``), or in a later round (``round``). The last child is left to finish
-and writes its arrays to RESULT. Prints where the checkpoint is after each kill. Without a kill there is no checkpoint.
+A child continues from the checkpoint and writes one after every second round. A kill is a number of rounds and a
+moment, as in ``4:writing``: the child is killed when it has done these rounds, before it writes the checkpoint that is
+due (``before``), with half of it written (``writing``), or in a later round (``round``). The last child is left to
+finish and writes its arrays to RESULT. Prints where the checkpoint is after each kill. Without a kill there is no
+checkpoint.
 """
 
 from __future__ import annotations
