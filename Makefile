@@ -1,4 +1,4 @@
-# `make demo` and `make test` need Python 3.11 or newer, pip and make. The first call of a target sets up .venv.
+# `make demo` and `make test` need Python 3.11 or newer with pip and venv, and make. The first call of a target sets up .venv.
 PYTHON ?= python3
 # Of `make fuzz`, for each target.
 SECONDS ?= 60
