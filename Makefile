@@ -1,11 +1,12 @@
-# `make demo` and `make test` need Python 3.11 or newer, pip and make. The first call of a target sets up .venv.
+# `make demo` and `make test` need Python 3.11 or newer with pip and venv, and make. The first call of a target sets up .venv.
 PYTHON ?= python3
 # Of `make fuzz`, for each target.
 SECONDS ?= 60
 VENV   := .venv
 BIN    := $(VENV)/bin
-# What .venv has installed: the package alone, the tools of the documentation, or all that tests and checks need.
+# What .venv has installed: the package alone, what the tests use, that and the tools of checks, or those of the documentation.
 READY_BASE := $(VENV)/.ready-base
+READY_TEST := $(VENV)/.ready-test
 READY_DOCS := $(VENV)/.ready-docs
 READY_DEV  := $(VENV)/.ready
 
@@ -28,6 +29,8 @@ help: ## this list
 $(BIN)/python:
 	@echo "== making $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "vse-ens needs Python 3.11 or newer; call: make PYTHON=python3.11 ...")'
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+		{ echo "$(PYTHON) cannot make an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
 $(READY_BASE): pyproject.toml constraints.txt | $(BIN)/python
@@ -40,20 +43,25 @@ $(READY_DOCS): pyproject.toml constraints.txt | $(BIN)/python
 	@$(INSTALL) ".[docs]"
 	@touch $@ $(READY_BASE)
 
+$(READY_TEST): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing what the tests use (once; takes a minute)"
+	@$(INSTALL) ".[test]"
+	@touch $@ $(READY_BASE)
+
 $(READY_DEV): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "== installing the development tools (once; takes a minute)"
 	@$(INSTALL) ".[dev]"
-	@touch $@ $(READY_BASE) $(READY_DOCS)
+	@touch $@ $(READY_BASE) $(READY_TEST)
 
 demo: $(READY_BASE) ## train on the built-in data set and show suggestions
 	@echo "== vse demo"
 	@$(BIN)/vse demo
 
-test: $(READY_DEV) ## all tests
+test: $(READY_TEST) ## all tests; those of the documentation site need `make docs` once
 	@echo "== pytest"
 	@$(PYTEST)
 
-test-fast: $(READY_DEV) ## the tests without a browser, a cluster or the documentation, and without the slow ones
+test-fast: $(READY_TEST) ## the tests without a browser, a cluster or the documentation, and without the slow ones
 	@echo "== pytest, fast tests"
 	@$(PYTEST) -m "not browser and not cluster and not docs and not slow"
 
@@ -70,7 +78,7 @@ docs: $(READY_DOCS) ## the documentation site, in build/docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-kernels: $(READY_DEV) ## the tests of the kernels without the compiler, and with bounds checks
+kernels: $(READY_TEST) ## the tests of the kernels without the compiler, and with bounds checks
 	@echo "== kernels without the compiler"
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/contracts -W ignore::RuntimeWarning
 	@echo "== kernels with bounds checks, which need little optimisation"
@@ -83,12 +91,12 @@ rehearse: $(BIN)/python ## build a release, install it in an empty environment, 
 	@mkdir -p build
 	@PYTHON=$(BIN)/python bash -o pipefail -c '.ci/steps build install 2>&1 | tee build/rehearsal.log'
 
-bench: $(READY_DEV) ## every claim about speed, memory and accuracy; results go to benchmarks/results
+bench: $(READY_TEST) ## every claim about speed, memory and accuracy; results go to benchmarks/results
 	@echo "== benchmarks"
 	@$(BIN)/python -m benchmarks
 
 AREAS ?=
-mutants: $(READY_DEV) ## change single lines and see whether the tests notice (AREAS="feedback security"); takes hours
+mutants: $(READY_TEST) ## change single lines and see whether the tests notice (AREAS="feedback security"); takes hours
 	@echo "== mutants"
 	@$(BIN)/python -m tools.mutation $(AREAS)
 

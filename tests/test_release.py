@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 from vse_ens import __version__
 
@@ -39,6 +43,27 @@ def test_locks_have_the_tested_versions_and_a_hash_for_each(name: str) -> None:
     assert {package: version for package, version in locked.items() if tested.get(package, version) != version} == {}
     for requirement in re.split(r"^(?=[\w.-]+==)", read(f"locks/{name}.txt"), flags=re.MULTILINE)[1:]:
         assert "--hash=sha256:" in requirement, requirement
+
+
+def test_pinned_versions_allow_every_python_of_the_classifiers() -> None:
+    """Of the packages that are installed here; `.ci/steps resolve` asks the index for all of them."""
+    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', read("pyproject.toml"))
+    pythons = [f"{version}.0" for version in named]
+    assert pythons[0] == "3.11.0"
+    pins = [Requirement(line) for line in read("constraints.txt").splitlines() if not line.startswith("#")]
+    installed = {(canonicalize_name(one.name), one.version): one for one in importlib.metadata.distributions()}
+    for name in {canonicalize_name(pin.name) for pin in pins}:
+        for python in pythons:
+            environment = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
+            (pin,) = (
+                pin
+                for pin in pins
+                if canonicalize_name(pin.name) == name and (not pin.marker or pin.marker.evaluate(environment))
+            )
+            (version,) = (one.version for one in pin.specifier)
+            found = installed.get((name, version))
+            needed = found.metadata.get("Requires-Python") if found else None
+            assert SpecifierSet(needed or "").contains(python), f"{pin} needs Python {needed}"
 
 
 def test_the_lock_of_the_service_has_all_it_needs() -> None:

@@ -53,11 +53,20 @@ def test_children_that_nobody_waits_for_are_our_own(monkeypatch: pytest.MonkeyPa
     # The inner process works and ends; its parent ignores that, so that the system forgets its time.
     code = (
         "import signal, subprocess, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        f"process = subprocess.Popen([sys.executable, '-S', '-c', {_WORK + chr(10) + 'time.sleep(9)'!r}])\n"
+        f"process = subprocess.Popen([sys.executable, '-S', '-c', {_WORK + chr(10) + 'time.sleep(600)'!r}])\n"
         "print(flush=True)\ninput()\nprocess.kill()"
     )
     monkeypatch.setattr(load, "_SECONDS", 0.02)
-    others = load._descendants().keys()  # of other tests of this process
+    descendants = load._descendants
+    others = descendants().keys()  # of other tests of this process
+    looks = 0
+
+    def look() -> dict[int, float]:
+        nonlocal looks
+        looks += 1
+        return descendants()
+
+    monkeypatch.setattr(load, "_descendants", look)
 
     def work() -> None:
         with subprocess.Popen(
@@ -66,9 +75,11 @@ def test_children_that_nobody_waits_for_are_our_own(monkeypatch: pytest.MonkeyPa
             assert child.stdin
             assert child.stdout
             child.stdout.readline()
-            while sum(used for process, used in load._descendants().items() if process not in others) < 0.4:
+            while sum(used for process, used in descendants().items() if process not in others) < 0.4:
                 time.sleep(0.02)
-            time.sleep(0.2)  # for another look
+            enough = looks + 2  # one may have begun before
+            while looks < enough:
+                time.sleep(0.02)
             child.stdin.write(b"\n")
 
     busy(monkeypatch, 0.0, 0.35)

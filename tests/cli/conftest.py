@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,8 @@ def vse(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    # On a slow machine, lines about progress would be in between.
+    monkeypatch.setattr("vse_ens.cli.console._LOG_INTERVAL_SECONDS", math.inf)
 
     def run(*arguments: object) -> Answer:
         capsys.readouterr()

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -20,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.support.service_in_process import Client
-from vse_ens.service.settings import Settings
+from vse_ens.service.settings import Limits, Settings
 
 pytestmark = pytest.mark.slow
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -48,6 +49,8 @@ def test_every_answer_is_one_the_document_tells(client: Client, mode: Generation
             nonlocal asked
             how = case.as_transport_kwargs(base_url="http://127.0.0.1:8765")
             how.pop("cookies", None)
+            # The server refuses a longer head before the application sees it; clients have limits of their own.
+            assume(len(how["url"]) + len(urlencode(how.get("params") or {}, doseq=True)) < Limits().head_bytes)
             if isinstance(how.get("data"), bytes):
                 how["content"] = how.pop("data")
             answer = client.run(client.http.request(**how))

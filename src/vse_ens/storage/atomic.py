@@ -99,6 +99,8 @@ def replace_dir(
     """
     with _error_sentence(error, [path]):
         path = path.resolve()  # a link to a directory stays a link
+        if check is not None and path.exists() and not os.access(path.parent, os.W_OK):
+            check(path)  # a user who names a wrong directory learns that, not that its lock cannot be written
         _make_dir(path.parent)
         partial, replaced = _neighbour(path, "partial"), replaced_name(path)
         with _locked(path, error):

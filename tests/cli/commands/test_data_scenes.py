@@ -56,7 +56,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, "data", "scenes", "--images", "2000000", "--out", "scenes.parquet"]
     child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         # Until something is written: a library may drop an exception that comes while it is imported.
         while not _has_rows(tmp_path) and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)

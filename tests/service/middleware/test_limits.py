@@ -34,7 +34,7 @@ def test_a_slow_body_is_given_up(serve: Callable[..., Client]) -> None:
 
     async def slow() -> AsyncIterator[bytes]:
         yield b"{"
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(600)
         yield b"}"
 
     answer = client.post("/api/annotate", content=slow(), headers={"Content-Type": "application/json"})
@@ -45,9 +45,12 @@ def test_a_slow_body_is_given_up(serve: Callable[..., Client]) -> None:
 def test_too_many_requests_at_once_are_told_to_come_back(serve: Callable[..., Client]) -> None:
     client = serve(limits=Limits(requests=3))
     released = asyncio.Event()
+    under_way = 0
 
     async def slow() -> AsyncIterator[bytes]:
+        nonlocal under_way
         yield b'{"images": '
+        under_way += 1
         await released.wait()
         yield b'["img_0000001"]}'
 
@@ -56,7 +59,8 @@ def test_too_many_requests_at_once_are_told_to_come_back(serve: Callable[..., Cl
         slow_ones = [
             asyncio.create_task(client.http.post("/api/annotate", content=slow(), headers=headers)) for _ in range(3)
         ]
-        await asyncio.sleep(0.1)
+        while under_way < 3:
+            await asyncio.sleep(0)
         refused = await client.http.get("/api/model")
         released.set()
         answers = await asyncio.gather(*slow_ones)
