@@ -59,7 +59,7 @@ OWNERS = {
     "httptools": ("service/",),
     "prometheus_client": ("service/",),
     "typer": ("cli/",),
-    "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
+    "PIL": ("service/pictures/",),
     "rich": ("cli/", "progress"),
     "optuna": ("experiments/tune/",),
     "sqlalchemy": ("experiments/tune/",),
