@@ -293,7 +293,9 @@ def _places() -> Iterator[Entry]:
 def _layers() -> Iterator[Entry]:
     for light in SKIES:
         sky = _layer(f"sky.{light}", draw_sky, light, Dice(light))
-        yield sky._replace(data={"clouds": CLOUDS.get(light, 2), "color": CLOUD_COLORS.get(light, "#ffffff")})
+        data = {"clouds": CLOUDS.get(light, 2), "color": CLOUD_COLORS.get(light, "#ffffff")}
+        # These have a sun or a moon of their own.
+        yield sky._replace(data=data, flags=["sun"] if light in ("day", "autumn", "sunset", "night") else [])
         yield _layer(f"weather.{light}", draw_weather, light, Dice(light))
     yield _layer("weather.snowfall", draw_snowfall, Dice("snowfall"))
     yield _layer("sky.sun", draw_sun)

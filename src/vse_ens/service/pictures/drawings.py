@@ -121,8 +121,9 @@ def _paint_outdoors(
 def _paint_sky(painter: Painter, light: str, words: set[str], dice: Dice) -> None:
     sky, cloud = layer_of(f"sky.{light}"), layer_of("part.cloud")
     painter.layer(sky)
-    for name in values_of("sky", words):
-        painter.layer(layer_of(f"sky.{name}"))
+    for name in dict.fromkeys(values_of("sky", words)):
+        if name not in sky.flags:
+            painter.layer(layer_of(f"sky.{name}"))
     for _ in range(int(sky.data["clouds"]) + 2 * ("cloud" in words)):
         x, y, size = dice(20, WIDTH - 20), dice(20, 104), dice(18, 39)
         painter.paint(cloud, x, y, size * FIGURE, color=color_of(sky.data["color"]))

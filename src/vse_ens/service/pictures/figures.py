@@ -191,12 +191,13 @@ def portrait_of(words: set[str], dice: Dice) -> Thing:
 
 
 def _person(role: str, worn: Sequence[str], dice: Dice) -> Thing:
-    drawing, wears = read_sheet()[f"person.{role.replace(' ', '-')}"], [_entry("worn", word) for word in worn]
-    palettes = read_sheet()[""].data
+    sheet = read_sheet()
+    drawing, palettes = sheet[f"person.{role.replace(' ', '-')}"], sheet[""].data
+    wears = [one for word in worn if (one := _entry("worn", word))]
     colors = {part: color_of(dice.pick(palettes[part].split())) for part in drawing.data["free"].split()}
-    for one in filter(None, wears):
+    for one in wears:
         colors |= {part: color_of(one.data[f"set-{part}"]) for part in ("top", "legs") if f"set-{part}" in one.data}
-    return Thing("person", (drawing, *filter(None, wears)), float(drawing.data["height"]), 0.5, colors)
+    return Thing("person", (drawing, *wears), float(drawing.data["height"]), 0.5, colors)
 
 
 # --- background -------------------------------------------------------------------------------------------------------
