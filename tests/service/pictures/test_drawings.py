@@ -130,6 +130,8 @@ def test_describing_words_give_color_and_size() -> None:
 
 def test_a_general_word_adds_nothing_to_a_special_one() -> None:
     assert [one.label for one in things_of(["animal", "beagle", "dog"])] == ["beagle"]
+    assert [one.label for one in things_of(["kitchen", "sink"])] == ["sink"]
+    assert [one.label for one in things_of(["kitchen", "old kitchen"])] == ["old kitchen"]
     assert len(people_of({"person", "man"}, Dice())) == 1
     assert len(people_of({"couple", "man", "woman"}, Dice())) == 2
 

@@ -161,10 +161,8 @@ def things_of(labels: Iterable[str]) -> list[Thing]:
         data = drawing.data
         things.append(Thing(label, (drawing,), scale * float(data["height"]), float(data["width"]), colors))
     # A kitchen is drawn as a sink, unless there is one already.
-    shapes = [one.drawings[0].data.get("shape") for one in things]
-    return [
-        one for one, shape in zip(things, shapes, strict=True) if "optional" not in one.flags or shapes.count(shape) < 2
-    ]
+    shown = {one.drawings[0].data["shape"]: one for one in sorted(things, key=lambda one: "optional" not in one.flags)}
+    return [one for one in things if "optional" not in one.flags or shown[one.drawings[0].data["shape"]] is one]
 
 
 def people_of(words: set[str], dice: Dice) -> list[Thing]:

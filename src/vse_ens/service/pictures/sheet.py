@@ -1,9 +1,9 @@
 """The sheet of drawings, ``drawings.svg``, and a painter for them.
 
-``python -m tools.illustrations`` writes the sheet, which a browser shows as it is. It is SVG of four elements with
-plain numbers, so that Pillow can paint it. Each drawing is an inner ``svg`` element. Its id is a label with hyphens for
-spaces, or a kind and a name, such as ``sky.night``. ``data-`` attributes say how a label changes a picture, ``class``
-has flags. ``data-mix="skin .8"`` marks a shape that has 80 % of a color that can be replaced.
+``python -m tools.illustrations`` writes the sheet. It is SVG of four elements with plain numbers, so that Pillow can
+paint it. Each drawing is an inner ``svg`` element. Its id is a kind and a name: ``label.palm-tree``, ``person.chef``,
+``worn.hat``, ``sky.night``. ``data-`` attributes say how a label changes a picture, ``class`` has flags.
+``data-mix="skin 0.8"`` marks a shape that has 80 % of a color that can be replaced.
 """
 
 from __future__ import annotations
