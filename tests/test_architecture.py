@@ -62,7 +62,7 @@ OWNERS = {
     "typer": ("cli/",),
     # In a clone, but not in the wheel.
     "benchmarks": ("benchmarks/", "cli/repository", "cli/commands/reproduce", "cli/commands/data/published"),
-    "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
+    "PIL": ("service/pictures/",),
     "rich": ("cli/", "progress"),
     "optuna": ("experiments/tune/",),
     "sqlalchemy": ("experiments/tune/",),

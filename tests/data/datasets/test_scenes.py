@@ -8,13 +8,20 @@ import polars as pl
 import pytest
 
 from vse_ens import Annotations
-from vse_ens.data.datasets.scenes import SCENE_NAMES, SceneChunk, parent_of, scenes, stream_scenes, write_scenes
-from vse_ens.data.datasets.scenes.drawing import CHUNK
-from vse_ens.data.datasets.scenes.words import words_of
-from vse_ens.data.datasets.scenes.words.compounds import descriptions, sights
-from vse_ens.data.datasets.scenes.words.hierarchy import general_share
-from vse_ens.data.datasets.scenes.world import SCENES, build_world
+from vse_ens.data.datasets.scenes import (
+    SCENE_NAMES,
+    SceneChunk,
+    parent_of,
+    scenes,
+    stream_scenes,
+    write_scene_folder,
+    write_scenes,
+)
+from vse_ens.data.datasets.scenes.drawing import CHUNK, draw, labels_by_source
+from vse_ens.data.datasets.scenes.words import SCENES, descriptions, general_share, sights, words_of
+from vse_ens.data.datasets.scenes.world import build_world
 from vse_ens.errors import ConfigError, DataError
+from vse_ens.streams import Streams
 
 
 @pytest.fixture(scope="module")
@@ -208,11 +215,31 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
     assert scenes(500, seed=3) != scenes(500, seed=4)
 
 
-def test_the_bytes_of_the_first_chunk_are_pinned() -> None:
+@pytest.mark.parametrize(
+    ("labels", "seed", "digest"),
+    [
+        (None, 0, "2513a9cb5b4ef5d3"),
+        (None, 7, "48d2740861e0ecb2"),
+        (50, 0, "5612ce81662e76da"),
+        (6_000, 0, "6aaea9149b504aa4"),
+        (200_000, 0, "8a3b5e74065136b1"),
+    ],
+)
+def test_the_bytes_of_a_file_are_pinned(tmp_path, labels: int | None, seed: int, digest: str) -> None:
     """A change of words or numbers changes every data set made before: let it be on purpose."""
-    chunk = next(stream_scenes(CHUNK, labels=6_000))
-    text = "\n".join(f"{image} {chunk.words[label]}" for image, label in zip(chunk.image, chunk.label, strict=True))
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2fdd7deb96a66f80"
+    write_scenes(tmp_path / "scenes.csv", images=CHUNK + 10, labels=labels, seed=seed)
+    assert hashlib.sha256((tmp_path / "scenes.csv").read_bytes()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize(
+    ("kind", "digest"), [("photos", "9be62dafa879bc8f"), ("txt-tags", "6de14f51430ffa24"), ("coco", "a7d49c57b7be05b0")]
+)
+def test_the_bytes_of_a_folder_are_pinned(tmp_path, kind: str, digest: str) -> None:
+    write_scene_folder(tmp_path / "folder", kind, images=40, seed=3)
+    found = hashlib.sha256()
+    for path in sorted((tmp_path / "folder").rglob("*.*")):
+        found.update(f"{path.relative_to(tmp_path).as_posix()}\n".encode() + path.read_bytes())
+    assert found.hexdigest()[:16] == digest
 
 
 def test_in_memory_equals_streamed() -> None:
@@ -281,3 +308,32 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="could not be written"):
         write_scenes(tmp_path / "file" / "scenes.csv", images=10)
+
+
+# --- the labels of pictures -------------------------------------------------------------------------------------------
+
+
+def test_a_picture_shows_all_true_labels_and_no_wrong_one() -> None:
+    data = scenes(images=5_000, seed=3)
+    assert data.pictures is not None
+    true_labels = labels_by_source(data.pictures.root, lambda _: ["known"])
+    world = build_world()
+    noisy, wrong = set(), 0
+    for chunk in (0, 1):
+        stream = Streams(3).child("scenes").child(chunk)
+        with_noise, without = (draw(world, stream, noise=noise)[:2] for noise in (True, False))
+        pairs = [set(zip(image.tolist(), label.tolist(), strict=True)) for image, label in (with_noise, without)]
+        assert pairs[1] < pairs[0]
+        noisy |= {image + chunk * CHUNK for image, _ in pairs[0] - pairs[1]}
+    for number in range(0, 5_000, 7):
+        given, true = set(data.labels_of(f"img_{number:07d}")), set(true_labels(f"img_{number:07d}"))
+        assert true <= given
+        assert (true != given) == (number in noisy)
+        wrong += true != given
+    assert wrong > 3
+    assert true_labels("photo.jpg") == ["known"]
+
+
+@pytest.mark.parametrize("root", ["", "elsewhere", "scenes:seed=x"])
+def test_without_a_seed_the_known_labels_are_drawn(root: str) -> None:
+    assert labels_by_source(root, lambda image: [image])("img_0000001") == ["img_0000001"]

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from vse_ens.annotator import Annotator
 from vse_ens.data.collections.pictures import DRAWN, Pictures
-from vse_ens.data.datasets.scenes.truth import labels_by_source
 from vse_ens.data.io.read import read
 from vse_ens.errors import ConfigError
 from vse_ens.service.errors import ApiError
@@ -107,15 +106,15 @@ class DrawnPictures:
 
     def state(self, image: str) -> str:
         """Return the labels."""
-        from vse_ens.data.datasets.scenes.illustrations import ILLUSTRATION_VERSION
+        from vse_ens.service.pictures.drawings import DRAWING_VERSION
 
-        return "\0".join(("drawn", str(ILLUSTRATION_VERSION), image, *self._labels_of(image)))
+        return "\0".join(("drawn", str(DRAWING_VERSION), image, *self._labels_of(image)))
 
     def render(self, image: str, size: int) -> bytes:
         """Return a drawing."""
-        from vse_ens.data.datasets.scenes.illustrations import illustrate
+        from vse_ens.service.pictures.drawings import draw_labels
 
-        return encode(illustrate(image, self._labels_of(image), size))
+        return encode(draw_labels(image, self._labels_of(image), size))
 
 
 def read_source(images: str) -> Pictures:
@@ -142,6 +141,8 @@ def source_for(annotator: Annotator, given: Pictures | None) -> PictureSource | 
     if chosen is None:
         return None
     if chosen.format == DRAWN:
+        from vse_ens.data.datasets.scenes.drawing import labels_by_source
+
         return DrawnPictures(labels_by_source(chosen.root, annotator.known_labels))
     if given is not None and given.format == "folder" and own is not None and own.format != DRAWN:
         # The folder may have another name than on the machine of the training.

@@ -4,7 +4,7 @@
     data.labels_of("img_0000017")
 
 `scenes` returns `Annotations`, `stream_scenes` yields chunks of any number of images, `write_scenes` writes a file. The
-words are in `vse_ens.data.datasets.scenes.words`; docs/scenes.md describes the data set and its limits.
+words are in ``words.json``; docs/scenes.md describes the data set and its limits.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.pictures import DRAWN, Pictures
-from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
-from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scenes
-from vse_ens.data.datasets.scenes.folders import write_scene_folder
-from vse_ens.data.datasets.scenes.truth import source_root
-from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
-from vse_ens.data.datasets.scenes.world import SCENES
+from vse_ens.data.datasets.scenes.drawing import SceneChunk, source_root, stream_scenes
+from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scene_folder, write_scenes
+from vse_ens.data.datasets.scenes.words import SCENES, parent_of
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 

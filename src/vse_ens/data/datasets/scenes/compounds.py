@@ -1,7 +1,7 @@
 """Labels made of a plain word and another: "red umbrella", "ashford beach".
 
 A compound occurs together with its word and is rarer. It is drawn once per picture, so that several things in a picture
-tend to be red or in Ashford together, and every scene has its own favourites.
+tend to be red or in Ashford together, and every scene has its own favorites.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.datasets.scenes.popularity import descending
-from vse_ens.data.datasets.scenes.words.compounds import descriptions, sights, towns
-from vse_ens.data.datasets.scenes.words.hierarchy import parent_of
+from vse_ens.data.datasets.scenes.words import descriptions, parent_of, sights, towns
 
 _MOST_GENERAL = set(parent_of.values()) - set(parent_of)
 
@@ -69,7 +67,7 @@ def likeliest_compounds(
     # Every sight of every town, then a second one of the same name, and so on, for vocabularies of any size.
     times = max(1, -(-(count - sum(map(len, described))) // (len(sights) * len(towns))))
     named = [_named(word, times) if word in sights else [] for word in plain]
-    # The shifts have no factor in common with the rings, so that few scenes share their favourites.
+    # The shifts have no factor in common with the rings, so that few scenes share their favorites.
     kinds = [
         _compounds(described, single, share=0.35, shift=23),
         _compounds(named, [min(len(towns), len(of_word)) for of_word in named], share=0.3, shift=37),
@@ -118,3 +116,12 @@ def _expected(kind: Compounds, drawn: NDArray[np.float64]) -> NDArray[np.float64
         if kind.length[word]:
             expected[first : first + kind.length[word]] += drawn[scene, word] * kind.chances(word, scene)
     return expected
+
+
+def descending(amounts: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the indices that sort amounts from the largest to the smallest.
+
+    Nearly equal amounts keep their order, so that the last bit of a sum, which may differ between machines, does not
+    matter.
+    """
+    return np.argsort(-np.round(np.log(amounts + 1e-300), 6), kind="stable")

@@ -1,8 +1,9 @@
-"""Draw pictures from a world, in chunks that do not depend on each other."""
+"""Draw pictures from a world, in chunks that do not depend on each other, and find their true labels again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +20,9 @@ CHUNK = 4_096
 _SECOND_SCENE_STRENGTH = 0.55
 _NOISE_SHARE = 0.025
 _MAX_CHANCE = 0.97
+
+_ROOT = re.compile(r"scenes:(?:labels=(\d+),)?seed=(\d+)")
+_IMAGE = re.compile(r"img_(\d{7,12})")
 
 
 class SceneChunk(NamedTuple):
@@ -57,16 +61,6 @@ def _stream(world: World, stream: Streams, images: int) -> Iterator[SceneChunk]:
         count = min(CHUNK, images - first)
         pairs = int(np.searchsorted(image, count))
         yield SceneChunk(first, image[:pairs] + first, label[:pairs], scene[:count], world.words)
-
-
-def true_chunk(number: int, labels: int | None, seed: int) -> SceneChunk:
-    """Return a chunk by its number, without the wrong words that a few images have."""
-    world = _world(labels)
-    image, label, scene = draw(world, Streams(seed).child("scenes").child(number), noise=False)
-    return SceneChunk(number * CHUNK, image + number * CHUNK, label, scene, world.words)
-
-
-_world = lru_cache(maxsize=2)(build_world)
 
 
 def draw(
@@ -163,3 +157,43 @@ def _draw_noise(world: World, stream: Streams) -> tuple[NDArray[np.int64], NDArr
     wrong = np.flatnonzero(stream.child("where").uniforms(CHUNK) < _NOISE_SHARE)
     words = stream.child("word").below(np.full(len(wrong), world.plain))
     return wrong, words.astype(np.int32)
+
+
+def source_root(labels: int | None, seed: int) -> str:
+    """Return the root of `Pictures` that says how scenes were generated."""
+    return f"scenes:labels={labels},seed={seed}" if labels is not None else f"scenes:seed={seed}"
+
+
+def labels_by_source(root: str, known_labels: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
+    """Return a function from an image id to the labels that its picture shows.
+
+    If ``root`` says how scenes were generated, these are the labels before any was held out and without the wrong ones:
+    a picture shows what the labels lack, and not what they have in error. Otherwise they are the known labels.
+    """
+    generated = _ROOT.fullmatch(root)
+    if generated is None:
+        return known_labels
+    labels, seed = int(generated[1]) if generated[1] else None, int(generated[2])
+
+    def labels_of(image: str) -> Sequence[str]:
+        number = _IMAGE.fullmatch(image)
+        return _true_labels(labels, seed, int(number[1])) if number else known_labels(image)
+
+    return labels_of
+
+
+def _true_labels(labels: int | None, seed: int, image: int) -> list[str]:
+    chunk = _true_chunk(image // CHUNK, labels, seed)
+    first, last = np.searchsorted(chunk.image, [image, image + 1])
+    return sorted(chunk.words[label] for label in chunk.label[first:last].tolist())
+
+
+_world = lru_cache(maxsize=2)(build_world)
+
+
+@lru_cache(maxsize=32)
+def _true_chunk(number: int, labels: int | None, seed: int) -> SceneChunk:
+    """Return a chunk by its number, without the wrong words that a few images have."""
+    world = _world(labels)
+    image, label, scene = draw(world, Streams(seed).child("scenes").child(number), noise=False)
+    return SceneChunk(number * CHUNK, image + number * CHUNK, label, scene, world.words)

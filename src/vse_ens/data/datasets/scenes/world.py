@@ -12,16 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.datasets.scenes.compounds import Compounds, likeliest_compounds
-from vse_ens.data.datasets.scenes.popularity import descending
-from vse_ens.data.datasets.scenes.words import Scene, words_of
-from vse_ens.data.datasets.scenes.words.hierarchy import general_share, parent_of
-from vse_ens.data.datasets.scenes.words.indoors import INDOORS
-from vse_ens.data.datasets.scenes.words.outdoors import OUTDOORS
-from vse_ens.data.datasets.scenes.words.surroundings import COMPANY, GROUPS, LIGHTS, SKIES
+from vse_ens.data.datasets.scenes.compounds import Compounds, descending, likeliest_compounds
+from vse_ens.data.datasets.scenes.words import (
+    COMPANY,
+    GROUPS,
+    LIGHTS,
+    SCENES,
+    SKIES,
+    Scene,
+    general_share,
+    parent_of,
+    words_of,
+)
 from vse_ens.errors import ConfigError
 
-SCENES: tuple[Scene, ...] = OUTDOORS + INDOORS
 MIN_LABELS = 50
 MAX_LABELS = 1_000_000
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vse_ens.data.datasets.scenes.illustrations.buildings import block, house
-from vse_ens.data.datasets.scenes.illustrations.canvas import WIDTH, Canvas, Colour, Dice, Pen, dark, mix, pale, smooth
-from vse_ens.data.datasets.scenes.illustrations.nature import bush, pine, reed, round_tree
-from vse_ens.data.datasets.scenes.illustrations.places import Place
-from vse_ens.data.datasets.scenes.illustrations.skies import HORIZON, SKIES, cloud
+from tools.illustrations.buildings import block, house
+from tools.illustrations.canvas import WIDTH, Canvas, Color, Dice, Pen, dark, mix, pale, smooth
+from tools.illustrations.nature import bush, pine, reed, round_tree
+from tools.illustrations.places import Place
+from tools.illustrations.skies import HORIZON, SKIES, cloud
 
-_PLANTS: dict[str, tuple[Callable[[Pen, Colour], None], tuple[float, float], tuple[str, ...]]] = {
+_PLANTS: dict[str, tuple[Callable[[Pen, Color], None], tuple[float, float], tuple[str, ...]]] = {
     "forest": (pine, (58, 92), ("#5c8a68", "#4f7d60", "#6b9670")),
     "trees": (round_tree, (56, 84), ("#7fae6c", "#8ab873", "#6f9f63")),
     "bushes": (bush, (26, 40), ("#7fae6c", "#8fb873", "#6f9f63")),
@@ -26,10 +26,10 @@ def draw_backdrop(canvas: Canvas, place: Place, dice: Dice) -> None:
     for name, draw in _BACKDROPS.items():
         if name in place.backdrop:
             draw(canvas, place, dice)
-    for name, (plant, heights, colours) in _PLANTS.items():
+    for name, (plant, heights, colors) in _PLANTS.items():
         if name in place.backdrop:
             is_autumn = "autumn" in place.backdrop or place.light == "autumn"
-            _row_of_plants(canvas, place, dice, plant, heights, _AUTUMN if is_autumn else colours)
+            _row_of_plants(canvas, place, dice, plant, heights, _AUTUMN if is_autumn else colors)
 
 
 def _haze(place: Place) -> float:
@@ -43,10 +43,10 @@ def _mountains(canvas: Canvas, place: Place, dice: Dice) -> None:
         x = dice(-60, -10)
         while x < WIDTH + 20:
             width, height = dice(90, 170), peak + dice(-14, 22)
-            colour = mix(mix(base, low, 0.3 - 0.2 * layer), "#ffffff", _haze(place))
+            color = mix(mix(base, low, 0.3 - 0.2 * layer), "#ffffff", _haze(place))
             tip = (x + width / 2 + dice(-12, 12), HORIZON + 4 - height)
-            canvas.polygon([(x, HORIZON + 6), tip, (x + width, HORIZON + 6)], colour)
-            canvas.polygon([(x + width * 0.55, HORIZON + 6), tip, (x + width, HORIZON + 6)], dark(colour, 0.08))
+            canvas.polygon([(x, HORIZON + 6), tip, (x + width, HORIZON + 6)], color)
+            canvas.polygon([(x + width * 0.55, HORIZON + 6), tip, (x + width, HORIZON + 6)], dark(color, 0.08))
             cap = 0.34 if snowy else 0.2
             left, right = (
                 (tip[0] - cap * width / 2, tip[1] + cap * height),
@@ -65,14 +65,14 @@ def _volcano(canvas: Canvas, place: Place, dice: Dice) -> None:
 
 
 def _dunes(canvas: Canvas, _: Place, dice: Dice) -> None:
-    for base, colour in ((20, "#eac88c"), (4, "#e2ba78")):
-        _row_of_hills(canvas, dice, base, 24, colour)
+    for base, color in ((20, "#eac88c"), (4, "#e2ba78")):
+        _row_of_hills(canvas, dice, base, 24, color)
 
 
 def _hills(canvas: Canvas, place: Place, dice: Dice) -> None:
     low = SKIES[place.light][1]
-    for layer, colour in enumerate(("#b4cfa0", "#9fc088")):
-        shade = mix(colour, low, 0.35 - 0.2 * layer) if place.ground != "snow" else mix("#e4eef4", low, 0.3)
+    for layer, color in enumerate(("#b4cfa0", "#9fc088")):
+        shade = mix(color, low, 0.35 - 0.2 * layer) if place.ground != "snow" else mix("#e4eef4", low, 0.3)
         if place.ground in ("savannah", "autumn"):
             shade = mix("#d9c088", low, 0.35 - 0.2 * layer)
         _row_of_hills(canvas, dice, 24 - 12 * layer, 18, mix(shade, "#ffffff", _haze(place)))
@@ -174,22 +174,22 @@ _BACKDROPS: dict[str, Callable[[Canvas, Place, Dice], None]] = {
 }
 
 
-def _row_of_hills(canvas: Canvas, dice: Dice, base: float, height: float, colour: Colour) -> None:
+def _row_of_hills(canvas: Canvas, dice: Dice, base: float, height: float, color: Color) -> None:
     points = [(x, HORIZON + 8 - base - dice(0, height)) for x in range(-40, WIDTH + 81, 60)]
-    canvas.polygon([*smooth(points, closed=False), (WIDTH + 80, HORIZON + 14), (-40, HORIZON + 14)], colour)
+    canvas.polygon([*smooth(points, closed=False), (WIDTH + 80, HORIZON + 14), (-40, HORIZON + 14)], color)
 
 
 def _row_of_blocks(
-    canvas: Canvas, dice: Dice, heights: tuple[float, float], colours: tuple[str, ...], light: str
+    canvas: Canvas, dice: Dice, heights: tuple[float, float], colors: tuple[str, ...], light: str
 ) -> None:
     x = dice(-14, 0)
     while x < WIDTH:
         height = dice(*heights)
         pen = Pen(canvas, x + height * 0.34, HORIZON + 8, height, dice)
-        colour = dice.pick(colours)
+        color = dice.pick(colors)
         block(
             pen,
-            mix(colour, "#3a4470", 0.55) if light == "night" else colour,
+            mix(color, "#3a4470", 0.55) if light == "night" else color,
             floors=4 + int(height / 30),
             columns=3 + int(dice() * 2),
         )
@@ -204,14 +204,18 @@ def _row_of_plants(
     canvas: Canvas,
     place: Place,
     dice: Dice,
-    plant: Callable[[Pen, Colour], None],
+    plant: Callable[[Pen, Color], None],
     heights: tuple[float, float],
-    colours: tuple[str, ...],
+    colors: tuple[str, ...],
 ) -> None:
     x = dice(-12, 6)
     while x < WIDTH + 10:
         height = dice(*heights)
-        colour = mix(dice.pick(colours), SKIES[place.light][1], 0.25 + _haze(place))
+        color = mix(dice.pick(colors), SKIES[place.light][1], 0.25 + _haze(place))
         pen = Pen(canvas, x, HORIZON + dice(4, 9), height, dice)
-        plant(pen, pale(colour, 0.6) if place.ground == "snow" else colour)
+        plant(pen, pale(color, 0.6) if place.ground == "snow" else color)
         x += height * dice(0.34, 0.6)
+
+
+BACKDROPS: tuple[str, ...] = (*_BACKDROPS, *_PLANTS)
+"""The parts of backdrops, the farthest first."""

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from vse_ens.data.datasets.scenes.illustrations.canvas import (
+from tools.illustrations.canvas import (
     HEIGHT,
     WIDTH,
     Canvas,
     Dice,
     clear,
     dark,
-    mix,
     pale,
     smooth,
 )
-from vse_ens.data.datasets.scenes.illustrations.places import Place, Words
-from vse_ens.data.datasets.scenes.illustrations.skies import HORIZON
+from tools.illustrations.places import Place
+from tools.illustrations.skies import HORIZON
 
 SHORE = 208
 """Where land begins before a sea or a lake."""
 
-_GROUNDS: dict[str, tuple[str, str]] = {
+GROUNDS: dict[str, tuple[str, str]] = {
     "grass": ("#a5c87f", "#7fae63"),
     "lawn": ("#aed486", "#86b968"),
     "forest": ("#8fae6c", "#6f8f56"),
@@ -44,7 +43,7 @@ _GROUNDS: dict[str, tuple[str, str]] = {
 
 def draw_land(canvas: Canvas, place: Place, dice: Dice) -> None:
     """Draw the ground in front of water and of what stands at the horizon."""
-    top, low = _GROUNDS[place.ground]
+    top, low = GROUNDS[place.ground]
     start = {"sea": SHORE, "lake": SHORE, "open": 268, "pool": HORIZON}.get(place.water, HORIZON)
     if place.water in ("sea", "lake"):
         curve = [
@@ -60,41 +59,38 @@ def draw_land(canvas: Canvas, place: Place, dice: Dice) -> None:
         start += 12
     canvas.gradient(start, HEIGHT, top, low)
     _draw_ground(canvas, place, dice, start)
-    if place.water == "river":
-        river = smooth(
-            [(190.0, HORIZON), (170.0, 178.0), (235.0, 205.0), (150.0, 250.0), (120.0, HEIGHT + 4.0)], closed=False
-        )
-        bank = [(x + 26 + (y - HORIZON) * 1.05, y) for x, y in river]
-        canvas.polygon([*river, *reversed(bank)], "#86bcd6")
-        for x, y in river[6::9]:
-            canvas.line([(x + 22, y), (x + 48, y)], clear("#ffffff", 0.6), 1.5)
-    elif place.water == "pool":
-        canvas.polygon([(60, 196), (350, 196), (420, 262), (-10, 262)], "#fbfaf4")
-        canvas.polygon([(68, 200), (342, 200), (404, 257), (4, 257)], "#6fc4de")
-        for _ in range(9):
-            x, y = dice(70, 330), dice(206, 252)
-            canvas.line([(x, y), (x + 9, y - 2), (x + 20, y)], clear("#ffffff", 0.7), 1.6)
 
 
-def draw_water(canvas: Canvas, place: Place, labels: Words, dice: Dice) -> None:
+def draw_river(canvas: Canvas) -> None:
+    """Draw a river that runs through the land."""
+    river = smooth(
+        [(190.0, HORIZON), (170.0, 178.0), (235.0, 205.0), (150.0, 250.0), (120.0, HEIGHT + 4.0)], closed=False
+    )
+    bank = [(x + 26 + (y - HORIZON) * 1.05, y) for x, y in river]
+    canvas.polygon([*river, *reversed(bank)], "#86bcd6")
+    for x, y in river[6::9]:
+        canvas.line([(x + 22, y), (x + 48, y)], clear("#ffffff", 0.6), 1.5)
+
+
+def draw_pool(canvas: Canvas, dice: Dice) -> None:
+    """Draw a swimming pool."""
+    canvas.polygon([(60, 196), (350, 196), (420, 262), (-10, 262)], "#fbfaf4")
+    canvas.polygon([(68, 200), (342, 200), (404, 257), (4, 257)], "#6fc4de")
+    for _ in range(9):
+        x, y = dice(70, 330), dice(206, 252)
+        canvas.line([(x, y), (x + 9, y - 2), (x + 20, y)], clear("#ffffff", 0.7), 1.6)
+
+
+def draw_water(canvas: Canvas, place: Place, dice: Dice) -> None:
     """Draw the sea or a lake behind the shore."""
-    if place.water not in ("sea", "lake", "open"):
-        return
     end = HEIGHT if place.water == "open" else SHORE + 14
-    colours = {"night": ("#2c3f72", "#3f5a94"), "sunset": ("#d9947c", "#7d83b8")}.get(place.light)
-    first, last = colours or (("#5fa8cc", "#8fd0dc") if place.water != "lake" else ("#7fb4cc", "#a9d3dd"))
+    colors = {"night": ("#2c3f72", "#3f5a94"), "sunset": ("#d9947c", "#7d83b8")}.get(place.light)
+    first, last = colors or (("#5fa8cc", "#8fd0dc") if place.water != "lake" else ("#7fb4cc", "#a9d3dd"))
     canvas.gradient(HORIZON, end, first, last)
     for _ in range(26 if place.water == "open" else 15):
         x, y = dice(-10, WIDTH), dice(HORIZON + 4, end - 4)
         size = 5 + (y - HORIZON) / 6
         canvas.line([(x, y), (x + size, y - 1.2), (x + 2 * size, y)], clear("#ffffff", 0.5), 1.3)
-    if "wave" in labels or "surfing" in labels or "surfer" in labels:
-        for y in (184, 198):
-            x = dice(-30, 20)
-            while x < WIDTH:
-                canvas.polygon(smooth([(x, y), (x + 14, y - 10), (x + 30, y - 6), (x + 44, y)]), pale(first, 0.2))
-                canvas.line(smooth([(x, y), (x + 14, y - 10), (x + 30, y - 6)], closed=False), "#ffffff", 2)
-                x += dice(50, 90)
     if place.light in ("sunset", "night"):
         for at in range(7):
             y = HORIZON + 4 + at * 6
@@ -103,9 +99,19 @@ def draw_water(canvas: Canvas, place: Place, labels: Words, dice: Dice) -> None:
             )
 
 
+def draw_waves(canvas: Canvas, dice: Dice) -> None:
+    """Draw large waves."""
+    for y in (184, 198):
+        x = dice(-30, 20)
+        while x < WIDTH:
+            canvas.polygon(smooth([(x, y), (x + 14, y - 10), (x + 30, y - 6), (x + 44, y)]), pale("#5fa8cc", 0.2))
+            canvas.line(smooth([(x, y), (x + 14, y - 10), (x + 30, y - 6)], closed=False), "#ffffff", 2)
+            x += dice(50, 90)
+
+
 def _draw_ground(canvas: Canvas, place: Place, dice: Dice, start: float) -> None:
     ground = place.ground
-    top, low = _GROUNDS[ground]
+    _, low = GROUNDS[ground]
     if ground in ("grass", "lawn", "forest", "autumn", "savannah", "tarmac"):
         for _ in range(60):
             x, y = dice(0, WIDTH), dice(start + 6, HEIGHT)
@@ -156,7 +162,11 @@ def _draw_ground(canvas: Canvas, place: Place, dice: Dice, start: float) -> None
         canvas.rectangle(0, start, WIDTH, start + 4, "#8a6644")
         for x in range(0, WIDTH, 34):
             canvas.line([(x, start + 4), (x - 8, HEIGHT)], "#a07548", 1.2)
-    if place.road == "path":
+
+
+def draw_road(canvas: Canvas, road: str, start: float) -> None:
+    """Draw a road or a path, from ``start`` to the front."""
+    if road == "path":
         canvas.polygon(
             smooth(
                 [
@@ -170,28 +180,31 @@ def _draw_ground(canvas: Canvas, place: Place, dice: Dice, start: float) -> None
                     (206, 212),
                 ]
             ),
-            mix(top, "#e6cfa4", 0.8),
+            "#d9ce9d",
         )
-    elif place.road == "road":
-        canvas.polygon([(194, start), (208, start), (330, HEIGHT), (90, HEIGHT)], "#8d929c")
-        for y in range(int(start) + 8, HEIGHT, 24):
-            width = (y - start) / 32
-            canvas.polygon(
-                [(202 - width / 2, y), (202 + width / 2, y), (203 + width / 2, y + 10), (203 - width / 2, y + 10)],
-                "#f4efdf",
-            )
+        return
+    canvas.polygon([(194, start), (208, start), (330, HEIGHT), (90, HEIGHT)], "#8d929c")
+    for y in range(int(start) + 8, HEIGHT, 24):
+        width = (y - start) / 32
+        canvas.polygon(
+            [(202 - width / 2, y), (202 + width / 2, y), (203 + width / 2, y + 10), (203 - width / 2, y + 10)],
+            "#f4efdf",
+        )
 
 
-def draw_weather(canvas: Canvas, place: Place, labels: Words, dice: Dice) -> None:
-    """Draw rain, snow and mist in front of everything, and the light."""
-    if place.light in ("rain", "storm") or "rain" in labels:
+def draw_snowfall(canvas: Canvas, dice: Dice) -> None:
+    """Draw falling snow."""
+    for _ in range(70):
+        canvas.ellipse(dice(0, WIDTH), dice(0, HEIGHT), dice(0.8, 2.2), dice(0.8, 2.2), clear("#ffffff", 0.9))
+
+
+def draw_weather(canvas: Canvas, light: str, dice: Dice) -> None:
+    """Draw rain and mist in front of everything, and the light."""
+    if light in ("rain", "storm"):
         for _ in range(90):
             x, y = dice(-10, WIDTH), dice(-10, HEIGHT)
             canvas.line([(x, y), (x - 3, y + 11)], clear("#eef5fa", 0.6), 1)
-    if place.ground == "snow" and not place.indoors and ("snow" in labels or place.light == "night"):
-        for _ in range(70):
-            canvas.ellipse(dice(0, WIDTH), dice(0, HEIGHT), dice(0.8, 2.2), dice(0.8, 2.2), clear("#ffffff", 0.9))
-    if place.light == "mist":
+    if light == "mist":
         for y, share in ((118, 0.3), (150, 0.45), (186, 0.4), (226, 0.25)):
             canvas.ellipse(dice(100, 300), y, 330, 22, clear("#f7faf9", share))
     tints: dict[str, tuple[str, float]] = {
@@ -201,5 +214,5 @@ def draw_weather(canvas: Canvas, place: Place, labels: Words, dice: Dice) -> Non
         "storm": ("#49566e", 0.16),
         "autumn": ("#e8b060", 0.07),
     }
-    if not place.indoors and place.light in tints:
-        canvas.tint(*tints[place.light])
+    if light in tints:
+        canvas.tint(*tints[light])

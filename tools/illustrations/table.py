@@ -4,63 +4,63 @@ from __future__ import annotations
 
 from functools import partial
 
-from vse_ens.data.datasets.scenes.illustrations.canvas import Colour, Pen, circle, clear, dark, pale
-from vse_ens.data.datasets.scenes.illustrations.glyph import Glyph, glyphs
+from tools.illustrations.canvas import Color, Pen, circle, clear, dark, pale
+from tools.illustrations.glyph import Glyph, glyphs
 
 
-def cup(p: Pen, colour: Colour) -> None:
+def cup(p: Pen, color: Color) -> None:
     """Draw a cup of something hot."""
     for x in (-0.1, 0.1):
         p.curve(clear("#ffffff", 0.8), 0.05, (x, 0.75), (x + 0.07, 0.88), (x - 0.03, 1.0))
     p.oval("#f4efe6", 0, 0.05, 0.55, 0.08)
-    p.oval(colour, 0.36, 0.38, 0.16)
+    p.oval(color, 0.36, 0.38, 0.16)
     p.oval("#f4efe6", 0.36, 0.38, 0.08)
-    p.poly(colour, (-0.36, 0.64), (0.36, 0.64), (0.24, 0.06), (-0.24, 0.06))
+    p.poly(color, (-0.36, 0.64), (0.36, 0.64), (0.24, 0.06), (-0.24, 0.06))
     p.oval("#7a4f34", 0, 0.64, 0.36, 0.07)
 
 
-def glass(p: Pen, colour: Colour, kind: str = "tumbler") -> None:
+def glass(p: Pen, color: Color, kind: str = "tumbler") -> None:
     """Draw a glass with a drink."""
     if kind == "wine":
         p.oval("#e4edf0", 0, 0.03, 0.22, 0.04)
         p.line("#e4edf0", 0.04, (0, 0.03), (0, 0.42))
         p.blob(clear("#e8f3f6", 0.9), (-0.2, 0.98), (-0.25, 0.65), (0, 0.4), (0.25, 0.65), (0.2, 0.98))
-        p.blob(colour, (-0.225, 0.75), (-0.2, 0.56), (0, 0.42), (0.2, 0.56), (0.225, 0.75))
+        p.blob(color, (-0.225, 0.75), (-0.2, 0.56), (0, 0.42), (0.2, 0.56), (0.225, 0.75))
     elif kind == "beer":
         p.box("#f2d58a", 0.2, 0.2, 0.42, 0.62, 0.1)
-        p.box(colour, -0.26, 0, 0.26, 0.74, 0.05)
+        p.box(color, -0.26, 0, 0.26, 0.74, 0.05)
         for x in (-0.18, 0.0, 0.18):
             p.oval("#fffaf0", x, 0.8, 0.14)
     elif kind == "cocktail":
         p.line("#e4edf0", 0.04, (0, 0.03), (0, 0.5))
         p.oval("#e4edf0", 0, 0.03, 0.2, 0.04)
-        p.poly(colour, (-0.36, 0.9), (0.36, 0.9), (0, 0.45))
+        p.poly(color, (-0.36, 0.9), (0.36, 0.9), (0, 0.45))
         p.oval("#f2c14e", 0.3, 0.92, 0.13)
         p.line("#d9473c", 0.035, (-0.05, 0.6), (-0.24, 1.1))
     elif kind == "flute":
         p.oval("#e4edf0", 0, 0.03, 0.15, 0.03)
         p.line("#e4edf0", 0.035, (0, 0.03), (0, 0.4))
-        p.poly(colour, (-0.11, 0.98), (0.11, 0.98), (0.04, 0.38), (-0.04, 0.38))
+        p.poly(color, (-0.11, 0.98), (0.11, 0.98), (0.04, 0.38), (-0.04, 0.38))
     else:
         p.poly(clear("#e8f3f6", 0.95), (-0.26, 0.95), (0.26, 0.95), (0.2, 0), (-0.2, 0))
-        p.poly(colour, (-0.24, 0.7), (0.24, 0.7), (0.19, 0.04), (-0.19, 0.04))
+        p.poly(color, (-0.24, 0.7), (0.24, 0.7), (0.19, 0.04), (-0.19, 0.04))
 
 
-def bottle(p: Pen, colour: Colour) -> None:
+def bottle(p: Pen, color: Color) -> None:
     """Draw a bottle."""
-    p.box(colour, -0.16, 0, 0.16, 0.62, 0.08)
-    p.poly(colour, (-0.16, 0.58), (0.16, 0.58), (0.06, 0.74), (-0.06, 0.74))
-    p.box(colour, -0.06, 0.7, 0.06, 0.96)
+    p.box(color, -0.16, 0, 0.16, 0.62, 0.08)
+    p.poly(color, (-0.16, 0.58), (0.16, 0.58), (0.06, 0.74), (-0.06, 0.74))
+    p.box(color, -0.06, 0.7, 0.06, 0.96)
     p.box("#f4ead2", -0.16, 0.2, 0.16, 0.44)
-    p.box(dark(colour, 0.3), -0.07, 0.92, 0.07, 1.0, 0.02)
+    p.box(dark(color, 0.3), -0.07, 0.92, 0.07, 1.0, 0.02)
 
 
-def plate(p: Pen, colour: Colour, topping: Colour = "", greens: bool = True) -> None:
+def plate(p: Pen, color: Color, topping: Color = "", greens: bool = True) -> None:
     """Draw a plate with food."""
     p.oval("#d9dde2", 0, 0.26, 1.0, 0.26)
     p.oval("#ffffff", 0, 0.32, 1.0, 0.26)
     p.oval("#eef1f3", 0, 0.33, 0.74, 0.18)
-    p.blob(colour, (-0.5, 0.36), (-0.36, 0.66), (0, 0.78), (0.36, 0.66), (0.5, 0.36), (0, 0.26))
+    p.blob(color, (-0.5, 0.36), (-0.36, 0.66), (0, 0.78), (0.36, 0.66), (0.5, 0.36), (0, 0.26))
     if topping:
         for x, y in ((-0.2, 0.6), (0.12, 0.66), (0.24, 0.5), (-0.04, 0.5)):
             p.oval(topping, x, y, 0.1, 0.07)
@@ -69,28 +69,28 @@ def plate(p: Pen, colour: Colour, topping: Colour = "", greens: bool = True) -> 
         p.oval("#6a9a4c", 0.56, 0.46, 0.1, 0.07)
 
 
-def bowl(p: Pen, colour: Colour, inside: Colour = "#e8a05c") -> None:
+def bowl(p: Pen, color: Color, inside: Color = "#e8a05c") -> None:
     """Draw a bowl."""
     p.oval(inside, 0, 0.62, 0.7, 0.22)
     for x, y, shade in ((-0.3, 0.7, 0.15), (0.0, 0.76, 0.3), (0.3, 0.7, 0.1)):
         p.oval(pale(inside, shade), x, y, 0.2, 0.13)
-    p.blob(colour, (-0.74, 0.62), (-0.55, 0.2), (0, 0.02), (0.55, 0.2), (0.74, 0.62), (0, 0.48))
+    p.blob(color, (-0.74, 0.62), (-0.55, 0.2), (0, 0.02), (0.55, 0.2), (0.74, 0.62), (0, 0.48))
 
 
-def fruit(p: Pen, colour: Colour) -> None:
+def fruit(p: Pen, color: Color) -> None:
     """Draw round fruit."""
-    p.oval(dark(colour, 0.08), 0.34, 0.36, 0.36)
-    p.oval(colour, -0.2, 0.42, 0.42)
-    p.oval(pale(colour, 0.4), -0.34, 0.56, 0.1, 0.08)
+    p.oval(dark(color, 0.08), 0.34, 0.36, 0.36)
+    p.oval(color, -0.2, 0.42, 0.42)
+    p.oval(pale(color, 0.4), -0.34, 0.56, 0.1, 0.08)
     p.line("#7a5a3c", 0.06, (-0.2, 0.8), (-0.14, 0.96))
     p.oval("#6fa35f", 0.0, 0.92, 0.14, 0.07)
 
 
-def banana(p: Pen, colour: Colour) -> None:
+def banana(p: Pen, color: Color) -> None:
     """Draw bananas."""
     for dy in (0.0, 0.22):
         p.blob(
-            dark(colour, 0.1 * (dy == 0)),
+            dark(color, 0.1 * (dy == 0)),
             (-0.85, 0.7 + dy),
             (-0.5, 0.25 + dy),
             (0.1, 0.08 + dy),
@@ -101,64 +101,64 @@ def banana(p: Pen, colour: Colour) -> None:
         )
 
 
-def bunch(p: Pen, colour: Colour) -> None:
+def bunch(p: Pen, color: Color) -> None:
     """Draw grapes or berries."""
     for row, count in enumerate((4, 3, 2, 1)):
         for at in range(count):
-            p.oval(dark(colour, 0.06 * ((row + at) % 3)), (at - (count - 1) / 2) * 0.26, 0.76 - row * 0.2, 0.16)
+            p.oval(dark(color, 0.06 * ((row + at) % 3)), (at - (count - 1) / 2) * 0.26, 0.76 - row * 0.2, 0.16)
     p.line("#7a5a3c", 0.05, (0, 0.85), (0.05, 1.05))
 
 
-def carrot(p: Pen, colour: Colour) -> None:
+def carrot(p: Pen, color: Color) -> None:
     """Draw a long vegetable with leaves."""
-    p.poly(colour, (-0.3, 0.7), (0.25, 0.78), (0.95, 0.1))
-    p.poly(dark(colour, 0.1), (-0.7, 0.5), (-0.3, 0.75), (0.45, 0.0))
+    p.poly(color, (-0.3, 0.7), (0.25, 0.78), (0.95, 0.1))
+    p.poly(dark(color, 0.1), (-0.7, 0.5), (-0.3, 0.75), (0.45, 0.0))
     for x, y in ((-0.6, 0.95), (-0.35, 1.05), (-0.1, 1.0)):
         p.oval("#6fa35f", x, y, 0.1, 0.22)
 
 
-def cabbage(p: Pen, colour: Colour) -> None:
+def cabbage(p: Pen, color: Color) -> None:
     """Draw a leafy vegetable."""
     for x, y, r in ((-0.4, 0.36, 0.36), (0.4, 0.36, 0.36), (0.0, 0.5, 0.46)):
-        p.oval(dark(colour, 0.08 * (x != 0)), x, y, r)
-    p.curve(pale(colour, 0.5), 0.05, (0, 0.1), (-0.05, 0.5), (0.08, 0.85))
-    p.curve(pale(colour, 0.5), 0.04, (0, 0.4), (0.25, 0.6))
+        p.oval(dark(color, 0.08 * (x != 0)), x, y, r)
+    p.curve(pale(color, 0.5), 0.05, (0, 0.1), (-0.05, 0.5), (0.08, 0.85))
+    p.curve(pale(color, 0.5), 0.04, (0, 0.4), (0.25, 0.6))
 
 
-def pumpkin(p: Pen, colour: Colour) -> None:
+def pumpkin(p: Pen, color: Color) -> None:
     """Draw a ribbed vegetable or fruit."""
     for x in (-0.4, 0.4, -0.2, 0.2, 0.0):
-        p.oval(dark(colour, abs(x) * 0.3), x, 0.42, 0.34, 0.42)
+        p.oval(dark(color, abs(x) * 0.3), x, 0.42, 0.34, 0.42)
     p.box("#6f8a4c", -0.06, 0.8, 0.08, 1.0, 0.03)
 
 
-def bread(p: Pen, colour: Colour) -> None:
+def bread(p: Pen, color: Color) -> None:
     """Draw a loaf."""
-    p.blob(colour, (-0.85, 0.2), (-0.75, 0.68), (0, 0.92), (0.75, 0.68), (0.85, 0.2), (0, 0.04))
+    p.blob(color, (-0.85, 0.2), (-0.75, 0.68), (0, 0.92), (0.75, 0.68), (0.85, 0.2), (0, 0.04))
     for x in (-0.45, 0.0, 0.45):
-        p.line(pale(colour, 0.5), 0.08, (x - 0.1, 0.5), (x + 0.12, 0.74))
+        p.line(pale(color, 0.5), 0.08, (x - 0.1, 0.5), (x + 0.12, 0.74))
 
 
-def croissant(p: Pen, colour: Colour) -> None:
+def croissant(p: Pen, color: Color) -> None:
     """Draw a croissant."""
     p.blob(
-        colour, (-0.9, 0.12), (-0.6, 0.62), (0, 0.85), (0.6, 0.62), (0.9, 0.12), (0.45, 0.26), (0, 0.34), (-0.45, 0.26)
+        color, (-0.9, 0.12), (-0.6, 0.62), (0, 0.85), (0.6, 0.62), (0.9, 0.12), (0.45, 0.26), (0, 0.34), (-0.45, 0.26)
     )
     for x in (-0.4, -0.13, 0.13, 0.4):
-        p.line(dark(colour, 0.2), 0.05, (x, 0.34), (x * 1.2, 0.72))
+        p.line(dark(color, 0.2), 0.05, (x, 0.34), (x * 1.2, 0.72))
 
 
-def cake(p: Pen, colour: Colour, candles: int = 0, tiers: int = 1) -> None:
+def cake(p: Pen, color: Color, candles: int = 0, tiers: int = 1) -> None:
     """Draw a cake."""
     p.oval("#e9edf0", 0, 0.06, 0.85, 0.1)
     top = 0.06
     for tier in range(tiers):
         half = 0.66 - tier * 0.2
         height = 0.52 if tiers == 1 else 0.3
-        p.box(colour, -half, top, half, top + height, 0.06)
-        p.box(pale(colour, 0.6), -half, top + height * 0.66, half, top + height + 0.04, 0.06)
+        p.box(color, -half, top, half, top + height, 0.06)
+        p.box(pale(color, 0.6), -half, top + height * 0.66, half, top + height + 0.04, 0.06)
         for at in range(5):
-            p.oval(pale(colour, 0.6), -half + half * 0.2 + at * half * 0.4, top + height * 0.66, half * 0.13)
+            p.oval(pale(color, 0.6), -half + half * 0.2 + at * half * 0.4, top + height * 0.66, half * 0.13)
         top += height
     for at in range(candles):
         x = -0.36 + at * 0.72 / max(1, candles - 1)
@@ -168,196 +168,196 @@ def cake(p: Pen, colour: Colour, candles: int = 0, tiers: int = 1) -> None:
         p.oval("#d9433b", 0, top + 0.1, 0.1)
 
 
-def cheese(p: Pen, colour: Colour) -> None:
+def cheese(p: Pen, color: Color) -> None:
     """Draw a piece of cheese."""
-    p.poly(pale(colour, 0.25), (-0.8, 0.3), (0.5, 0.95), (0.8, 0.6))
-    p.poly(colour, (-0.8, 0.0), (0.8, 0.0), (0.8, 0.6), (-0.8, 0.3))
+    p.poly(pale(color, 0.25), (-0.8, 0.3), (0.5, 0.95), (0.8, 0.6))
+    p.poly(color, (-0.8, 0.0), (0.8, 0.0), (0.8, 0.6), (-0.8, 0.3))
     for x, y in ((-0.2, 0.2), (0.3, 0.34), (0.55, 0.12)):
-        p.oval(dark(colour, 0.14), x, y, 0.1, 0.08)
+        p.oval(dark(color, 0.14), x, y, 0.1, 0.08)
 
 
-def pizza(p: Pen, colour: Colour) -> None:
+def pizza(p: Pen, color: Color) -> None:
     """Draw a pizza."""
     p.oval("#d9a05c", 0, 0.42, 1.0, 0.42)
-    p.oval(colour, 0, 0.44, 0.86, 0.34)
+    p.oval(color, 0, 0.44, 0.86, 0.34)
     for x, y in ((-0.5, 0.46), (-0.15, 0.6), (0.25, 0.36), (0.5, 0.52), (-0.15, 0.28)):
         p.oval("#d9473c", x, y, 0.13, 0.075)
     for x, y in ((0.05, 0.46), (-0.35, 0.34), (0.4, 0.62)):
         p.oval("#6a9a4c", x, y, 0.07, 0.035)
 
 
-def burger(p: Pen, colour: Colour) -> None:
+def burger(p: Pen, color: Color) -> None:
     """Draw a hamburger or a sandwich."""
-    p.box(colour, -0.6, 0, 0.6, 0.2, 0.08)
+    p.box(color, -0.6, 0, 0.6, 0.2, 0.08)
     p.box("#7a4a34", -0.64, 0.2, 0.64, 0.36, 0.06)
     p.box("#f2c14e", -0.64, 0.36, 0.64, 0.43)
     p.box("#7fae5a", -0.68, 0.42, 0.68, 0.52, 0.05)
-    p.blob(colour, (-0.64, 0.5), (-0.5, 0.82), (0, 0.98), (0.5, 0.82), (0.64, 0.5))
+    p.blob(color, (-0.64, 0.5), (-0.5, 0.82), (0, 0.98), (0.5, 0.82), (0.64, 0.5))
 
 
-def ice_cream(p: Pen, colour: Colour) -> None:
+def ice_cream(p: Pen, color: Color) -> None:
     """Draw an ice cream."""
     p.poly("#d9a864", (-0.2, 0.52), (0.2, 0.52), (0, 0))
     p.oval("#fff0da", -0.13, 0.62, 0.19)
-    p.oval(colour, 0.13, 0.62, 0.19)
+    p.oval(color, 0.13, 0.62, 0.19)
     p.oval("#a9d6c4", 0, 0.82, 0.18)
 
 
-def egg(p: Pen, colour: Colour) -> None:
+def egg(p: Pen, color: Color) -> None:
     """Draw eggs."""
     for x, shade in ((-0.3, 0.0), (0.3, 0.06), (0.0, 0.03)):
-        p.oval(dark(colour, shade), x, 0.42 if x else 0.36, 0.27, 0.36)
+        p.oval(dark(color, shade), x, 0.42 if x else 0.36, 0.27, 0.36)
 
 
-def candle(p: Pen, colour: Colour) -> None:
+def candle(p: Pen, color: Color) -> None:
     """Draw a burning candle."""
     p.canvas.glow(p.x, p.y - 0.85 * p.scale, 0.7 * p.scale, "#ffdf8a", 0.4)
     p.oval("#c9a45c", 0, 0.05, 0.3, 0.06)
-    p.box(colour, -0.13, 0.06, 0.13, 0.66, 0.03)
+    p.box(color, -0.13, 0.06, 0.13, 0.66, 0.03)
     p.blob("#f9a83c", (-0.08, 0.74), (0, 1.0), (0.08, 0.74), (0, 0.67))
 
 
-def jar(p: Pen, colour: Colour) -> None:
+def jar(p: Pen, color: Color) -> None:
     """Draw a jar."""
-    p.box(colour, -0.32, 0, 0.32, 0.74, 0.1)
+    p.box(color, -0.32, 0, 0.32, 0.74, 0.1)
     p.box("#f7f0e0", -0.32, 0.2, 0.32, 0.48)
     p.box("#b5854c", -0.3, 0.74, 0.3, 0.92, 0.04)
 
 
-def carton(p: Pen, colour: Colour) -> None:
+def carton(p: Pen, color: Color) -> None:
     """Draw a carton."""
-    p.box(colour, -0.28, 0, 0.28, 0.72)
-    p.poly(pale(colour, 0.3), (-0.28, 0.72), (0.28, 0.72), (0.18, 0.94), (-0.18, 0.94))
+    p.box(color, -0.28, 0, 0.28, 0.72)
+    p.poly(pale(color, 0.3), (-0.28, 0.72), (0.28, 0.72), (0.18, 0.94), (-0.18, 0.94))
     p.box("#5a94c4", -0.28, 0.2, 0.28, 0.42)
 
 
-def pot(p: Pen, colour: Colour) -> None:
+def pot(p: Pen, color: Color) -> None:
     """Draw a cooking pot."""
     for x in (-0.62, 0.62):
-        p.oval(dark(colour, 0.2), x, 0.46, 0.13, 0.08)
-    p.box(colour, -0.52, 0, 0.52, 0.66, 0.1)
-    p.oval(dark(colour, 0.12), 0, 0.66, 0.54, 0.1)
-    p.oval(pale(colour, 0.3), 0, 0.7, 0.5, 0.1)
-    p.oval(dark(colour, 0.3), 0, 0.84, 0.08)
+        p.oval(dark(color, 0.2), x, 0.46, 0.13, 0.08)
+    p.box(color, -0.52, 0, 0.52, 0.66, 0.1)
+    p.oval(dark(color, 0.12), 0, 0.66, 0.54, 0.1)
+    p.oval(pale(color, 0.3), 0, 0.7, 0.5, 0.1)
+    p.oval(dark(color, 0.3), 0, 0.84, 0.08)
 
 
-def pan(p: Pen, colour: Colour) -> None:
+def pan(p: Pen, color: Color) -> None:
     """Draw a frying pan with an egg."""
     p.line("#5a4030", 0.14, (0.6, 0.35), (1.4, 0.5))
-    p.oval(colour, 0, 0.3, 0.72, 0.28)
-    p.oval(dark(colour, 0.2), 0, 0.34, 0.62, 0.2)
+    p.oval(color, 0, 0.3, 0.72, 0.28)
+    p.oval(dark(color, 0.2), 0, 0.34, 0.62, 0.2)
     p.oval("#ffffff", -0.05, 0.38, 0.34, 0.12)
     p.oval("#f5b53c", -0.05, 0.42, 0.13, 0.07)
 
 
-def teapot(p: Pen, colour: Colour) -> None:
+def teapot(p: Pen, color: Color) -> None:
     """Draw a teapot."""
-    p.curve(colour, 0.1, (0.4, 0.3), (0.68, 0.5), (0.74, 0.8))
-    p.oval(colour, -0.5, 0.42, 0.2)
+    p.curve(color, 0.1, (0.4, 0.3), (0.68, 0.5), (0.74, 0.8))
+    p.oval(color, -0.5, 0.42, 0.2)
     p.oval("#f4efe6", -0.5, 0.42, 0.11)
-    p.oval(colour, 0, 0.4, 0.48, 0.4)
-    p.oval(dark(colour, 0.15), 0, 0.78, 0.24, 0.06)
-    p.oval(dark(colour, 0.15), 0, 0.9, 0.07)
+    p.oval(color, 0, 0.4, 0.48, 0.4)
+    p.oval(dark(color, 0.15), 0, 0.78, 0.24, 0.06)
+    p.oval(dark(color, 0.15), 0, 0.9, 0.07)
 
 
-def cutlery(p: Pen, colour: Colour) -> None:
+def cutlery(p: Pen, color: Color) -> None:
     """Draw a fork and a knife."""
-    p.line(colour, 0.06, (-0.2, 0), (-0.2, 0.7))
+    p.line(color, 0.06, (-0.2, 0), (-0.2, 0.7))
     for x in (-0.3, -0.2, -0.1):
-        p.line(colour, 0.04, (x, 0.62), (x, 0.96))
-    p.line(colour, 0.06, (0.2, 0), (0.2, 0.4))
-    p.blob(pale(colour, 0.3), (0.13, 0.4), (0.13, 0.9), (0.22, 1.0), (0.28, 0.6), (0.27, 0.4))
+        p.line(color, 0.04, (x, 0.62), (x, 0.96))
+    p.line(color, 0.06, (0.2, 0), (0.2, 0.4))
+    p.blob(pale(color, 0.3), (0.13, 0.4), (0.13, 0.9), (0.22, 1.0), (0.28, 0.6), (0.27, 0.4))
 
 
-def spoon(p: Pen, colour: Colour) -> None:
+def spoon(p: Pen, color: Color) -> None:
     """Draw a spoon."""
-    p.line(colour, 0.07, (0, 0), (0, 0.7))
-    p.oval(colour, 0, 0.82, 0.14, 0.19)
+    p.line(color, 0.07, (0, 0), (0, 0.7))
+    p.oval(color, 0, 0.82, 0.14, 0.19)
 
 
-def laptop(p: Pen, colour: Colour) -> None:
+def laptop(p: Pen, color: Color) -> None:
     """Draw a laptop."""
-    p.poly(colour, (-0.75, 0.02), (0.75, 0.02), (0.62, 0.2), (-0.62, 0.2))
+    p.poly(color, (-0.75, 0.02), (0.75, 0.02), (0.62, 0.2), (-0.62, 0.2))
     p.box("#3a3f4a", -0.6, 0.2, 0.6, 1.0, 0.04)
     p.box("#8fc4dd", -0.54, 0.26, 0.54, 0.94)
     for y, end in ((0.8, 0.3), (0.66, 0.1), (0.52, 0.36)):
         p.box("#f4f8fa", -0.44, y, end, y + 0.06)
 
 
-def monitor(p: Pen, colour: Colour) -> None:
+def monitor(p: Pen, color: Color) -> None:
     """Draw a monitor."""
     p.box("#8f98a3", -0.08, 0.04, 0.08, 0.28)
     p.box("#8f98a3", -0.3, 0, 0.3, 0.06, 0.02)
-    p.box(colour, -0.7, 0.24, 0.7, 1.0, 0.04)
+    p.box(color, -0.7, 0.24, 0.7, 1.0, 0.04)
     p.box("#7fb0d4", -0.63, 0.3, 0.63, 0.93)
     p.poly("#a9d6a8", (-0.63, 0.3), (0.63, 0.3), (0.63, 0.44), (0.1, 0.62), (-0.3, 0.46))
 
 
-def phone(p: Pen, colour: Colour) -> None:
+def phone(p: Pen, color: Color) -> None:
     """Draw a telephone."""
-    p.box(colour, -0.3, 0, 0.3, 1.0, 0.08)
+    p.box(color, -0.3, 0, 0.3, 1.0, 0.08)
     p.box("#9fd0e4", -0.24, 0.12, 0.24, 0.9)
     p.oval("#e9edf0", 0, 0.06, 0.03)
 
 
-def keyboard(p: Pen, colour: Colour) -> None:
+def keyboard(p: Pen, color: Color) -> None:
     """Draw a keyboard."""
-    p.box(colour, -1.1, 0.05, 1.1, 0.8, 0.08)
+    p.box(color, -1.1, 0.05, 1.1, 0.8, 0.08)
     for row in range(3):
         for at in range(9):
             p.box("#5a606c", -0.98 + at * 0.22, 0.14 + row * 0.21, -0.82 + at * 0.22, 0.28 + row * 0.21, 0.02)
 
 
-def paper(p: Pen, colour: Colour) -> None:
+def paper(p: Pen, color: Color) -> None:
     """Draw paper with writing, and a pen."""
-    p.poly(dark(colour, 0.06), (-0.6, 0), (0.3, 0.06), (0.26, 0.98), (-0.64, 0.92))
-    p.poly(colour, (-0.5, 0.04), (0.4, 0.04), (0.4, 0.96), (-0.5, 0.96))
+    p.poly(dark(color, 0.06), (-0.6, 0), (0.3, 0.06), (0.26, 0.98), (-0.64, 0.92))
+    p.poly(color, (-0.5, 0.04), (0.4, 0.04), (0.4, 0.96), (-0.5, 0.96))
     for y in (0.24, 0.42, 0.6, 0.78):
         p.line("#9aaabb", 0.035, (-0.4, y), (0.3 - 0.2 * (y < 0.3), y))
     p.line("#d9574f", 0.08, (0.4, 0.15), (0.8, 0.7))
 
 
-def book(p: Pen, colour: Colour) -> None:
+def book(p: Pen, color: Color) -> None:
     """Draw a stack of books."""
-    for y, shade, half in ((0.0, "#5a7fa8", 0.8), (0.3, colour, 0.7), (0.58, "#e2b04a", 0.6)):
+    for y, shade, half in ((0.0, "#5a7fa8", 0.8), (0.3, color, 0.7), (0.58, "#e2b04a", 0.6)):
         p.box(shade, -half, y, half, y + 0.27, 0.04)
         p.box("#fffaf0", -half + 0.1, y + 0.06, half, y + 0.2)
         p.box(shade, -half, y, -half + 0.16, y + 0.27, 0.04)
 
 
-def pencil(p: Pen, colour: Colour) -> None:
+def pencil(p: Pen, color: Color) -> None:
     """Draw pencils."""
-    for x, shade in ((-0.3, "#5a94c4"), (0.0, colour), (0.3, "#6aae7a")):
+    for x, shade in ((-0.3, "#5a94c4"), (0.0, color), (0.3, "#6aae7a")):
         p.box(shade, x - 0.09, 0, x + 0.09, 0.76)
         p.poly("#f2d9b0", (x - 0.09, 0.76), (x + 0.09, 0.76), (x, 1.0))
         p.poly("#3a3a44", (x - 0.03, 0.92), (x + 0.03, 0.92), (x, 1.0))
 
 
-def globe(p: Pen, colour: Colour) -> None:
+def globe(p: Pen, color: Color) -> None:
     """Draw a globe."""
     p.box("#a97c54", -0.26, 0, 0.26, 0.08, 0.03)
     p.box("#a97c54", -0.04, 0.05, 0.04, 0.22)
     p.oval("#c9a45c", 0, 0.58, 0.43)
-    p.oval(colour, 0, 0.58, 0.39)
+    p.oval(color, 0, 0.58, 0.39)
     p.blob("#8fbf7a", (-0.26, 0.7), (-0.05, 0.84), (0.02, 0.62), (-0.12, 0.46))
     p.blob("#8fbf7a", (0.1, 0.5), (0.28, 0.62), (0.24, 0.38), (0.08, 0.34))
 
 
-def gift(p: Pen, colour: Colour) -> None:
+def gift(p: Pen, color: Color) -> None:
     """Draw presents."""
     p.box("#5a94c4", 0.1, 0, 0.72, 0.5)
     p.box("#f2c14e", 0.36, 0, 0.46, 0.5)
-    p.box(colour, -0.6, 0, 0.24, 0.7)
+    p.box(color, -0.6, 0, 0.24, 0.7)
     p.box("#ffe7a8", -0.24, 0, -0.1, 0.7)
     p.box("#ffe7a8", -0.6, 0.3, 0.24, 0.4)
     for x in (-0.3, -0.04):
         p.oval("#ffe7a8", x, 0.78, 0.15, 0.1)
 
 
-def ball(p: Pen, colour: Colour, kind: str = "beach") -> None:
+def ball(p: Pen, color: Color, kind: str = "beach") -> None:
     """Draw a ball."""
     p.shadow(0.5)
-    p.oval(colour, 0, 0.5, 0.5)
+    p.oval(color, 0, 0.5, 0.5)
     if kind == "football":
         p.poly("#33343d", *circle(0, 0.5, 0.19, 5, 1.57))
         for x, y in circle(0, 0.5, 0.42, 5, 1.57):
@@ -368,35 +368,35 @@ def ball(p: Pen, colour: Colour, kind: str = "beach") -> None:
         p.curve("#7a3f20", 0.03, (-0.35, 0.86), (-0.14, 0.5), (-0.35, 0.14))
         p.curve("#7a3f20", 0.03, (0.35, 0.86), (0.14, 0.5), (0.35, 0.14))
     else:
-        p.blob(pale(colour, 0.7), (0, 1.0), (-0.3, 0.8), (-0.34, 0.3), (0, 0.02), (-0.12, 0.5))
+        p.blob(pale(color, 0.7), (0, 1.0), (-0.3, 0.8), (-0.34, 0.3), (0, 0.02), (-0.12, 0.5))
         p.blob("#f2c14e", (0, 1.0), (0.3, 0.8), (0.34, 0.3), (0, 0.02), (0.12, 0.5))
 
 
-def bucket(p: Pen, colour: Colour) -> None:
+def bucket(p: Pen, color: Color) -> None:
     """Draw a bucket with a spade."""
     p.line("#8a6a48", 0.06, (0.2, 0.2), (0.55, 1.1))
     p.curve("#8f949c", 0.04, (-0.34, 0.7), (0, 1.02), (0.34, 0.7))
-    p.poly(colour, (-0.36, 0.72), (0.36, 0.72), (0.24, 0), (-0.24, 0))
-    p.oval(dark(colour, 0.15), 0, 0.72, 0.36, 0.08)
+    p.poly(color, (-0.36, 0.72), (0.36, 0.72), (0.24, 0), (-0.24, 0))
+    p.oval(dark(color, 0.15), 0, 0.72, 0.36, 0.08)
 
 
-def basket(p: Pen, colour: Colour) -> None:
+def basket(p: Pen, color: Color) -> None:
     """Draw a basket."""
-    p.curve(dark(colour, 0.2), 0.07, (-0.42, 0.5), (0, 1.02), (0.42, 0.5))
+    p.curve(dark(color, 0.2), 0.07, (-0.42, 0.5), (0, 1.02), (0.42, 0.5))
     for x, shade in ((-0.3, "#e0574a"), (0.0, "#f2c14e"), (0.28, "#7fae5a")):
         p.oval(shade, x, 0.54, 0.18)
-    p.poly(colour, (-0.6, 0.52), (0.6, 0.52), (0.45, 0), (-0.45, 0))
+    p.poly(color, (-0.6, 0.52), (0.6, 0.52), (0.45, 0), (-0.45, 0))
     for y in (0.14, 0.3):
-        p.line(dark(colour, 0.15), 0.03, (-0.5, y), (0.5, y))
+        p.line(dark(color, 0.15), 0.03, (-0.5, y), (0.5, y))
 
 
-def vase(p: Pen, colour: Colour) -> None:
+def vase(p: Pen, color: Color) -> None:
     """Draw a vase with flowers."""
     for x, y, shade in ((-0.2, 0.8, "#f2a0b5"), (0.2, 0.82, "#f7d26a"), (0.0, 0.94, "#e86f7f")):
         p.line("#6a9a5a", 0.03, (0, 0.5), (x, y))
         p.oval(shade, x, y, 0.11)
     p.blob(
-        colour,
+        color,
         (-0.14, 0.02),
         (-0.24, 0.26),
         (-0.1, 0.46),
@@ -408,29 +408,29 @@ def vase(p: Pen, colour: Colour) -> None:
     )
 
 
-def trophy(p: Pen, colour: Colour) -> None:
+def trophy(p: Pen, color: Color) -> None:
     """Draw a trophy."""
     p.box("#7a5a3c", -0.28, 0, 0.28, 0.16)
-    p.box(colour, -0.06, 0.14, 0.06, 0.4)
+    p.box(color, -0.06, 0.14, 0.06, 0.4)
     for x in (-0.36, 0.36):
-        p.oval(colour, x, 0.7, 0.15)
+        p.oval(color, x, 0.7, 0.15)
         p.oval("#fbf3e0", x, 0.7, 0.08)
-    p.blob(colour, (-0.34, 0.98), (-0.3, 0.6), (0, 0.34), (0.3, 0.6), (0.34, 0.98))
+    p.blob(color, (-0.34, 0.98), (-0.3, 0.6), (0, 0.34), (0.3, 0.6), (0.34, 0.98))
 
 
-def medal(p: Pen, colour: Colour) -> None:
+def medal(p: Pen, color: Color) -> None:
     """Draw a medal."""
     p.poly("#d9473c", (-0.3, 1.0), (-0.08, 1.0), (0.06, 0.5), (-0.06, 0.5))
     p.poly("#4c7fc9", (0.3, 1.0), (0.08, 1.0), (-0.06, 0.5), (0.06, 0.5))
-    p.oval(colour, 0, 0.3, 0.3)
-    p.oval(pale(colour, 0.35), 0, 0.3, 0.2)
+    p.oval(color, 0, 0.3, 0.3)
+    p.oval(pale(color, 0.35), 0, 0.3, 0.2)
 
 
-def shoes(p: Pen, colour: Colour) -> None:
+def shoes(p: Pen, color: Color) -> None:
     """Draw shoes."""
     for x in (-0.55, 0.55):
         p.blob(
-            colour,
+            color,
             (x - 0.45, 0.12),
             (x - 0.42, 0.8),
             (x - 0.1, 0.8),
@@ -441,48 +441,48 @@ def shoes(p: Pen, colour: Colour) -> None:
         p.box("#f4efe6", x - 0.46, 0.0, x + 0.48, 0.14, 0.05)
 
 
-def glove(p: Pen, colour: Colour) -> None:
+def glove(p: Pen, color: Color) -> None:
     """Draw a mitten."""
-    p.oval(colour, 0, 0.6, 0.28, 0.38)
-    p.oval(colour, 0.3, 0.5, 0.1, 0.2)
-    p.box(pale(colour, 0.5), -0.22, 0, 0.22, 0.24, 0.05)
+    p.oval(color, 0, 0.6, 0.28, 0.38)
+    p.oval(color, 0.3, 0.5, 0.1, 0.2)
+    p.box(pale(color, 0.5), -0.22, 0, 0.22, 0.24, 0.05)
 
 
-def tools(p: Pen, colour: Colour) -> None:
+def tools(p: Pen, color: Color) -> None:
     """Draw a hammer and a spanner."""
     p.line("#a97c54", 0.12, (-0.35, 0), (-0.35, 0.7))
-    p.box(colour, -0.62, 0.68, -0.05, 0.92, 0.04)
+    p.box(color, -0.62, 0.68, -0.05, 0.92, 0.04)
     p.line("#9aa3ae", 0.12, (0.35, 0.1), (0.35, 0.75))
     p.oval("#9aa3ae", 0.35, 0.84, 0.18)
     p.box("#f4efe6", 0.28, 0.86, 0.42, 1.05)
 
 
-def saw(p: Pen, colour: Colour) -> None:
+def saw(p: Pen, color: Color) -> None:
     """Draw a saw."""
     p.poly("#c9d0d6", (-0.9, 0.45), (0.4, 0.75), (0.4, 0.25), (-0.85, 0.3))
     for at in range(8):
         p.poly("#c9d0d6", (-0.8 + at * 0.15, 0.3), (-0.68 + at * 0.15, 0.29), (-0.74 + at * 0.15, 0.2))
-    p.oval(colour, 0.6, 0.5, 0.3, 0.36)
+    p.oval(color, 0.6, 0.5, 0.3, 0.36)
     p.oval("#f4efe6", 0.62, 0.5, 0.13, 0.17)
 
 
-def long_tool(p: Pen, colour: Colour) -> None:
+def long_tool(p: Pen, color: Color) -> None:
     """Draw a spade or a rake."""
     p.line("#a97c54", 0.05, (0, 0.2), (0.1, 1.0))
-    p.poly(colour, (-0.14, 0.32), (0.14, 0.3), (0.08, 0.0), (-0.08, 0.0))
+    p.poly(color, (-0.14, 0.32), (0.14, 0.3), (0.08, 0.0), (-0.08, 0.0))
 
 
-def watering_can(p: Pen, colour: Colour) -> None:
+def watering_can(p: Pen, color: Color) -> None:
     """Draw a watering can."""
-    p.curve(dark(colour, 0.1), 0.07, (-0.3, 0.6), (-0.65, 0.5), (-0.35, 0.12))
-    p.line(colour, 0.1, (0.25, 0.2), (0.8, 0.78))
-    p.box(colour, -0.38, 0, 0.36, 0.62, 0.06)
-    p.curve(dark(colour, 0.1), 0.06, (-0.26, 0.62), (0, 0.95), (0.28, 0.62))
+    p.curve(dark(color, 0.1), 0.07, (-0.3, 0.6), (-0.65, 0.5), (-0.35, 0.12))
+    p.line(color, 0.1, (0.25, 0.2), (0.8, 0.78))
+    p.box(color, -0.38, 0, 0.36, 0.62, 0.06)
+    p.curve(dark(color, 0.1), 0.06, (-0.26, 0.62), (0, 0.95), (0.28, 0.62))
 
 
-def medicine(p: Pen, colour: Colour) -> None:
+def medicine(p: Pen, color: Color) -> None:
     """Draw medicine."""
-    p.box(colour, -0.5, 0, 0.02, 0.7, 0.08)
+    p.box(color, -0.5, 0, 0.02, 0.7, 0.08)
     p.box("#ffffff", -0.44, 0.7, -0.04, 0.9, 0.04)
     p.box("#ffffff", -0.4, 0.3, -0.08, 0.38)
     p.box("#ffffff", -0.28, 0.2, -0.2, 0.48)
@@ -490,10 +490,10 @@ def medicine(p: Pen, colour: Colour) -> None:
     p.box("#d9574f", 0.45, 0.05, 0.7, 0.22, 0.08)
 
 
-def controller(p: Pen, colour: Colour) -> None:
+def controller(p: Pen, color: Color) -> None:
     """Draw a game controller."""
     p.blob(
-        colour,
+        color,
         (-0.8, 0.2),
         (-0.6, 0.75),
         (0, 0.65),
@@ -508,74 +508,74 @@ def controller(p: Pen, colour: Colour) -> None:
         p.oval(shade, x, 0.56, 0.08)
 
 
-def blocks(p: Pen, colour: Colour) -> None:
+def blocks(p: Pen, color: Color) -> None:
     """Draw building blocks."""
-    for x, y, shade in ((-0.45, 0.0, "#5a94c4"), (0.1, 0.0, "#f2c14e"), (-0.18, 0.48, colour)):
+    for x, y, shade in ((-0.45, 0.0, "#5a94c4"), (0.1, 0.0, "#f2c14e"), (-0.18, 0.48, color)):
         p.box(shade, x - 0.24, y, x + 0.26, y + 0.46, 0.04)
         p.box(pale(shade, 0.3), x - 0.18, y + 0.06, x + 0.2, y + 0.4, 0.03)
 
 
-def cushion(p: Pen, colour: Colour) -> None:
+def cushion(p: Pen, color: Color) -> None:
     """Draw a cushion."""
-    p.blob(colour, (-0.8, 0.05), (-0.65, 0.5), (-0.8, 0.95), (0, 0.8), (0.8, 0.95), (0.65, 0.5), (0.8, 0.05), (0, 0.18))
-    p.line(pale(colour, 0.4), 0.06, (-0.5, 0.5), (0.5, 0.5))
+    p.blob(color, (-0.8, 0.05), (-0.65, 0.5), (-0.8, 0.95), (0, 0.8), (0.8, 0.95), (0.65, 0.5), (0.8, 0.05), (0, 0.18))
+    p.line(pale(color, 0.4), 0.06, (-0.5, 0.5), (0.5, 0.5))
 
 
-def small_box(p: Pen, colour: Colour) -> None:
+def small_box(p: Pen, color: Color) -> None:
     """Draw a small appliance."""
-    p.box(colour, -0.6, 0, 0.6, 0.9, 0.08)
+    p.box(color, -0.6, 0, 0.6, 0.9, 0.08)
     p.box("#4a4e58", -0.48, 0.16, 0.2, 0.74, 0.04)
     for y in (0.3, 0.5, 0.68):
         p.oval("#e9edf0", 0.4, y, 0.07)
 
 
-def mask(p: Pen, colour: Colour) -> None:
+def mask(p: Pen, color: Color) -> None:
     """Draw a mask."""
-    p.blob(colour, (-0.7, 0.85), (0, 0.75), (0.7, 0.85), (0.6, 0.4), (0.2, 0.3), (0, 0.42), (-0.2, 0.3), (-0.6, 0.4))
+    p.blob(color, (-0.7, 0.85), (0, 0.75), (0.7, 0.85), (0.6, 0.4), (0.2, 0.3), (0, 0.42), (-0.2, 0.3), (-0.6, 0.4))
     for x in (-0.34, 0.34):
         p.oval("#fff7ea", x, 0.62, 0.16, 0.1)
 
 
-def binoculars(p: Pen, colour: Colour) -> None:
+def binoculars(p: Pen, color: Color) -> None:
     """Draw binoculars or a camera."""
     for x in (-0.3, 0.3):
-        p.poly(colour, (x - 0.28, 0.0), (x + 0.28, 0.0), (x + 0.18, 0.95), (x - 0.18, 0.95))
+        p.poly(color, (x - 0.28, 0.0), (x + 0.28, 0.0), (x + 0.18, 0.95), (x - 0.18, 0.95))
         p.oval("#9fd0e4", x, 0.06, 0.24, 0.12)
-    p.box(dark(colour, 0.1), -0.2, 0.4, 0.2, 0.7)
+    p.box(dark(color, 0.1), -0.2, 0.4, 0.2, 0.7)
 
 
-def hat(p: Pen, colour: Colour) -> None:
+def hat(p: Pen, color: Color) -> None:
     """Draw a hat."""
-    p.oval(colour, 0, 0.2, 0.9, 0.2)
-    p.blob(colour, (-0.5, 0.25), (-0.42, 0.8), (0, 0.95), (0.42, 0.8), (0.5, 0.25))
-    p.box(dark(colour, 0.3), -0.5, 0.24, 0.5, 0.42)
+    p.oval(color, 0, 0.2, 0.9, 0.2)
+    p.blob(color, (-0.5, 0.25), (-0.42, 0.8), (0, 0.95), (0.42, 0.8), (0.5, 0.25))
+    p.box(dark(color, 0.3), -0.5, 0.24, 0.5, 0.42)
 
 
-def coil(p: Pen, colour: Colour) -> None:
+def coil(p: Pen, color: Color) -> None:
     """Draw a coil of rope."""
     for y in (0.2, 0.42, 0.64):
-        p.oval(dark(colour, 0.2), 0, y, 0.8, 0.24)
-        p.oval(colour, 0, y + 0.06, 0.76, 0.2)
-    p.oval(dark(colour, 0.35), 0, 0.72, 0.36, 0.1)
+        p.oval(dark(color, 0.2), 0, y, 0.8, 0.24)
+        p.oval(color, 0, y + 0.06, 0.76, 0.2)
+    p.oval(dark(color, 0.35), 0, 0.72, 0.36, 0.1)
 
 
-def accordion(p: Pen, colour: Colour) -> None:
+def accordion(p: Pen, color: Color) -> None:
     """Draw an accordion."""
     for at in range(6):
-        p.box(pale(colour, 0.2 * (at % 2)), -0.4 + at * 0.13, 0.05, -0.27 + at * 0.13, 0.95)
-    p.box(dark(colour, 0.2), -0.75, 0, -0.38, 1.0, 0.06)
-    p.box(dark(colour, 0.2), 0.36, 0, 0.75, 1.0, 0.06)
+        p.box(pale(color, 0.2 * (at % 2)), -0.4 + at * 0.13, 0.05, -0.27 + at * 0.13, 0.95)
+    p.box(dark(color, 0.2), -0.75, 0, -0.38, 1.0, 0.06)
+    p.box(dark(color, 0.2), 0.36, 0, 0.75, 1.0, 0.06)
     for y in (0.15, 0.3, 0.45, 0.6, 0.75):
         p.box("#fbf7ee", 0.48, y, 0.7, y + 0.1)
 
 
-def spoked(p: Pen, colour: Colour) -> None:
+def spoked(p: Pen, color: Color) -> None:
     """Draw a wheel."""
-    p.oval(colour, 0, 0.5, 0.5)
+    p.oval(color, 0, 0.5, 0.5)
     p.oval("#efe6d6", 0, 0.5, 0.4)
     for x, y in circle(0, 0.5, 0.42, 10):
-        p.line(colour, 0.03, (0, 0.5), (x, y))
-    p.oval(colour, 0, 0.5, 0.09)
+        p.line(color, 0.03, (0, 0.5), (x, y))
+    p.oval(color, 0, 0.5, 0.09)
 
 
 TABLE: dict[str, Glyph] = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from vse_ens.data.datasets.scenes.illustrations.canvas import Colour, Pen, clear, dark, mix, pale
-from vse_ens.data.datasets.scenes.illustrations.glyph import Glyph, Zone, glyphs
+from tools.illustrations.canvas import Color, Pen, clear, dark, mix, pale
+from tools.illustrations.glyph import Glyph, Zone, glyphs
 
 _EYE = "#2b2b38"
 
 
 def quadruped(
     p: Pen,
-    colour: Colour,
+    color: Color,
     *,
     legs: float = 0.34,
     neck: float = 0.12,
@@ -25,31 +25,31 @@ def quadruped(
     tail: str = "up",
     marks: str = "",
     horns: str = "",
-    mane: Colour = "",
-    face: Colour = "",
+    mane: Color = "",
+    face: Color = "",
 ) -> None:
     """Draw an animal on four legs that looks to the right."""
     p.shadow(body * 0.75)
     half, top = body / 2, legs + fat
-    far = dark(colour, 0.22)
+    far = dark(color, 0.22)
     for x in (-half * 0.62, half * 0.72):
         p.box(far, x - 0.035, 0.0, x + 0.045, legs + 0.1, 0.03)
     if tail == "up":
-        p.curve(colour, 0.07, (-half, top - 0.08), (-half - 0.12, top + 0.02), (-half - 0.15, top + 0.2))
+        p.curve(color, 0.07, (-half, top - 0.08), (-half - 0.12, top + 0.02), (-half - 0.15, top + 0.2))
     elif tail == "down":
-        p.curve(colour, 0.05, (-half + 0.02, top - 0.06), (-half - 0.08, top - 0.12), (-half - 0.09, legs * 0.6))
-        p.oval(dark(colour, 0.4), -half - 0.09, legs * 0.6, 0.035, 0.06)
+        p.curve(color, 0.05, (-half + 0.02, top - 0.06), (-half - 0.08, top - 0.12), (-half - 0.09, legs * 0.6))
+        p.oval(dark(color, 0.4), -half - 0.09, legs * 0.6, 0.035, 0.06)
     elif tail == "bushy":
         p.blob(
-            colour,
+            color,
             (-half, legs + 0.06),
             (-half - 0.2, legs + 0.1),
             (-half - 0.24, top + 0.2),
             (-half - 0.08, top + 0.12),
         )
     elif tail == "puff":
-        p.oval(pale(colour, 0.5), -half - 0.02, legs + 0.16, 0.07)
-    p.box(colour, -half, legs - 0.02, half, top, fat * 0.46)
+        p.oval(pale(color, 0.5), -half - 0.02, legs + 0.16, 0.07)
+    p.box(color, -half, legs - 0.02, half, top, fat * 0.46)
     if marks == "stripes":
         for at in range(6):
             x = -half + 0.09 + at * (body - 0.16) / 5
@@ -58,40 +58,40 @@ def quadruped(
         size = 0.03 if marks == "spots" else 0.075
         for _ in range(9 if marks == "spots" else 3):
             p.oval(
-                mix(colour, "#4a382c", 0.75),
+                mix(color, "#4a382c", 0.75),
                 p.dice(-half + 0.1, half - 0.1),
                 p.dice(legs + 0.07, top - 0.07),
                 size,
                 size * 0.8,
             )
     for x in (-half * 0.82, half * 0.5):
-        p.box(colour, x - 0.045, 0.0, x + 0.045, legs + 0.1, 0.03)
+        p.box(color, x - 0.045, 0.0, x + 0.045, legs + 0.1, 0.03)
     hx, hy = half + head * 0.35 + neck * 0.35, top + neck
     if neck > 0.05:
-        p.poly(colour, (half - 0.2, top - 0.05), (half, top - 0.15), (hx + 0.06, hy), (hx - 0.09, hy + 0.05))
+        p.poly(color, (half - 0.2, top - 0.05), (half, top - 0.15), (hx + 0.06, hy), (hx - 0.09, hy + 0.05))
     if mane:
         p.oval(mane, hx - 0.02, hy, head * 1.65)
-    head_colour = face or colour
+    head_color = face or color
     if ears == "up":
         for x in (-0.09, 0.05):
             p.poly(
-                dark(colour, 0.15),
+                dark(color, 0.15),
                 (hx + x - 0.05, hy + head * 0.5),
                 (hx + x + 0.06, hy + head * 0.5),
                 (hx + x, hy + head * 1.65),
             )
     elif ears == "round":
         for x in (-0.1, 0.09):
-            p.oval(dark(colour, 0.2), hx + x, hy + head * 0.85, head * 0.42)
+            p.oval(dark(color, 0.2), hx + x, hy + head * 0.85, head * 0.42)
     elif ears == "long":
         for x in (-0.08, 0.03):
-            p.oval(dark(colour, 0.1), hx + x, hy + head * 1.6, 0.05, head * 1.1)
-    p.oval(head_colour, hx, hy, head)
-    p.oval(pale(head_colour, 0.25), hx + head * 0.75, hy - head * 0.3, snout, snout * 0.8)
+            p.oval(dark(color, 0.1), hx + x, hy + head * 1.6, 0.05, head * 1.1)
+    p.oval(head_color, hx, hy, head)
+    p.oval(pale(head_color, 0.25), hx + head * 0.75, hy - head * 0.3, snout, snout * 0.8)
     p.oval(_EYE, hx + head * 0.75 + snout * 0.75, hy - head * 0.15, 0.03)
     p.oval(_EYE, hx + head * 0.25, hy + head * 0.2, 0.024)
     if ears == "flop":
-        p.oval(dark(colour, 0.28), hx - head * 0.6, hy - head * 0.15, head * 0.42, head * 0.85)
+        p.oval(dark(color, 0.28), hx - head * 0.6, hy - head * 0.15, head * 0.42, head * 0.85)
     if horns == "curved":
         for x in (-0.06, 0.05):
             p.curve(
@@ -107,46 +107,46 @@ def quadruped(
             p.line("#9b7b55", 0.03, (hx + x * 1.7, hy + head * 1.6), (hx + x * 4.2, hy + head * 2.1))
 
 
-def elephant(p: Pen, colour: Colour) -> None:
+def elephant(p: Pen, color: Color) -> None:
     """Draw an elephant."""
     p.shadow(0.6)
-    far = dark(colour, 0.2)
+    far = dark(color, 0.2)
     for x in (-0.3, 0.28):
         p.box(far, x - 0.08, 0, x + 0.08, 0.45, 0.03)
-    p.oval(colour, -0.05, 0.58, 0.5, 0.36)
+    p.oval(color, -0.05, 0.58, 0.5, 0.36)
     for x in (-0.38, 0.16):
-        p.box(colour, x - 0.09, 0, x + 0.09, 0.5, 0.03)
-    p.oval(colour, 0.45, 0.66, 0.24, 0.26)
-    p.curve(colour, 0.13, (0.6, 0.6), (0.72, 0.4), (0.7, 0.2), (0.78, 0.1))
-    p.oval(dark(colour, 0.12), 0.32, 0.66, 0.18, 0.25)
+        p.box(color, x - 0.09, 0, x + 0.09, 0.5, 0.03)
+    p.oval(color, 0.45, 0.66, 0.24, 0.26)
+    p.curve(color, 0.13, (0.6, 0.6), (0.72, 0.4), (0.7, 0.2), (0.78, 0.1))
+    p.oval(dark(color, 0.12), 0.32, 0.66, 0.18, 0.25)
     p.curve("#fbf6e8", 0.05, (0.58, 0.5), (0.66, 0.46), (0.74, 0.5))
     p.oval(_EYE, 0.53, 0.72, 0.025)
     p.curve(far, 0.03, (-0.52, 0.6), (-0.6, 0.45), (-0.58, 0.3))
 
 
-def giraffe(p: Pen, colour: Colour) -> None:
+def giraffe(p: Pen, color: Color) -> None:
     """Draw a giraffe."""
     p.shadow(0.26)
     spots = "#b9773c"
     for x in (-0.17, -0.1, 0.1, 0.16):
-        p.line(dark(colour, 0.08), 0.035, (x, 0.0), (x, 0.36))
-    p.box(colour, -0.22, 0.3, 0.2, 0.52, 0.09)
-    p.poly(colour, (0.06, 0.46), (0.2, 0.4), (0.32, 0.9), (0.24, 0.92))
-    p.oval(colour, 0.32, 0.92, 0.1, 0.055)
+        p.line(dark(color, 0.08), 0.035, (x, 0.0), (x, 0.36))
+    p.box(color, -0.22, 0.3, 0.2, 0.52, 0.09)
+    p.poly(color, (0.06, 0.46), (0.2, 0.4), (0.32, 0.9), (0.24, 0.92))
+    p.oval(color, 0.32, 0.92, 0.1, 0.055)
     for x in (0.25, 0.29):
-        p.line(dark(colour, 0.4), 0.018, (x, 0.95), (x, 1.02))
+        p.line(dark(color, 0.4), 0.018, (x, 0.95), (x, 1.02))
     for x, y in ((-0.14, 0.42), (0.0, 0.38), (0.09, 0.47), (-0.04, 0.48), (0.18, 0.55), (0.21, 0.66), (0.25, 0.77)):
         p.oval(spots, x, y, 0.035, 0.03)
     p.oval(_EYE, 0.33, 0.94, 0.014)
 
 
-def camel(p: Pen, colour: Colour) -> None:
+def camel(p: Pen, color: Color) -> None:
     """Draw a camel."""
     p.shadow(0.42)
     for x in (-0.3, -0.2, 0.14, 0.24):
-        p.line(dark(colour, 0.1), 0.06, (x, 0.0), (x, 0.42))
+        p.line(dark(color, 0.1), 0.06, (x, 0.0), (x, 0.42))
     p.blob(
-        colour,
+        color,
         (-0.38, 0.42),
         (-0.36, 0.66),
         (-0.18, 0.92),
@@ -156,51 +156,51 @@ def camel(p: Pen, colour: Colour) -> None:
         (0.26, 0.42),
         (-0.05, 0.36),
     )
-    p.curve(colour, 0.11, (0.24, 0.52), (0.4, 0.46), (0.48, 0.66), (0.46, 0.88))
-    p.oval(colour, 0.52, 0.92, 0.13, 0.07)
+    p.curve(color, 0.11, (0.24, 0.52), (0.4, 0.46), (0.48, 0.66), (0.46, 0.88))
+    p.oval(color, 0.52, 0.92, 0.13, 0.07)
     p.oval(_EYE, 0.52, 0.95, 0.018)
 
 
-def kangaroo(p: Pen, colour: Colour) -> None:
+def kangaroo(p: Pen, color: Color) -> None:
     """Draw a kangaroo."""
     p.shadow(0.34)
-    p.curve(colour, 0.09, (-0.05, 0.3), (-0.28, 0.1), (-0.5, 0.05))
-    p.blob(colour, (-0.2, 0.2), (-0.1, 0.55), (0.08, 0.75), (0.18, 0.6), (0.14, 0.3), (0.0, 0.12))
-    p.oval(dark(colour, 0.1), -0.05, 0.22, 0.17, 0.16)
-    p.box(dark(colour, 0.1), -0.05, 0.0, 0.26, 0.07, 0.03)
-    p.line(colour, 0.06, (0.12, 0.58), (0.27, 0.45))
-    p.oval(colour, 0.16, 0.82, 0.11, 0.09)
+    p.curve(color, 0.09, (-0.05, 0.3), (-0.28, 0.1), (-0.5, 0.05))
+    p.blob(color, (-0.2, 0.2), (-0.1, 0.55), (0.08, 0.75), (0.18, 0.6), (0.14, 0.3), (0.0, 0.12))
+    p.oval(dark(color, 0.1), -0.05, 0.22, 0.17, 0.16)
+    p.box(dark(color, 0.1), -0.05, 0.0, 0.26, 0.07, 0.03)
+    p.line(color, 0.06, (0.12, 0.58), (0.27, 0.45))
+    p.oval(color, 0.16, 0.82, 0.11, 0.09)
     for x in (0.08, 0.15):
-        p.oval(colour, x, 0.97, 0.035, 0.1)
+        p.oval(color, x, 0.97, 0.035, 0.1)
     p.oval(_EYE, 0.2, 0.85, 0.018)
 
 
-def monkey(p: Pen, colour: Colour) -> None:
+def monkey(p: Pen, color: Color) -> None:
     """Draw a sitting monkey."""
     p.shadow(0.3)
-    p.curve(colour, 0.05, (-0.15, 0.1), (-0.45, 0.15), (-0.4, 0.5), (-0.3, 0.48))
-    p.oval(colour, 0, 0.3, 0.24, 0.3)
+    p.curve(color, 0.05, (-0.15, 0.1), (-0.45, 0.15), (-0.4, 0.5), (-0.3, 0.48))
+    p.oval(color, 0, 0.3, 0.24, 0.3)
     for x in (-0.16, 0.16):
-        p.oval(dark(colour), x, 0.06, 0.13, 0.07)
-        p.oval(pale(colour, 0.4), x * 1.35, 0.74, 0.08)
-    p.oval(colour, 0, 0.74, 0.22)
-    p.oval(pale(colour, 0.5), 0, 0.7, 0.16, 0.15)
+        p.oval(dark(color), x, 0.06, 0.13, 0.07)
+        p.oval(pale(color, 0.4), x * 1.35, 0.74, 0.08)
+    p.oval(color, 0, 0.74, 0.22)
+    p.oval(pale(color, 0.5), 0, 0.7, 0.16, 0.15)
     for x in (-0.06, 0.06):
         p.oval(_EYE, x, 0.77, 0.024)
     p.curve(_EYE, 0.02, (-0.06, 0.65), (0, 0.62), (0.06, 0.65))
 
 
-def sitting_bear(p: Pen, colour: Colour, patches: Colour = "") -> None:
+def sitting_bear(p: Pen, color: Color, patches: Color = "") -> None:
     """Draw a bear, a panda or a teddy bear."""
     p.shadow(0.36)
-    limb = patches or dark(colour, 0.15)
-    p.oval(colour, 0, 0.3, 0.28, 0.3)
+    limb = patches or dark(color, 0.15)
+    p.oval(color, 0, 0.3, 0.28, 0.3)
     for x in (-1.0, 1.0):
         p.oval(limb, x * 0.22, 0.08, 0.14, 0.09)
         p.oval(limb, x * 0.27, 0.4, 0.08, 0.16)
         p.oval(limb, x * 0.17, 0.93, 0.085)
-    p.oval(colour, 0, 0.76, 0.24, 0.21)
-    p.oval(pale(colour, 0.4), 0, 0.68, 0.11, 0.085)
+    p.oval(color, 0, 0.76, 0.24, 0.21)
+    p.oval(pale(color, 0.4), 0, 0.68, 0.11, 0.085)
     p.oval(_EYE, 0, 0.71, 0.04, 0.03)
     for x in (-0.09, 0.09):
         if patches:
@@ -208,11 +208,11 @@ def sitting_bear(p: Pen, colour: Colour, patches: Colour = "") -> None:
         p.oval("#ffffff" if patches else _EYE, x, 0.79, 0.024)
 
 
-def seal(p: Pen, colour: Colour) -> None:
+def seal(p: Pen, color: Color) -> None:
     """Draw a seal that lies on its belly."""
     p.shadow(0.8)
     p.blob(
-        colour,
+        color,
         (-0.95, 0.12),
         (-0.6, 0.06),
         (0.2, 0.0),
@@ -222,57 +222,55 @@ def seal(p: Pen, colour: Colour) -> None:
         (0.2, 0.6),
         (-0.4, 0.36),
     )
-    p.poly(dark(colour, 0.12), (-0.85, 0.1), (-1.12, 0.3), (-1.1, 0.02))
-    p.poly(dark(colour, 0.12), (0.15, 0.1), (0.35, 0.02), (0.05, -0.02))
+    p.poly(dark(color, 0.12), (-0.85, 0.1), (-1.12, 0.3), (-1.1, 0.02))
+    p.poly(dark(color, 0.12), (0.15, 0.1), (0.35, 0.02), (0.05, -0.02))
     p.oval(_EYE, 0.5, 0.86, 0.045)
     p.oval(_EYE, 0.66, 0.8, 0.04)
 
 
-def dolphin(p: Pen, colour: Colour) -> None:
+def dolphin(p: Pen, color: Color) -> None:
     """Draw a leaping dolphin."""
     p.blob(
-        colour, (-0.9, 0.15), (-0.5, 0.6), (0.0, 0.9), (0.5, 0.75), (0.95, 0.35), (0.6, 0.42), (0.1, 0.55), (-0.4, 0.3)
+        color, (-0.9, 0.15), (-0.5, 0.6), (0.0, 0.9), (0.5, 0.75), (0.95, 0.35), (0.6, 0.42), (0.1, 0.55), (-0.4, 0.3)
     )
-    p.poly(dark(colour), (-0.1, 0.85), (-0.25, 1.12), (0.15, 0.86))
-    p.poly(dark(colour), (-0.85, 0.2), (-1.2, 0.25), (-0.95, -0.1))
-    p.blob(pale(colour, 0.6), (0.1, 0.56), (0.5, 0.46), (0.8, 0.4), (0.5, 0.58))
+    p.poly(dark(color), (-0.1, 0.85), (-0.25, 1.12), (0.15, 0.86))
+    p.poly(dark(color), (-0.85, 0.2), (-1.2, 0.25), (-0.95, -0.1))
+    p.blob(pale(color, 0.6), (0.1, 0.56), (0.5, 0.46), (0.8, 0.4), (0.5, 0.58))
     p.oval(_EYE, 0.62, 0.58, 0.04)
 
 
-def fish(p: Pen, colour: Colour) -> None:
+def fish(p: Pen, color: Color) -> None:
     """Draw a fish."""
-    p.poly(dark(colour, 0.12), (-0.5, 0.5), (-0.95, 0.85), (-0.95, 0.15))
-    p.blob(colour, (-0.65, 0.5), (-0.1, 0.88), (0.5, 0.72), (0.75, 0.5), (0.5, 0.28), (-0.1, 0.12))
-    p.poly(dark(colour, 0.12), (-0.2, 0.82), (0.0, 1.05), (0.25, 0.8))
+    p.poly(dark(color, 0.12), (-0.5, 0.5), (-0.95, 0.85), (-0.95, 0.15))
+    p.blob(color, (-0.65, 0.5), (-0.1, 0.88), (0.5, 0.72), (0.75, 0.5), (0.5, 0.28), (-0.1, 0.12))
+    p.poly(dark(color, 0.12), (-0.2, 0.82), (0.0, 1.05), (0.25, 0.8))
     p.oval("#ffffff", 0.48, 0.58, 0.1)
     p.oval(_EYE, 0.5, 0.58, 0.055)
-    p.curve(pale(colour, 0.4), 0.04, (0.2, 0.75), (0.28, 0.5), (0.2, 0.26))
+    p.curve(pale(color, 0.4), 0.04, (0.2, 0.75), (0.28, 0.5), (0.2, 0.26))
 
 
-def shark(p: Pen, colour: Colour) -> None:
+def shark(p: Pen, color: Color) -> None:
     """Draw a shark."""
-    p.poly(colour, (-0.9, 0.5), (-1.35, 0.95), (-1.2, 0.45), (-1.3, 0.15))
-    p.blob(colour, (-1.05, 0.48), (-0.2, 0.78), (0.7, 0.72), (1.25, 0.5), (0.8, 0.3), (-0.2, 0.28))
+    p.poly(color, (-0.9, 0.5), (-1.35, 0.95), (-1.2, 0.45), (-1.3, 0.15))
+    p.blob(color, (-1.05, 0.48), (-0.2, 0.78), (0.7, 0.72), (1.25, 0.5), (0.8, 0.3), (-0.2, 0.28))
     p.blob("#f4f7f8", (-0.4, 0.36), (0.5, 0.4), (1.1, 0.46), (0.7, 0.31), (0.0, 0.29))
-    p.poly(dark(colour), (-0.1, 0.72), (-0.05, 1.1), (0.3, 0.72))
-    p.poly(dark(colour), (0.2, 0.36), (0.0, 0.05), (0.45, 0.34))
+    p.poly(dark(color), (-0.1, 0.72), (-0.05, 1.1), (0.3, 0.72))
+    p.poly(dark(color), (0.2, 0.36), (0.0, 0.05), (0.45, 0.34))
     p.oval(_EYE, 0.9, 0.56, 0.045)
 
 
-def ray(p: Pen, colour: Colour) -> None:
+def ray(p: Pen, color: Color) -> None:
     """Draw a manta ray."""
-    p.blob(
-        colour, (-1.0, 0.7), (-0.3, 0.75), (0, 0.95), (0.3, 0.75), (1.0, 0.7), (0.25, 0.35), (0, 0.25), (-0.25, 0.35)
-    )
-    p.curve(colour, 0.05, (0, 0.3), (0.1, 0.1), (0.0, -0.2))
+    p.blob(color, (-1.0, 0.7), (-0.3, 0.75), (0, 0.95), (0.3, 0.75), (1.0, 0.7), (0.25, 0.35), (0, 0.25), (-0.25, 0.35))
+    p.curve(color, 0.05, (0, 0.3), (0.1, 0.1), (0.0, -0.2))
 
 
-def jellyfish(p: Pen, colour: Colour) -> None:
+def jellyfish(p: Pen, color: Color) -> None:
     """Draw a jellyfish."""
     for x in (-0.25, -0.1, 0.08, 0.24):
-        p.curve(clear(colour, 0.8), 0.05, (x, 0.55), (x + 0.08, 0.35), (x - 0.04, 0.18), (x + 0.05, 0.0))
+        p.curve(clear(color, 0.8), 0.05, (x, 0.55), (x + 0.08, 0.35), (x - 0.04, 0.18), (x + 0.05, 0.0))
     p.blob(
-        clear(colour, 0.9),
+        clear(color, 0.9),
         (-0.42, 0.52),
         (-0.38, 0.85),
         (0, 1.0),
@@ -285,26 +283,26 @@ def jellyfish(p: Pen, colour: Colour) -> None:
     p.oval(clear("#ffffff", 0.4), -0.12, 0.8, 0.12, 0.08)
 
 
-def octopus(p: Pen, colour: Colour) -> None:
+def octopus(p: Pen, color: Color) -> None:
     """Draw an octopus."""
     for x in (-0.42, -0.26, -0.09, 0.09, 0.26, 0.42):
-        p.curve(colour, 0.11, (x * 0.4, 0.42), (x, 0.22), (x * 1.35, 0.03))
-    p.oval(colour, 0, 0.65, 0.32, 0.34)
+        p.curve(color, 0.11, (x * 0.4, 0.42), (x, 0.22), (x * 1.35, 0.03))
+    p.oval(color, 0, 0.65, 0.32, 0.34)
     for x in (-0.11, 0.11):
         p.oval("#ffffff", x, 0.6, 0.075)
         p.oval(_EYE, x, 0.59, 0.04)
 
 
-def seahorse(p: Pen, colour: Colour) -> None:
+def seahorse(p: Pen, color: Color) -> None:
     """Draw a seahorse."""
-    p.curve(colour, 0.16, (0.06, 0.8), (-0.08, 0.62), (0.04, 0.4), (0.0, 0.22))
-    p.curve(colour, 0.08, (0.0, 0.24), (0.02, 0.05), (0.14, 0.04), (0.12, 0.14))
-    p.oval(colour, 0.06, 0.84, 0.13)
-    p.line(colour, 0.07, (0.12, 0.82), (0.3, 0.76))
+    p.curve(color, 0.16, (0.06, 0.8), (-0.08, 0.62), (0.04, 0.4), (0.0, 0.22))
+    p.curve(color, 0.08, (0.0, 0.24), (0.02, 0.05), (0.14, 0.04), (0.12, 0.14))
+    p.oval(color, 0.06, 0.84, 0.13)
+    p.line(color, 0.07, (0.12, 0.82), (0.3, 0.76))
     p.oval(_EYE, 0.09, 0.88, 0.025)
 
 
-def starfish(p: Pen, colour: Colour) -> None:
+def starfish(p: Pen, color: Color) -> None:
     """Draw a starfish."""
     points = [
         (0.0, 1.0),
@@ -318,87 +316,87 @@ def starfish(p: Pen, colour: Colour) -> None:
         (-0.5, 0.6),
         (-0.14, 0.64),
     ]
-    p.blob(colour, *points)
+    p.blob(color, *points)
     for x, y in ((0, 0.45), (0, 0.7), (0.2, 0.5), (-0.2, 0.5), (0.12, 0.28), (-0.12, 0.28)):
-        p.oval(pale(colour, 0.4), x, y, 0.035)
+        p.oval(pale(color, 0.4), x, y, 0.035)
 
 
-def crab(p: Pen, colour: Colour) -> None:
+def crab(p: Pen, color: Color) -> None:
     """Draw a crab."""
     for side in (-1, 1):
         for y in (0.1, 0.2, 0.3):
-            p.line(dark(colour), 0.05, (side * 0.3, 0.3), (side * 0.75, y - 0.1))
-        p.line(colour, 0.09, (side * 0.4, 0.45), (side * 0.68, 0.72))
-        p.oval(colour, side * 0.7, 0.84, 0.17, 0.14)
-        p.poly(pale(colour, 0.9), (side * 0.7, 0.84), (side * 0.66, 1.05), (side * 0.82, 1.03))
-        p.line(colour, 0.05, (side * 0.15, 0.5), (side * 0.17, 0.72))
+            p.line(dark(color), 0.05, (side * 0.3, 0.3), (side * 0.75, y - 0.1))
+        p.line(color, 0.09, (side * 0.4, 0.45), (side * 0.68, 0.72))
+        p.oval(color, side * 0.7, 0.84, 0.17, 0.14)
+        p.poly(pale(color, 0.9), (side * 0.7, 0.84), (side * 0.66, 1.05), (side * 0.82, 1.03))
+        p.line(color, 0.05, (side * 0.15, 0.5), (side * 0.17, 0.72))
         p.oval("#ffffff", side * 0.17, 0.75, 0.075)
         p.oval(_EYE, side * 0.17, 0.75, 0.04)
-    p.oval(colour, 0, 0.36, 0.5, 0.28)
+    p.oval(color, 0, 0.36, 0.5, 0.28)
 
 
-def frog(p: Pen, colour: Colour) -> None:
+def frog(p: Pen, color: Color) -> None:
     """Draw a frog."""
-    p.oval(dark(colour, 0.15), -0.4, 0.2, 0.24, 0.2)
-    p.oval(dark(colour, 0.15), 0.4, 0.2, 0.24, 0.2)
-    p.oval(colour, 0, 0.38, 0.46, 0.36)
+    p.oval(dark(color, 0.15), -0.4, 0.2, 0.24, 0.2)
+    p.oval(dark(color, 0.15), 0.4, 0.2, 0.24, 0.2)
+    p.oval(color, 0, 0.38, 0.46, 0.36)
     for x in (-0.24, 0.24):
-        p.oval(colour, x, 0.78, 0.18)
+        p.oval(color, x, 0.78, 0.18)
         p.oval("#ffffff", x, 0.8, 0.11)
         p.oval(_EYE, x, 0.8, 0.06)
-    p.curve(dark(colour, 0.4), 0.04, (-0.28, 0.42), (0, 0.32), (0.28, 0.42))
+    p.curve(dark(color, 0.4), 0.04, (-0.28, 0.42), (0, 0.32), (0.28, 0.42))
 
 
-def turtle(p: Pen, colour: Colour) -> None:
+def turtle(p: Pen, color: Color) -> None:
     """Draw a turtle."""
     for x in (-0.5, 0.4):
-        p.oval(pale(colour, 0.25), x, 0.12, 0.17, 0.12)
-    p.oval(pale(colour, 0.25), 0.88, 0.42, 0.22, 0.18)
-    p.blob(dark(colour, 0.1), (-0.8, 0.2), (-0.5, 0.75), (0, 0.95), (0.5, 0.75), (0.8, 0.2), (0, 0.14))
+        p.oval(pale(color, 0.25), x, 0.12, 0.17, 0.12)
+    p.oval(pale(color, 0.25), 0.88, 0.42, 0.22, 0.18)
+    p.blob(dark(color, 0.1), (-0.8, 0.2), (-0.5, 0.75), (0, 0.95), (0.5, 0.75), (0.8, 0.2), (0, 0.14))
     for x in (-0.4, 0, 0.4):
-        p.oval(colour, x, 0.5 if x else 0.6, 0.16, 0.15)
+        p.oval(color, x, 0.5 if x else 0.6, 0.16, 0.15)
     p.oval(_EYE, 0.95, 0.48, 0.04)
 
 
-def lizard(p: Pen, colour: Colour) -> None:
+def lizard(p: Pen, color: Color) -> None:
     """Draw a lizard."""
     for x in (-0.35, 0.35):
-        p.line(dark(colour, 0.1), 0.1, (x, 0.45), (x - 0.15, 0.05))
-        p.line(colour, 0.1, (x, 0.45), (x + 0.15, 0.05))
-    p.curve(colour, 0.14, (-1.3, 0.12), (-0.9, 0.25), (-0.5, 0.42))
-    p.oval(colour, 0, 0.45, 0.6, 0.2)
-    p.oval(colour, 0.75, 0.58, 0.28, 0.19)
+        p.line(dark(color, 0.1), 0.1, (x, 0.45), (x - 0.15, 0.05))
+        p.line(color, 0.1, (x, 0.45), (x + 0.15, 0.05))
+    p.curve(color, 0.14, (-1.3, 0.12), (-0.9, 0.25), (-0.5, 0.42))
+    p.oval(color, 0, 0.45, 0.6, 0.2)
+    p.oval(color, 0.75, 0.58, 0.28, 0.19)
     p.oval(_EYE, 0.82, 0.66, 0.05)
 
 
-def crocodile(p: Pen, colour: Colour) -> None:
+def crocodile(p: Pen, color: Color) -> None:
     """Draw a crocodile."""
-    lizard(p, colour)
-    p.box(colour, 0.7, 0.42, 1.35, 0.62, 0.08)
+    lizard(p, color)
+    p.box(color, 0.7, 0.42, 1.35, 0.62, 0.08)
     for at in range(5):
         p.poly("#ffffff", (0.85 + at * 0.1, 0.44), (0.95 + at * 0.1, 0.44), (0.9 + at * 0.1, 0.34))
     for at in range(7):
-        p.poly(dark(colour), (-0.55 + at * 0.15, 0.6), (-0.4 + at * 0.15, 0.6), (-0.47 + at * 0.15, 0.74))
+        p.poly(dark(color), (-0.55 + at * 0.15, 0.6), (-0.4 + at * 0.15, 0.6), (-0.47 + at * 0.15, 0.74))
 
 
-def snake(p: Pen, colour: Colour) -> None:
+def snake(p: Pen, color: Color) -> None:
     """Draw a snake."""
-    p.curve(colour, 0.2, (-1.0, 0.12), (-0.7, 0.4), (-0.35, 0.12), (0.0, 0.4), (0.3, 0.15), (0.55, 0.4), (0.6, 0.75))
-    p.oval(colour, 0.66, 0.82, 0.2, 0.14)
+    p.curve(color, 0.2, (-1.0, 0.12), (-0.7, 0.4), (-0.35, 0.12), (0.0, 0.4), (0.3, 0.15), (0.55, 0.4), (0.6, 0.75))
+    p.oval(color, 0.66, 0.82, 0.2, 0.14)
     p.oval(_EYE, 0.7, 0.87, 0.045)
     p.line("#e2584d", 0.04, (0.84, 0.82), (1.02, 0.8))
 
 
 def bird(
     p: Pen,
-    colour: Colour,
+    color: Color,
     *,
-    beak: Colour = "#f2a33a",
+    beak: Color = "#f2a33a",
     neck: float = 0.0,
     legs: float = 0.12,
-    wing: Colour = "",
-    belly: Colour = "",
-    comb: Colour = "",
+    wing: Color = "",
+    belly: Color = "",
+    comb: Color = "",
     bill: float = 0.16,
     fan: bool = False,
 ) -> None:
@@ -416,7 +414,7 @@ def bird(
     for x in (-0.04, 0.1):
         p.line(dark(beak, 0.15), 0.035, (x, 0), (x, low + 0.1))
     p.blob(
-        colour,
+        color,
         (-0.55, low + 0.3),
         (-0.3, low + 0.36),
         (0.1, low + 0.46),
@@ -428,7 +426,7 @@ def bird(
     if belly:
         p.oval(belly, 0.08, low + 0.2, 0.18, 0.17)
     if neck:
-        p.curve(colour, 0.11, (0.22, low + 0.3), (0.34, low + 0.36 + neck * 0.4), (0.26, low + 0.42 + neck))
+        p.curve(color, 0.11, (0.22, low + 0.3), (0.34, low + 0.36 + neck * 0.4), (0.26, low + 0.42 + neck))
     hx, hy = 0.28, low + 0.5 + neck
     if comb:
         p.blob(
@@ -440,119 +438,119 @@ def bird(
             (hx + 0.12, hy + 0.08),
         )
         p.oval(comb, hx + 0.13, hy - 0.16, 0.04, 0.07)
-    p.oval(colour, hx, hy, 0.15)
+    p.oval(color, hx, hy, 0.15)
     p.poly(beak, (hx + 0.1, hy + 0.06), (hx + 0.12 + bill, hy - 0.02), (hx + 0.1, hy - 0.08))
     p.oval("#ffffff", hx + 0.05, hy + 0.04, 0.045)
     p.oval(_EYE, hx + 0.06, hy + 0.04, 0.026)
-    p.blob(wing or dark(colour, 0.14), (-0.42, low + 0.26), (-0.05, low + 0.4), (0.15, low + 0.28), (-0.05, low + 0.14))
+    p.blob(wing or dark(color, 0.14), (-0.42, low + 0.26), (-0.05, low + 0.4), (0.15, low + 0.28), (-0.05, low + 0.14))
 
 
-def flying_bird(p: Pen, colour: Colour) -> None:
+def flying_bird(p: Pen, color: Color) -> None:
     """Draw a bird in flight."""
-    p.blob(colour, (-0.9, 0.95), (-0.45, 0.9), (0.0, 0.5), (-0.3, 0.55))
-    p.blob(dark(colour, 0.1), (0.85, 0.98), (0.5, 0.88), (0.02, 0.5), (0.3, 0.52))
-    p.blob(colour, (-0.35, 0.42), (0.0, 0.56), (0.38, 0.5), (0.1, 0.36))
+    p.blob(color, (-0.9, 0.95), (-0.45, 0.9), (0.0, 0.5), (-0.3, 0.55))
+    p.blob(dark(color, 0.1), (0.85, 0.98), (0.5, 0.88), (0.02, 0.5), (0.3, 0.52))
+    p.blob(color, (-0.35, 0.42), (0.0, 0.56), (0.38, 0.5), (0.1, 0.36))
     p.poly("#f2a33a", (0.36, 0.54), (0.56, 0.48), (0.36, 0.46))
 
 
-def penguin(p: Pen, colour: Colour) -> None:
+def penguin(p: Pen, color: Color) -> None:
     """Draw a penguin."""
     p.shadow(0.3)
     for x in (-0.1, 0.1):
         p.oval("#f2a33a", x, 0.03, 0.11, 0.04)
-    p.oval(colour, 0, 0.42, 0.28, 0.4)
-    p.oval(colour, 0, 0.82, 0.19, 0.18)
+    p.oval(color, 0, 0.42, 0.28, 0.4)
+    p.oval(color, 0, 0.82, 0.19, 0.18)
     p.oval("#ffffff", 0.03, 0.38, 0.19, 0.31)
     p.oval("#ffffff", 0.05, 0.8, 0.12, 0.1)
-    p.oval(dark(colour, 0.1), -0.26, 0.44, 0.07, 0.24)
+    p.oval(dark(color, 0.1), -0.26, 0.44, 0.07, 0.24)
     p.poly("#f2a33a", (0.14, 0.82), (0.3, 0.77), (0.14, 0.74))
     p.oval(_EYE, 0.07, 0.86, 0.025)
 
 
-def owl(p: Pen, colour: Colour) -> None:
+def owl(p: Pen, color: Color) -> None:
     """Draw an owl."""
-    p.oval(colour, 0, 0.42, 0.32, 0.42)
+    p.oval(color, 0, 0.42, 0.32, 0.42)
     for x in (-0.17, 0.17):
-        p.poly(colour, (x - 0.1, 0.72), (x + 0.1, 0.72), (x * 1.4, 1.0))
+        p.poly(color, (x - 0.1, 0.72), (x + 0.1, 0.72), (x * 1.4, 1.0))
         p.oval("#fff3d6", x * 0.8, 0.66, 0.14)
         p.oval(_EYE, x * 0.8, 0.66, 0.07)
-        p.oval(dark(colour), x * 1.6, 0.36, 0.09, 0.24)
+        p.oval(dark(color), x * 1.6, 0.36, 0.09, 0.24)
     p.poly("#f2a33a", (-0.05, 0.58), (0.05, 0.58), (0, 0.46))
-    p.oval(pale(colour, 0.35), 0, 0.3, 0.18, 0.22)
+    p.oval(pale(color, 0.35), 0, 0.3, 0.18, 0.22)
 
 
-def butterfly(p: Pen, colour: Colour) -> None:
+def butterfly(p: Pen, color: Color) -> None:
     """Draw a butterfly."""
     for side in (-1, 1):
-        p.oval(colour, side * 0.32, 0.66, 0.3, 0.28)
-        p.oval(dark(colour, 0.12), side * 0.25, 0.3, 0.22, 0.22)
-        p.oval(pale(colour, 0.5), side * 0.36, 0.68, 0.12)
+        p.oval(color, side * 0.32, 0.66, 0.3, 0.28)
+        p.oval(dark(color, 0.12), side * 0.25, 0.3, 0.22, 0.22)
+        p.oval(pale(color, 0.5), side * 0.36, 0.68, 0.12)
         p.line(_EYE, 0.03, (0, 0.75), (side * 0.14, 1.0))
     p.oval(_EYE, 0, 0.5, 0.055, 0.32)
 
 
-def bee(p: Pen, colour: Colour) -> None:
+def bee(p: Pen, color: Color) -> None:
     """Draw a bee."""
     p.oval(clear("#ffffff", 0.8), -0.1, 0.8, 0.2, 0.24)
     p.oval(clear("#e8f3ff", 0.8), 0.15, 0.82, 0.18, 0.22)
-    p.oval(colour, 0, 0.45, 0.42, 0.3)
+    p.oval(color, 0, 0.45, 0.42, 0.3)
     for x in (-0.16, 0.04):
         p.box(_EYE, x, 0.2, x + 0.1, 0.7)
     p.oval(_EYE, 0.34, 0.48, 0.14)
 
 
-def dragonfly(p: Pen, colour: Colour) -> None:
+def dragonfly(p: Pen, color: Color) -> None:
     """Draw a dragonfly."""
     for x, y in ((-0.4, 0.78), (0.4, 0.78), (-0.36, 0.56), (0.36, 0.56)):
         p.oval(clear("#dff4ff", 0.85), x, y, 0.38, 0.1)
-    p.line(colour, 0.08, (0, 0.85), (0, 0.05))
-    p.oval(dark(colour), 0, 0.88, 0.12)
+    p.line(color, 0.08, (0, 0.85), (0, 0.05))
+    p.oval(dark(color), 0, 0.88, 0.12)
 
 
-def rabbit(p: Pen, colour: Colour) -> None:
+def rabbit(p: Pen, color: Color) -> None:
     """Draw a rabbit."""
     p.shadow(0.34)
     p.oval("#ffffff", -0.34, 0.2, 0.09)
-    p.oval(colour, -0.05, 0.26, 0.3, 0.25)
-    p.oval(colour, 0.2, 0.52, 0.18)
+    p.oval(color, -0.05, 0.26, 0.3, 0.25)
+    p.oval(color, 0.2, 0.52, 0.18)
     for x in (0.1, 0.22):
-        p.oval(colour, x, 0.84, 0.06, 0.2)
+        p.oval(color, x, 0.84, 0.06, 0.2)
         p.oval("#f3b6b0", x, 0.84, 0.028, 0.14)
-    p.oval(dark(colour, 0.1), 0.15, 0.06, 0.14, 0.06)
+    p.oval(dark(color, 0.1), 0.15, 0.06, 0.14, 0.06)
     p.oval(_EYE, 0.26, 0.56, 0.03)
 
 
-def squirrel(p: Pen, colour: Colour) -> None:
+def squirrel(p: Pen, color: Color) -> None:
     """Draw a squirrel with a nut."""
     p.shadow(0.34)
-    p.blob(dark(colour, 0.1), (-0.12, 0.05), (-0.5, 0.2), (-0.48, 0.75), (-0.2, 0.98), (-0.12, 0.72), (-0.26, 0.5))
-    p.oval(colour, 0.05, 0.3, 0.22, 0.3)
-    p.oval(pale(colour, 0.5), 0.12, 0.28, 0.12, 0.2)
-    p.oval(colour, 0.14, 0.68, 0.17)
-    p.poly(colour, (0.02, 0.78), (0.1, 0.8), (0.02, 0.98))
+    p.blob(dark(color, 0.1), (-0.12, 0.05), (-0.5, 0.2), (-0.48, 0.75), (-0.2, 0.98), (-0.12, 0.72), (-0.26, 0.5))
+    p.oval(color, 0.05, 0.3, 0.22, 0.3)
+    p.oval(pale(color, 0.5), 0.12, 0.28, 0.12, 0.2)
+    p.oval(color, 0.14, 0.68, 0.17)
+    p.poly(color, (0.02, 0.78), (0.1, 0.8), (0.02, 0.98))
     p.oval("#8b5a33", 0.28, 0.44, 0.07, 0.08)
     p.oval(_EYE, 0.2, 0.72, 0.03)
 
 
-def dinosaur(p: Pen, colour: Colour) -> None:
+def dinosaur(p: Pen, color: Color) -> None:
     """Draw the skeleton of a dinosaur on a stand."""
     p.box("#8a7a66", -0.6, 0, 0.6, 0.05)
-    p.curve(colour, 0.05, (-0.75, 0.55), (-0.4, 0.45), (0.05, 0.6), (0.3, 0.85), (0.45, 0.9))
+    p.curve(color, 0.05, (-0.75, 0.55), (-0.4, 0.45), (0.05, 0.6), (0.3, 0.85), (0.45, 0.9))
     for at in range(5):
         x = -0.2 + at * 0.09
-        p.curve(colour, 0.025, (x, 0.56), (x + 0.05, 0.45), (x + 0.01, 0.34))
+        p.curve(color, 0.025, (x, 0.56), (x + 0.05, 0.45), (x + 0.01, 0.34))
     for x in (-0.22, 0.06):
-        p.line(colour, 0.04, (x, 0.48), (x + 0.06, 0.26), (x, 0.05))
-    p.blob(colour, (0.38, 0.98), (0.62, 0.95), (0.72, 0.84), (0.42, 0.82))
+        p.line(color, 0.04, (x, 0.48), (x + 0.06, 0.26), (x, 0.05))
+    p.blob(color, (0.38, 0.98), (0.62, 0.95), (0.72, 0.84), (0.42, 0.82))
     p.oval(_EYE, 0.48, 0.92, 0.025)
 
 
-def _four(height: float, colour: Colour, width: float = 1.2, **how: Any) -> Glyph:
-    return Glyph(partial(quadruped, **how), "ground", height, width, colour)
+def _four(height: float, color: Color, width: float = 1.2, **how: Any) -> Glyph:
+    return Glyph(partial(quadruped, **how), "ground", height, width, color)
 
 
-def _bird(height: float, colour: Colour, zone: Zone = "ground", **how: Any) -> Glyph:
-    return Glyph(partial(bird, **how), zone, height, 1.1, colour)
+def _bird(height: float, color: Color, zone: Zone = "ground", **how: Any) -> Glyph:
+    return Glyph(partial(bird, **how), zone, height, 1.1, color)
 
 
 _DOG: dict[str, Any] = {"legs": 0.28, "ears": "flop", "neck": 0.12, "head": 0.19}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from vse_ens.data.datasets.scenes.illustrations.canvas import Colour, Dice, Pen, clear, dark, pale
+from tools.illustrations.canvas import WIDTH, Canvas, Color, Dice, Pen, clear, dark, pale
 
-_SKINS = ("#f2cba8", "#e6b58c", "#c98d62", "#9c6644", "#6f4731", "#f5d6ba")
-_HAIRS = ("#3a2a22", "#5c3d28", "#8a5a34", "#c9984f", "#222028", "#a8a3a0", "#7b3f26")
-_TOPS = ("#e0705a", "#4f8fb8", "#6aa877", "#e2b04a", "#9a7bb5", "#d98aa0", "#4fa39a", "#f0ece4", "#5a6f9c", "#c9694b")
-_TROUSERS = ("#3f4d6b", "#5c6470", "#7a6650", "#2f3a52", "#8d8f98", "#4a5a4c")
+SKINS = ("#f2cba8", "#e6b58c", "#c98d62", "#9c6644", "#6f4731", "#f5d6ba")
+HAIRS = ("#3a2a22", "#5c3d28", "#8a5a34", "#c9984f", "#222028", "#a8a3a0", "#7b3f26")
+TOPS = ("#e0705a", "#4f8fb8", "#6aa877", "#e2b04a", "#9a7bb5", "#d98aa0", "#4fa39a", "#f0ece4", "#5a6f9c", "#c9694b")
+TROUSERS = ("#3f4d6b", "#5c6470", "#7a6650", "#2f3a52", "#8d8f98", "#4a5a4c")
 _SHOE = "#3d3a40"
+RAISED = ("wave", "cheer", "climb", "swing")
+"""Poses with the right hand above the head."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Person:
     dress: str = ""
     coat: str = ""
     hat: str = ""
-    hat_colour: str = "#c94f42"
+    hat_color: str = "#c94f42"
     scarf: str = ""
     glasses: str = ""
     mask: str = ""
@@ -43,13 +45,13 @@ class Person:
 def draw_person(p: Pen, who: Person, small_features: bool = True) -> None:
     """Draw a person of height 1."""
     dice = p.dice
-    skin, hair = dice.pick(_SKINS), who.hair or dice.pick(_HAIRS)
-    top, legs = who.top or dice.pick(_TOPS), who.legs or dice.pick(_TROUSERS)
+    skin, hair = dice.pick(SKINS), who.hair or dice.pick(HAIRS)
+    top, legs = who.top or dice.pick(TOPS), who.legs or dice.pick(TROUSERS)
     p.shadow(0.2)
     if who.bag:
         p.box(dark(who.bag, 0.1), -0.17, 0.42, 0.06, 0.72, 0.05)
     _legs(p, who, skin, legs)
-    raised = who.pose in ("wave", "cheer", "climb", "swing")
+    raised = who.pose in RAISED
     arm = who.coat or (skin if who.bare else top if not who.dress else skin)
     p.line(dark(arm, 0.12) if arm != skin else skin, 0.07, (-0.11, 0.66), (-0.2, 0.9 if who.pose == "cheer" else 0.44))
     body = who.dress or (skin if who.bare else top)
@@ -79,20 +81,20 @@ def draw_person(p: Pen, who: Person, small_features: bool = True) -> None:
         _held(p.at(*hand), who.hold, hand[1])
 
 
-def _legs(p: Pen, who: Person, skin: Colour, legs: Colour) -> None:
-    colour = skin if who.bare or who.dress else legs
+def _legs(p: Pen, who: Person, skin: Color, legs: Color) -> None:
+    color = skin if who.bare or who.dress else legs
     if who.pose == "run":
-        p.line(dark(colour, 0.1), 0.085, (-0.03, 0.42), (-0.12, 0.24), (-0.27, 0.2))
-        p.line(colour, 0.085, (0.03, 0.42), (0.15, 0.26), (0.12, 0.05))
+        p.line(dark(color, 0.1), 0.085, (-0.03, 0.42), (-0.12, 0.24), (-0.27, 0.2))
+        p.line(color, 0.085, (0.03, 0.42), (0.15, 0.26), (0.12, 0.05))
         p.line(_SHOE, 0.06, (0.1, 0.03), (0.18, 0.03))
         return
     for x in (-0.06, 0.06):
-        p.line(colour, 0.09, (x, 0.42), (x * 1.2, 0.05))
+        p.line(color, 0.09, (x, 0.42), (x * 1.2, 0.05))
         if not who.bare:
             p.box(_SHOE, x * 1.2 - 0.05, 0, x * 1.2 + 0.06, 0.05, 0.02)
 
 
-def _head(p: Pen, who: Person, skin: Colour, hair: Colour, features: bool) -> None:
+def _head(p: Pen, who: Person, skin: Color, hair: Color, features: bool) -> None:
     if who.long_hair:
         p.box(hair, -0.135, 0.68, 0.135, 0.92, 0.1)
     p.box(skin, -0.035, 0.68, 0.035, 0.76)
@@ -116,29 +118,29 @@ def _head(p: Pen, who: Person, skin: Colour, hair: Colour, features: bool) -> No
 
 
 def _hat(p: Pen, who: Person) -> None:
-    colour, kind = who.hat_colour, who.hat
+    color, kind = who.hat_color, who.hat
     if kind in ("cap", "helmet", "hard", "wool"):
-        p.blob(colour, (-0.115, 0.88), (-0.11, 0.98), (0, 1.03), (0.11, 0.98), (0.115, 0.88), (0, 0.895))
+        p.blob(color, (-0.115, 0.88), (-0.11, 0.98), (0, 1.03), (0.11, 0.98), (0.115, 0.88), (0, 0.895))
         if kind == "cap":
-            p.box(dark(colour, 0.1), 0.02, 0.88, 0.19, 0.905, 0.01)
+            p.box(dark(color, 0.1), 0.02, 0.88, 0.19, 0.905, 0.01)
         if kind == "hard":
-            p.box(dark(colour, 0.05), -0.14, 0.88, 0.14, 0.905, 0.01)
-            p.box(pale(colour, 0.3), -0.02, 0.9, 0.02, 1.03)
+            p.box(dark(color, 0.05), -0.14, 0.88, 0.14, 0.905, 0.01)
+            p.box(pale(color, 0.3), -0.02, 0.9, 0.02, 1.03)
         if kind == "wool":
-            p.box(pale(colour, 0.5), -0.115, 0.885, 0.115, 0.925, 0.02)
-            p.oval(pale(colour, 0.6), 0, 1.045, 0.035)
+            p.box(pale(color, 0.5), -0.115, 0.885, 0.115, 0.925, 0.02)
+            p.oval(pale(color, 0.6), 0, 1.045, 0.035)
         if kind == "helmet":
-            p.line(dark(colour, 0.2), 0.014, (-0.1, 0.9), (-0.06, 0.76))
+            p.line(dark(color, 0.2), 0.014, (-0.1, 0.9), (-0.06, 0.76))
     elif kind == "brim":
-        p.oval(colour, 0, 0.925, 0.2, 0.04)
-        p.box(colour, -0.095, 0.925, 0.095, 1.02, 0.04)
-        p.box(dark(colour, 0.3), -0.095, 0.93, 0.095, 0.955)
+        p.oval(color, 0, 0.925, 0.2, 0.04)
+        p.box(color, -0.095, 0.925, 0.095, 1.02, 0.04)
+        p.box(dark(color, 0.3), -0.095, 0.93, 0.095, 0.955)
     elif kind == "chef":
         p.box("#ffffff", -0.09, 0.92, 0.09, 1.0)
         for x in (-0.07, 0, 0.07):
             p.oval("#ffffff", x, 1.03, 0.065)
     elif kind == "party":
-        p.poly(colour, (-0.085, 0.94), (0.085, 0.94), (0, 1.16))
+        p.poly(color, (-0.085, 0.94), (0.085, 0.94), (0, 1.16))
         p.oval("#ffe27a", 0, 1.16, 0.025)
     elif kind == "top":
         p.oval("#2c2c34", 0, 0.93, 0.17, 0.03)
@@ -175,13 +177,13 @@ def _held(p: Pen, thing: str, hand: float) -> None:
         p.line("#50505a", 0.03, (-0.02, 0.0), (-0.06, 0.3))
         p.oval("#2f2f38", -0.06, 0.32, 0.042)
     elif thing == "bouquet":
-        for x, y, colour in (
+        for x, y, color in (
             (-0.05, 0.1, "#f2a0b5"),
             (0.05, 0.11, "#ffffff"),
             (0, 0.16, "#e86f7f"),
             (0.01, 0.07, "#f7d26a"),
         ):
-            p.oval(colour, x, y, 0.055)
+            p.oval(color, x, y, 0.055)
         p.poly("#5f9a5a", (-0.03, 0.06), (0.04, 0.06), (0.0, -0.1))
     elif thing == "racket":
         p.line("#3b4a6b", 0.03, (0, 0), (0.08, 0.14))
@@ -261,7 +263,7 @@ ROLES: dict[str, dict[str, object]] = {
     "sport": {"top": "#4c9bc9", "legs": "#2f3a52", "pose": "run"},
     "musician": {"hold": "guitar", "top": "#3a3a46"},
     "guitarist": {"hold": "guitar", "top": "#3a3a46", "long_hair": True},
-    "street musician": {"hold": "guitar", "hat": "brim", "hat_colour": "#7a5a3c"},
+    "street musician": {"hold": "guitar", "hat": "brim", "hat_color": "#7a5a3c"},
     "band": {"hold": "guitar", "top": "#6b3f5c"},
     "singer": {"hold": "mic", "dress": "#b8405a", "long_hair": True},
     "drummer": {"top": "#33333d", "pose": "cheer"},
@@ -277,56 +279,56 @@ ROLES: dict[str, dict[str, object]] = {
     "chef": {"hat": "chef", "top": "#ffffff", "apron": "#f2efe8"},
     "cooking": {"apron": "#d9725c", "hold": "tool"},
     "baking": {"apron": "#e3a4a4"},
-    "vendor": {"apron": "#5a9a6a", "hat": "cap", "hat_colour": "#5a9a6a"},
+    "vendor": {"apron": "#5a9a6a", "hat": "cap", "hat_color": "#5a9a6a"},
     "cashier": {"apron": "#3f8f9a"},
     "customer": {"hold": "bag"},
     "doctor": {"coat": "#ffffff", "hold": "clipboard"},
     "nurse": {"top": "#7fc0c4", "legs": "#7fc0c4", "long_hair": True},
-    "surgeon": {"top": "#5fa89a", "legs": "#5fa89a", "hat": "cap", "hat_colour": "#5fa89a", "mask": "#eaf5f3"},
+    "surgeon": {"top": "#5fa89a", "legs": "#5fa89a", "hat": "cap", "hat_color": "#5fa89a", "mask": "#eaf5f3"},
     "patient": {"dress": "#cfe3ec", "smile": False},
     "teacher": {"hold": "book", "glasses": "#4a4a55"},
     "librarian": {"hold": "book", "glasses": "#4a4a55", "long_hair": True},
     "student": {"height": 78.0, "bag": "#d9804a", "hold": "book"},
     "reading": {"hold": "book"},
-    "farmer": {"hat": "brim", "hat_colour": "#d9b866", "top": "#c9584a", "legs": "#4a6a9a", "hold": "tool"},
-    "gardener": {"hat": "brim", "hat_colour": "#d9b866", "apron": "#6a9a5a", "hold": "tool"},
-    "fisherman": {"hat": "cap", "hat_colour": "#e8b83c", "coat": "#e8c34a", "hold": "rod"},
-    "fishing": {"hat": "brim", "hat_colour": "#7f8a5a", "hold": "rod"},
-    "hiker": {"bag": "#d9583f", "hold": "pole", "hat": "cap", "hat_colour": "#5f8a6a"},
+    "farmer": {"hat": "brim", "hat_color": "#d9b866", "top": "#c9584a", "legs": "#4a6a9a", "hold": "tool"},
+    "gardener": {"hat": "brim", "hat_color": "#d9b866", "apron": "#6a9a5a", "hold": "tool"},
+    "fisherman": {"hat": "cap", "hat_color": "#e8b83c", "coat": "#e8c34a", "hold": "rod"},
+    "fishing": {"hat": "brim", "hat_color": "#7f8a5a", "hold": "rod"},
+    "hiker": {"bag": "#d9583f", "hold": "pole", "hat": "cap", "hat_color": "#5f8a6a"},
     "hiking": {"bag": "#3f8a9a", "hold": "pole"},
-    "climber": {"hat": "helmet", "hat_colour": "#f2a33a", "pose": "climb"},
-    "climbing": {"hat": "helmet", "hat_colour": "#d9583f", "pose": "climb"},
-    "tourist": {"hold": "camera", "hat": "brim", "hat_colour": "#e6d3a5"},
+    "climber": {"hat": "helmet", "hat_color": "#f2a33a", "pose": "climb"},
+    "climbing": {"hat": "helmet", "hat_color": "#d9583f", "pose": "climb"},
+    "tourist": {"hold": "camera", "hat": "brim", "hat_color": "#e6d3a5"},
     "photographer": {"hold": "camera", "bag": "#4a4a55"},
     "tour guide": {"hold": "flag"},
     "visitor": {"hold": "phone"},
     "commuter": {"coat": "#5a6478", "hold": "bag"},
     "passenger": {"hold": "bag"},
     "pedestrian": {"hold": "bag"},
-    "pilot": {"coat": "#2f3f66", "hat": "cap", "hat_colour": "#2f3f66", "tie": "#1e1e28"},
+    "pilot": {"coat": "#2f3f66", "hat": "cap", "hat_color": "#2f3f66", "tie": "#1e1e28"},
     "flight attendant": {
         "dress": "#2f5f9a",
         "scarf": "#e0574a",
         "long_hair": True,
         "hat": "cap",
-        "hat_colour": "#2f5f9a",
+        "hat_color": "#2f5f9a",
     },
-    "police officer": {"top": "#34486f", "legs": "#26324f", "hat": "cap", "hat_colour": "#26324f"},
-    "uniform": {"top": "#3f5a8a", "legs": "#2c3c5e", "hat": "cap", "hat_colour": "#2c3c5e"},
-    "construction worker": {"hat": "hard", "hat_colour": "#f5c33b", "vest": "#f28a32"},
-    "engineer": {"hat": "hard", "hat_colour": "#ffffff", "hold": "clipboard"},
+    "police officer": {"top": "#34486f", "legs": "#26324f", "hat": "cap", "hat_color": "#26324f"},
+    "uniform": {"top": "#3f5a8a", "legs": "#2c3c5e", "hat": "cap", "hat_color": "#2c3c5e"},
+    "construction worker": {"hat": "hard", "hat_color": "#f5c33b", "vest": "#f28a32"},
+    "engineer": {"hat": "hard", "hat_color": "#ffffff", "hold": "clipboard"},
     "mechanic": {"top": "#4a6a9a", "legs": "#4a6a9a", "hold": "tool"},
     "carpenter": {"apron": "#a9794c", "hold": "tool"},
     "dancer": {"dress": "#d9689a", "pose": "cheer", "long_hair": True},
     "dance": {"dress": "#c9587f", "pose": "cheer", "long_hair": True},
     "ballet": {"dress": "#f5c6d4", "pose": "cheer", "long_hair": True},
-    "actor": {"coat": "#7a3a4a", "hat": "brim", "hat_colour": "#4a2f3a"},
+    "actor": {"coat": "#7a3a4a", "hat": "brim", "hat_color": "#4a2f3a"},
     "costume": {"dress": "#8a5ab5", "hat": "feathers"},
     "carnival": {"dress": "#e0a03c", "hat": "feathers"},
-    "lifeguard": {"bare": True, "top": "#e0473c", "hat": "cap", "hat_colour": "#e0473c"},
+    "lifeguard": {"bare": True, "top": "#e0473c", "hat": "cap", "hat_color": "#e0473c"},
     "referee": {"top": "#2b2b33", "legs": "#2b2b33", "hold": "phone"},
-    "umpire": {"top": "#4a6a8a", "legs": "#f2f2ee", "hat": "brim", "hat_colour": "#f2f2ee"},
-    "coach": {"top": "#4a8a6a", "hold": "clipboard", "hat": "cap", "hat_colour": "#4a8a6a"},
+    "umpire": {"top": "#4a6a8a", "legs": "#f2f2ee", "hat": "brim", "hat_color": "#f2f2ee"},
+    "coach": {"top": "#4a8a6a", "hold": "clipboard", "hat": "cap", "hat_color": "#4a8a6a"},
     "bride": {"dress": "#ffffff", "hat": "veil", "hold": "bouquet", "long_hair": True},
     "wedding": {"dress": "#fffdf8", "hat": "veil", "hold": "bouquet", "long_hair": True},
     "groom": {"coat": "#33384a", "top": "#ffffff", "legs": "#33384a", "tie": "#7a3a4a", "height": 98.0},
@@ -339,7 +341,7 @@ ROLES: dict[str, dict[str, object]] = {
     "knight": {"hat": "crown", "coat": "#b9bec8", "hold": "sword"},
     "clown": {"hair": "#e0574a", "top": "#f2c14e", "legs": "#4c9bc9", "hat": "party", "hold": "balloon"},
     "magician": {"hat": "top", "coat": "#2c2c34", "hold": "baton"},
-    "motorcyclist": {"hat": "helmet", "hat_colour": "#33333d", "coat": "#3a3a44"},
+    "motorcyclist": {"hat": "helmet", "hat_color": "#33333d", "coat": "#3a3a44"},
     "colleague": {"coat": "#5a6478", "tie": "#b5523f"},
     "meeting": {"coat": "#4a566e", "tie": "#c99a3c", "hold": "clipboard"},
     "presentation": {"coat": "#5a6478", "hold": "baton", "pose": "wave"},
@@ -353,7 +355,7 @@ ROLES: dict[str, dict[str, object]] = {
     "running": {"top": "#4fa39a", "legs": "#2f3a52", "pose": "run"},
     "marathon": {"top": "#e0b23c", "legs": "#33384a", "pose": "run"},
     "race": {"top": "#5a8ac9", "legs": "#33384a", "pose": "run"},
-    "swimmer": {"bare": True, "top": "#2f5f9a", "hat": "cap", "hat_colour": "#3f9ac9"},
+    "swimmer": {"bare": True, "top": "#2f5f9a", "hat": "cap", "hat_color": "#3f9ac9"},
     "surfer": {"bare": True, "top": "#3f6f9a"},
     "yoga": {"top": "#9a7bb5", "legs": "#5c5a78", "pose": "cheer", "long_hair": True},
     "exercise": {"top": "#4fa39a", "legs": "#33384a", "pose": "cheer"},
@@ -367,27 +369,27 @@ ROLES: dict[str, dict[str, object]] = {
     "kiss": {},
     "hug": {},
     "music": {"hold": "guitar"},
-    "jazz": {"hold": "horn", "hat": "brim", "hat_colour": "#3a3a44"},
+    "jazz": {"hold": "horn", "hat": "brim", "hat_color": "#3a3a44"},
     "silhouette": {"top": "#3a3348", "legs": "#2d2a3c", "hair": "#2d2a3c"},
-    "safari": {"hat": "brim", "hat_colour": "#c9b07a", "top": "#c9b07a", "legs": "#a58f62", "hold": "camera"},
+    "safari": {"hat": "brim", "hat_color": "#c9b07a", "top": "#c9b07a", "legs": "#a58f62", "hold": "camera"},
     "birthday": {"hat": "party", "height": 66.0},
     "party": {"hat": "party", "pose": "cheer"},
     "swimming": {"bare": True, "top": "#e0705a"},
     "diving": {"bare": True, "top": "#2f5f9a", "pose": "cheer"},
     "marching band": {"top": "#c93f3f", "legs": "#ffffff", "hat": "top", "hold": "horn"},
-    "holiday": {"hat": "brim", "hat_colour": "#efd9a0", "hold": "camera"},
+    "holiday": {"hat": "brim", "hat_color": "#efd9a0", "hold": "camera"},
 }
 """People by label: how they differ from anybody."""
 
 WORN: dict[str, dict[str, object]] = {
-    "hat": {"hat": "brim", "hat_colour": "#8a5a3c"},
-    "straw hat": {"hat": "brim", "hat_colour": "#ecd08a"},
-    "cap": {"hat": "cap", "hat_colour": "#c94f42"},
-    "woolly hat": {"hat": "wool", "hat_colour": "#c9584a"},
-    "party hat": {"hat": "party", "hat_colour": "#7a9ad9"},
-    "helmet": {"hat": "helmet", "hat_colour": "#e0574a"},
-    "hard hat": {"hat": "hard", "hat_colour": "#f5c33b"},
-    "swimming cap": {"hat": "cap", "hat_colour": "#3f9ac9", "bare": True},
+    "hat": {"hat": "brim", "hat_color": "#8a5a3c"},
+    "straw hat": {"hat": "brim", "hat_color": "#ecd08a"},
+    "cap": {"hat": "cap", "hat_color": "#c94f42"},
+    "woolly hat": {"hat": "wool", "hat_color": "#c9584a"},
+    "party hat": {"hat": "party", "hat_color": "#7a9ad9"},
+    "helmet": {"hat": "helmet", "hat_color": "#e0574a"},
+    "hard hat": {"hat": "hard", "hat_color": "#f5c33b"},
+    "swimming cap": {"hat": "cap", "hat_color": "#3f9ac9", "bare": True},
     "headphones": {"hat": "phones"},
     "veil": {"hat": "veil"},
     "mask": {"mask": "#e3b23c"},
@@ -456,13 +458,12 @@ def person_of(label: str, worn: Sequence[str] = ()) -> Person:
     return who
 
 
-def crowd(p: Pen, dice: Dice, width: float, rows: int = 2) -> None:
-    """Draw many small people side by side."""
-    for row in range(rows):
-        x = -width / 2 + dice(0, 4)
-        while x < width / 2:
-            height = dice(38, 46) + row * 4
-            pen = p.at(x / p.scale, -row * 7 / p.scale, height / p.scale, flip=dice() < 0.5)
+def draw_crowd(canvas: Canvas, dice: Dice) -> None:
+    """Draw many small people side by side, in two rows."""
+    for row in range(2):
+        x = -10 + dice(0, 4)
+        while x < WIDTH + 10:
+            pen = Pen(canvas, x, 226 + row * 7, dice(38, 46) + row * 4, dice, flip=dice() < 0.5)
             draw_person(
                 pen, Person(pose="cheer" if dice() < 0.3 else "stand", long_hair=dice() < 0.5), small_features=False
             )

@@ -4,95 +4,95 @@ from __future__ import annotations
 
 from functools import partial
 
-from vse_ens.data.datasets.scenes.illustrations.canvas import Colour, Pen, circle, clear, dark, pale
-from vse_ens.data.datasets.scenes.illustrations.glyph import Glyph
+from tools.illustrations.canvas import Color, Pen, circle, clear, dark, pale
+from tools.illustrations.glyph import Glyph
 
 _WOOD = "#a97c54"
 _GLASS = "#cfe8f2"
 
 
-def sofa(p: Pen, colour: Colour) -> None:
+def sofa(p: Pen, color: Color) -> None:
     """Draw a sofa."""
     p.shadow(1.2)
     for x in (-0.95, 0.95):
         p.box("#6a4f3c", x - 0.05, 0, x + 0.05, 0.14)
-    p.box(dark(colour, 0.1), -1.05, 0.34, 1.05, 1.0, 0.16)
-    p.box(colour, -0.95, 0.1, 0.95, 0.5, 0.08)
+    p.box(dark(color, 0.1), -1.05, 0.34, 1.05, 1.0, 0.16)
+    p.box(color, -0.95, 0.1, 0.95, 0.5, 0.08)
     for x in (-0.46, 0.46):
-        p.box(pale(colour, 0.12), x - 0.44, 0.42, x + 0.44, 0.62, 0.08)
+        p.box(pale(color, 0.12), x - 0.44, 0.42, x + 0.44, 0.62, 0.08)
     for x in (-1.08, 1.08):
-        p.box(colour, x - 0.14, 0.1, x + 0.14, 0.7, 0.12)
+        p.box(color, x - 0.14, 0.1, x + 0.14, 0.7, 0.12)
 
 
-def armchair(p: Pen, colour: Colour) -> None:
+def armchair(p: Pen, color: Color) -> None:
     """Draw an armchair."""
     p.shadow(0.6)
-    p.box(dark(colour, 0.1), -0.42, 0.2, 0.42, 1.0, 0.16)
-    p.box(pale(colour, 0.1), -0.36, 0.12, 0.36, 0.48, 0.08)
+    p.box(dark(color, 0.1), -0.42, 0.2, 0.42, 1.0, 0.16)
+    p.box(pale(color, 0.1), -0.36, 0.12, 0.36, 0.48, 0.08)
     for x in (-0.44, 0.44):
-        p.box(colour, x - 0.11, 0.06, x + 0.11, 0.6, 0.1)
+        p.box(color, x - 0.11, 0.06, x + 0.11, 0.6, 0.1)
 
 
-def chair(p: Pen, colour: Colour) -> None:
+def chair(p: Pen, color: Color) -> None:
     """Draw a chair."""
     p.shadow(0.34)
-    p.box(colour, -0.3, 0.45, -0.22, 1.0, 0.03)
-    p.box(pale(colour, 0.1), -0.3, 0.68, 0.0, 0.96, 0.04)
-    p.box(colour, -0.3, 0.4, 0.3, 0.5, 0.03)
+    p.box(color, -0.3, 0.45, -0.22, 1.0, 0.03)
+    p.box(pale(color, 0.1), -0.3, 0.68, 0.0, 0.96, 0.04)
+    p.box(color, -0.3, 0.4, 0.3, 0.5, 0.03)
     for x in (-0.26, 0.24):
-        p.box(dark(colour, 0.1), x - 0.03, 0, x + 0.03, 0.42)
+        p.box(dark(color, 0.1), x - 0.03, 0, x + 0.03, 0.42)
 
 
-def stool(p: Pen, colour: Colour) -> None:
+def stool(p: Pen, color: Color) -> None:
     """Draw a bar stool."""
     for x in (-0.16, 0.16):
         p.line("#6a5a4c", 0.04, (x, 0), (x * 0.6, 0.85))
     p.line("#6a5a4c", 0.03, (-0.14, 0.3), (0.14, 0.3))
-    p.box(colour, -0.2, 0.84, 0.2, 0.97, 0.06)
+    p.box(color, -0.2, 0.84, 0.2, 0.97, 0.06)
 
 
-def office_chair(p: Pen, colour: Colour) -> None:
+def office_chair(p: Pen, color: Color) -> None:
     """Draw an office chair."""
     p.line("#55585f", 0.05, (0, 0.1), (0, 0.45))
     p.line("#55585f", 0.05, (-0.26, 0.05), (0.26, 0.05))
-    p.box(colour, -0.27, 0.42, 0.27, 0.54, 0.06)
-    p.box(dark(colour, 0.1), -0.22, 0.56, 0.22, 1.0, 0.1)
+    p.box(color, -0.27, 0.42, 0.27, 0.54, 0.06)
+    p.box(dark(color, 0.1), -0.22, 0.56, 0.22, 1.0, 0.1)
 
 
-def table(p: Pen, colour: Colour) -> None:
+def table(p: Pen, color: Color) -> None:
     """Draw a table."""
     p.shadow(1.0)
     for x in (-0.85, 0.85):
-        p.box(dark(colour, 0.15), x - 0.06, 0, x + 0.06, 0.9)
-    p.box(colour, -1.0, 0.84, 1.0, 1.0, 0.03)
+        p.box(dark(color, 0.15), x - 0.06, 0, x + 0.06, 0.9)
+    p.box(color, -1.0, 0.84, 1.0, 1.0, 0.03)
 
 
-def desk(p: Pen, colour: Colour) -> None:
+def desk(p: Pen, color: Color) -> None:
     """Draw a desk with drawers."""
-    table(p, colour)
-    p.box(pale(colour, 0.1), 0.3, 0.1, 0.92, 0.84)
+    table(p, color)
+    p.box(pale(color, 0.1), 0.3, 0.1, 0.92, 0.84)
     for y in (0.2, 0.42, 0.64):
-        p.box(dark(colour, 0.2), 0.5, y, 0.72, y + 0.04)
+        p.box(dark(color, 0.2), 0.5, y, 0.72, y + 0.04)
 
 
-def bed(p: Pen, colour: Colour) -> None:
+def bed(p: Pen, color: Color) -> None:
     """Draw a bed."""
     p.shadow(1.5)
     p.box(_WOOD, -1.5, 0, -1.36, 1.0, 0.05)
     p.box(_WOOD, 1.36, 0, 1.5, 0.6, 0.05)
     p.box("#f7f3ec", -1.4, 0.16, 1.4, 0.5, 0.06)
-    p.box(colour, -0.6, 0.18, 1.4, 0.6, 0.12)
-    p.box(pale(colour, 0.5), -0.6, 0.48, -0.3, 0.6, 0.05)
+    p.box(color, -0.6, 0.18, 1.4, 0.6, 0.12)
+    p.box(pale(color, 0.5), -0.6, 0.48, -0.3, 0.6, 0.05)
     p.box("#ffffff", -1.32, 0.48, -0.7, 0.72, 0.1)
 
 
-def bookcase(p: Pen, colour: Colour) -> None:
+def bookcase(p: Pen, color: Color) -> None:
     """Draw a bookcase."""
-    p.box(colour, -0.42, 0, 0.42, 1.0, 0.02)
+    p.box(color, -0.42, 0, 0.42, 1.0, 0.02)
     shades = ("#c9584a", "#4f86b5", "#e2b04a", "#6aa877", "#8f6fa8", "#d98a5c", "#f0e6d4")
     for row in range(4):
         y = 0.05 + row * 0.24
-        p.box(dark(colour, 0.25), -0.37, y, 0.37, y + 0.2)
+        p.box(dark(color, 0.25), -0.37, y, 0.37, y + 0.2)
         x = -0.36
         while x < 0.32:
             width = p.dice(0.04, 0.075)
@@ -100,30 +100,30 @@ def bookcase(p: Pen, colour: Colour) -> None:
             x += width
 
 
-def cupboard(p: Pen, colour: Colour, doors: int = 2) -> None:
+def cupboard(p: Pen, color: Color, doors: int = 2) -> None:
     """Draw a wardrobe or a cupboard."""
     p.shadow(0.5)
-    p.box(colour, -0.36, 0.03, 0.36, 1.0, 0.02)
+    p.box(color, -0.36, 0.03, 0.36, 1.0, 0.02)
     for at in range(doors):
         x = -0.33 + at * 0.66 / doors
-        p.box(pale(colour, 0.12), x, 0.08, x + 0.66 / doors - 0.03, 0.95, 0.01)
+        p.box(pale(color, 0.12), x, 0.08, x + 0.66 / doors - 0.03, 0.95, 0.01)
         p.oval("#e8d9b5", x + (0.66 / doors - 0.07 if at == 0 else 0.04), 0.5, 0.018)
 
 
-def drawers(p: Pen, colour: Colour) -> None:
+def drawers(p: Pen, color: Color) -> None:
     """Draw a chest of drawers."""
     p.shadow(0.7)
-    p.box(colour, -0.6, 0.05, 0.6, 1.0, 0.03)
+    p.box(color, -0.6, 0.05, 0.6, 1.0, 0.03)
     for y in (0.12, 0.42, 0.7):
-        p.box(pale(colour, 0.14), -0.54, y, 0.54, y + 0.24, 0.02)
-        p.oval(dark(colour, 0.4), 0, y + 0.12, 0.04)
+        p.box(pale(color, 0.14), -0.54, y, 0.54, y + 0.24, 0.02)
+        p.oval(dark(color, 0.4), 0, y + 0.12, 0.04)
 
 
-def appliance(p: Pen, colour: Colour, door: str = "round") -> None:
+def appliance(p: Pen, color: Color, door: str = "round") -> None:
     """Draw a washing machine, an oven or another white box."""
     p.shadow(0.6)
-    p.box(colour, -0.5, 0.02, 0.5, 1.0, 0.04)
-    p.box(dark(colour, 0.1), -0.5, 0.82, 0.5, 0.97, 0.03)
+    p.box(color, -0.5, 0.02, 0.5, 1.0, 0.04)
+    p.box(dark(color, 0.1), -0.5, 0.82, 0.5, 0.97, 0.03)
     for x in (-0.38, -0.24, 0.3):
         p.oval("#6a7078", x, 0.89, 0.04)
     if door == "round":
@@ -135,100 +135,100 @@ def appliance(p: Pen, colour: Colour, door: str = "round") -> None:
         p.box("#c4c9d0", -0.4, 0.74, 0.4, 0.78)
 
 
-def fridge(p: Pen, colour: Colour) -> None:
+def fridge(p: Pen, color: Color) -> None:
     """Draw a refrigerator."""
     p.shadow(0.4)
-    p.box(colour, -0.28, 0.02, 0.28, 1.0, 0.04)
-    p.box(dark(colour, 0.16), -0.28, 0.62, 0.28, 0.635)
+    p.box(color, -0.28, 0.02, 0.28, 1.0, 0.04)
+    p.box(dark(color, 0.16), -0.28, 0.62, 0.28, 0.635)
     for y in (0.4, 0.72):
         p.box("#8f98a3", -0.22, y, -0.19, y + 0.14, 0.01)
 
 
-def stove(p: Pen, colour: Colour) -> None:
+def stove(p: Pen, color: Color) -> None:
     """Draw a stove with a pot on it."""
-    appliance(p, colour, "oven")
+    appliance(p, color, "oven")
     p.box("#5a6470", -0.3, 1.0, 0.12, 1.24, 0.04)
     p.line("#5a6470", 0.05, (0.1, 1.16), (0.32, 1.2))
 
 
-def sink(p: Pen, colour: Colour) -> None:
+def sink(p: Pen, color: Color) -> None:
     """Draw a sink with a tap."""
     p.box("#e9e4da", -0.6, 0, 0.6, 0.6, 0.03)
     p.box(pale("#e9e4da", 0.4), -0.54, 0.06, -0.03, 0.54)
     p.box(pale("#e9e4da", 0.4), 0.03, 0.06, 0.54, 0.54)
-    p.box(colour, -0.66, 0.6, 0.66, 0.72, 0.03)
+    p.box(color, -0.66, 0.6, 0.66, 0.72, 0.03)
     p.curve("#9aa3ae", 0.06, (0.1, 0.72), (0.1, 0.95), (-0.06, 1.0), (-0.12, 0.86))
 
 
-def bathtub(p: Pen, colour: Colour) -> None:
+def bathtub(p: Pen, color: Color) -> None:
     """Draw a bathtub with foam."""
     p.shadow(1.1)
     for x, r in ((-0.6, 0.2), (-0.3, 0.26), (0.05, 0.22), (0.35, 0.18)):
         p.oval("#ffffff", x, 0.86, r)
-    p.box(colour, -1.1, 0.1, 1.1, 0.86, 0.3)
-    p.box(dark(colour, 0.06), -1.2, 0.78, 1.2, 0.9, 0.05)
+    p.box(color, -1.1, 0.1, 1.1, 0.86, 0.3)
+    p.box(dark(color, 0.06), -1.2, 0.78, 1.2, 0.9, 0.05)
 
 
-def toilet(p: Pen, colour: Colour) -> None:
+def toilet(p: Pen, color: Color) -> None:
     """Draw a toilet."""
-    p.box(colour, -0.4, 0.45, -0.1, 1.0, 0.05)
-    p.blob(colour, (-0.3, 0.5), (0.4, 0.52), (0.3, 0.25), (0.1, 0.0), (-0.2, 0.0))
-    p.box(dark(colour, 0.08), -0.25, 0.5, 0.42, 0.57, 0.03)
+    p.box(color, -0.4, 0.45, -0.1, 1.0, 0.05)
+    p.blob(color, (-0.3, 0.5), (0.4, 0.52), (0.3, 0.25), (0.1, 0.0), (-0.2, 0.0))
+    p.box(dark(color, 0.08), -0.25, 0.5, 0.42, 0.57, 0.03)
 
 
-def floor_lamp(p: Pen, colour: Colour) -> None:
+def floor_lamp(p: Pen, color: Color) -> None:
     """Draw a lamp."""
     p.canvas.glow(p.x, p.y - 0.84 * p.scale, 0.5 * p.scale, "#ffe9a8", 0.5)
     p.box("#6a5a4c", -0.13, 0, 0.13, 0.03)
     p.line("#6a5a4c", 0.025, (0, 0), (0, 0.72))
-    p.poly(colour, (-0.18, 0.7), (0.18, 0.7), (0.11, 0.98), (-0.11, 0.98))
+    p.poly(color, (-0.18, 0.7), (0.18, 0.7), (0.11, 0.98), (-0.11, 0.98))
 
 
-def television(p: Pen, colour: Colour) -> None:
+def television(p: Pen, color: Color) -> None:
     """Draw a television on a low board."""
     p.box(_WOOD, -0.8, 0, 0.8, 0.24, 0.03)
-    p.box(colour, -0.7, 0.28, 0.7, 1.0, 0.04)
+    p.box(color, -0.7, 0.28, 0.7, 1.0, 0.04)
     p.box("#7fb4d0", -0.64, 0.34, 0.64, 0.94, 0.02)
     p.poly("#8fc48a", (-0.64, 0.34), (0.64, 0.34), (0.64, 0.5), (0.1, 0.62), (-0.64, 0.46))
 
 
-def piano(p: Pen, colour: Colour) -> None:
+def piano(p: Pen, color: Color) -> None:
     """Draw a piano."""
     p.shadow(1.0)
-    p.box(colour, -0.9, 0, 0.9, 1.0, 0.04)
+    p.box(color, -0.9, 0, 0.9, 1.0, 0.04)
     p.box("#f9f6ee", -0.84, 0.44, 0.84, 0.54)
     for at in range(12):
         p.box("#26262e", -0.78 + at * 0.135, 0.48, -0.73 + at * 0.135, 0.54)
-    p.box(pale(colour, 0.15), -0.8, 0.6, 0.8, 0.92, 0.02)
+    p.box(pale(color, 0.15), -0.8, 0.6, 0.8, 0.92, 0.02)
 
 
-def fireplace(p: Pen, colour: Colour) -> None:
+def fireplace(p: Pen, color: Color) -> None:
     """Draw a fireplace."""
-    p.box(colour, -0.65, 0, 0.65, 0.9)
+    p.box(color, -0.65, 0, 0.65, 0.9)
     p.box(_WOOD, -0.75, 0.88, 0.75, 1.0, 0.02)
     p.box("#3a2c2c", -0.4, 0, 0.4, 0.62, 0.06)
     p.blob("#ef8a3c", (-0.22, 0.03), (-0.18, 0.26), (0, 0.5), (0.16, 0.3), (0.22, 0.03))
     p.blob("#f9d056", (-0.1, 0.03), (-0.06, 0.2), (0.02, 0.32), (0.1, 0.03))
 
 
-def painting(p: Pen, colour: Colour) -> None:
+def painting(p: Pen, color: Color) -> None:
     """Draw a framed painting."""
     p.box("#b58a4c", -0.65, 0, 0.65, 1.0, 0.02)
     p.box("#cfe3ea", -0.56, 0.09, 0.56, 0.91)
-    p.poly(colour, (-0.56, 0.09), (0.56, 0.09), (0.56, 0.42), (0.2, 0.66), (-0.15, 0.34), (-0.35, 0.52), (-0.56, 0.3))
+    p.poly(color, (-0.56, 0.09), (0.56, 0.09), (0.56, 0.42), (0.2, 0.66), (-0.15, 0.34), (-0.35, 0.52), (-0.56, 0.3))
     p.oval("#f7d77a", 0.3, 0.76, 0.08)
 
 
-def mirror(p: Pen, colour: Colour) -> None:
+def mirror(p: Pen, color: Color) -> None:
     """Draw a mirror."""
     p.oval("#c9a45c", 0, 0.5, 0.4, 0.5)
-    p.oval(colour, 0, 0.5, 0.34, 0.44)
+    p.oval(color, 0, 0.5, 0.34, 0.44)
     p.line(clear("#ffffff", 0.8), 0.03, (-0.14, 0.42), (0.06, 0.7))
 
 
-def clock(p: Pen, colour: Colour) -> None:
+def clock(p: Pen, color: Color) -> None:
     """Draw a clock."""
-    p.oval(colour, 0, 0.5, 0.5)
+    p.oval(color, 0, 0.5, 0.5)
     p.oval("#fffdf6", 0, 0.5, 0.42)
     for x, y in circle(0, 0.5, 0.34, 12):
         p.oval("#5a5a66", x, y, 0.02)
@@ -236,7 +236,7 @@ def clock(p: Pen, colour: Colour) -> None:
     p.line("#3a3a44", 0.05, (0, 0.5), (0.18, 0.42))
 
 
-def window(p: Pen, colour: Colour) -> None:
+def window(p: Pen, color: Color) -> None:
     """Draw a window of a room, with curtains."""
     p.box("#fffdf8", -0.5, 0, 0.5, 1.0)
     p.box(_GLASS, -0.44, 0.06, 0.44, 0.94)
@@ -246,7 +246,7 @@ def window(p: Pen, colour: Colour) -> None:
     p.box("#fffdf8", -0.5, 0.48, 0.5, 0.53)
     for side in (-1, 1):
         p.blob(
-            colour,
+            color,
             (side * 0.68, 1.06),
             (side * 0.36, 1.04),
             (side * 0.46, 0.5),
@@ -256,46 +256,46 @@ def window(p: Pen, colour: Colour) -> None:
     p.line("#8a6a4c", 0.03, (-0.72, 1.06), (0.72, 1.06))
 
 
-def board(p: Pen, colour: Colour) -> None:
+def board(p: Pen, color: Color) -> None:
     """Draw a blackboard or another board with writing."""
     p.box(_WOOD, -1.0, 0, 1.0, 1.0, 0.02)
-    p.box(colour, -0.94, 0.06, 0.94, 0.94)
-    ink = "#e9efe8" if sum(int(part) for part in pale(colour, 0)) < 380 else "#6a7c94"
+    p.box(color, -0.94, 0.06, 0.94, 0.94)
+    ink = "#e9efe8" if sum(int(part) for part in pale(color, 0)) < 380 else "#6a7c94"
     for y, end in ((0.74, 0.4), (0.56, 0.1), (0.38, 0.55)):
         p.curve(ink, 0.025, (-0.78, y), (-0.3, y + 0.05), (0.0, y - 0.04), (end, y))
     p.oval(ink, 0.68, 0.68, 0.13)
-    p.oval(colour, 0.68, 0.68, 0.1)
+    p.oval(color, 0.68, 0.68, 0.1)
 
 
-def screen(p: Pen, colour: Colour) -> None:
+def screen(p: Pen, color: Color) -> None:
     """Draw a board of departures."""
     p.box("#2c3240", -1.0, 0, 1.0, 1.0, 0.04)
     for row in range(5):
         for x0, x1 in ((-0.9, -0.55), (-0.45, 0.35), (0.5, 0.88)):
-            p.box(colour if row % 2 else "#f4f0dc", x0, 0.12 + row * 0.17, x1, 0.2 + row * 0.17, 0.01)
+            p.box(color if row % 2 else "#f4f0dc", x0, 0.12 + row * 0.17, x1, 0.2 + row * 0.17, 0.01)
 
 
-def neon(p: Pen, colour: Colour) -> None:
+def neon(p: Pen, color: Color) -> None:
     """Draw a neon sign."""
-    p.canvas.glow(p.x, p.y - 0.5 * p.scale, 1.0 * p.scale, colour, 0.35)
+    p.canvas.glow(p.x, p.y - 0.5 * p.scale, 1.0 * p.scale, color, 0.35)
     p.box("#332c44", -0.9, 0.1, 0.9, 0.9, 0.12)
-    p.curve(colour, 0.07, (-0.7, 0.4), (-0.5, 0.7), (-0.35, 0.35), (-0.15, 0.7), (0.0, 0.4))
-    p.oval(colour, 0.25, 0.52, 0.18)
+    p.curve(color, 0.07, (-0.7, 0.4), (-0.5, 0.7), (-0.35, 0.35), (-0.15, 0.7), (0.0, 0.4))
+    p.oval(color, 0.25, 0.52, 0.18)
     p.oval("#332c44", 0.25, 0.52, 0.12)
     p.line("#7fe0d9", 0.06, (0.55, 0.35), (0.55, 0.7))
 
 
-def fairy_lights(p: Pen, colour: Colour) -> None:
+def fairy_lights(p: Pen, color: Color) -> None:
     """Draw a chain of lights."""
     points = [(-3.2, 0.9), (-2.0, 0.2), (-0.8, 0.75), (0.4, 0.15), (1.8, 0.75), (3.2, 0.3)]
     p.curve("#6a6a78", 0.03, *points)
     for at in range(15):
         x = -3.1 + at * 0.44
         y = 0.5 + 0.28 * (-1) ** (at // 3)
-        p.oval(("#f9d56a", "#f28a6a", "#8fd0a8", "#8fb8f0")[at % 4] if colour == "#f9d56a" else colour, x, y, 0.13)
+        p.oval(("#f9d56a", "#f28a6a", "#8fd0a8", "#8fb8f0")[at % 4] if color == "#f9d56a" else color, x, y, 0.13)
 
 
-def stained_glass(p: Pen, colour: Colour) -> None:
+def stained_glass(p: Pen, color: Color) -> None:
     """Draw a church window."""
     p.box("#6a6472", -0.3, 0, 0.3, 0.8)
     p.oval("#6a6472", 0, 0.74, 0.3, 0.28)
@@ -310,13 +310,13 @@ def stained_glass(p: Pen, colour: Colour) -> None:
                 0.22 + row * 0.2,
                 0.02,
             )
-    p.oval(colour, 0, 0.88, 0.11)
+    p.oval(color, 0, 0.88, 0.11)
 
 
-def altar(p: Pen, colour: Colour) -> None:
+def altar(p: Pen, color: Color) -> None:
     """Draw an altar with candles."""
     p.box("#d9cdb8", -0.7, 0, 0.7, 0.5)
-    p.box(colour, -0.76, 0.4, 0.76, 0.54)
+    p.box(color, -0.76, 0.4, 0.76, 0.54)
     p.box("#c9a14c", -0.03, 0.54, 0.03, 1.0)
     p.box("#c9a14c", -0.14, 0.8, 0.14, 0.86)
     for x in (-0.5, 0.5):
@@ -324,64 +324,64 @@ def altar(p: Pen, colour: Colour) -> None:
         p.oval("#f7c65a", x, 0.79, 0.035, 0.06)
 
 
-def organ(p: Pen, colour: Colour) -> None:
+def organ(p: Pen, color: Color) -> None:
     """Draw organ pipes."""
     p.box(_WOOD, -0.6, 0, 0.6, 0.3)
     for at in range(9):
         top = 0.75 + 0.25 * (1 - abs(at - 4) / 4)
-        p.box(colour, -0.55 + at * 0.125, 0.26, -0.46 + at * 0.125, top, 0.02)
+        p.box(color, -0.55 + at * 0.125, 0.26, -0.46 + at * 0.125, top, 0.02)
 
 
-def pew(p: Pen, colour: Colour) -> None:
+def pew(p: Pen, color: Color) -> None:
     """Draw a pew or a row of seats."""
-    p.box(colour, -1.5, 0, 1.5, 0.7, 0.05)
-    p.box(pale(colour, 0.14), -1.5, 0.62, 1.5, 0.78, 0.04)
+    p.box(color, -1.5, 0, 1.5, 0.7, 0.05)
+    p.box(pale(color, 0.14), -1.5, 0.62, 1.5, 0.78, 0.04)
     for x in (-1.5, 1.5):
-        p.box(dark(colour, 0.1), x - 0.1, 0, x + 0.1, 0.95, 0.05)
+        p.box(dark(color, 0.1), x - 0.1, 0, x + 0.1, 0.95, 0.05)
 
 
-def shelf(p: Pen, colour: Colour) -> None:
+def shelf(p: Pen, color: Color) -> None:
     """Draw a shelf with goods."""
     shades = ("#e0705a", "#f2b84c", "#6aa877", "#5a94c4", "#c98ab0", "#efe6d4")
     for row in range(3):
         y = row * 0.33
-        p.box(colour, -0.9, y, 0.9, y + 0.05)
+        p.box(color, -0.9, y, 0.9, y + 0.05)
         x = -0.84
         while x < 0.74:
             width = p.dice(0.08, 0.14)
             p.box(p.dice.pick(shades), x, y + 0.05, x + width - 0.015, y + p.dice(0.16, 0.28), 0.02)
             x += width
     for x in (-0.92, 0.92):
-        p.box(dark(colour, 0.1), x - 0.03, 0, x + 0.03, 1.0)
+        p.box(dark(color, 0.1), x - 0.03, 0, x + 0.03, 1.0)
 
 
-def display_case(p: Pen, colour: Colour) -> None:
+def display_case(p: Pen, color: Color) -> None:
     """Draw a display case with a vase."""
     p.box("#8a7a66", -0.4, 0, 0.4, 0.4)
     p.box(clear("#dff0f5", 0.75), -0.4, 0.4, 0.4, 1.0)
-    p.blob(colour, (-0.1, 0.42), (-0.17, 0.6), (-0.06, 0.78), (0.06, 0.78), (0.17, 0.6), (0.1, 0.42))
+    p.blob(color, (-0.1, 0.42), (-0.17, 0.6), (-0.06, 0.78), (0.06, 0.78), (0.17, 0.6), (0.1, 0.42))
 
 
-def trolley(p: Pen, colour: Colour) -> None:
+def trolley(p: Pen, color: Color) -> None:
     """Draw a shopping trolley."""
-    p.poly(clear(colour, 0.5), (-0.5, 0.85), (0.55, 0.75), (0.45, 0.35), (-0.35, 0.35))
+    p.poly(clear(color, 0.5), (-0.5, 0.85), (0.55, 0.75), (0.45, 0.35), (-0.35, 0.35))
     for at in range(5):
-        p.line(colour, 0.025, (-0.4 + at * 0.2, 0.84 - at * 0.02), (-0.28 + at * 0.17, 0.36))
-    p.line(colour, 0.05, (-0.75, 0.98), (-0.5, 0.88), (-0.32, 0.2), (0.45, 0.2))
+        p.line(color, 0.025, (-0.4 + at * 0.2, 0.84 - at * 0.02), (-0.28 + at * 0.17, 0.36))
+    p.line(color, 0.05, (-0.75, 0.98), (-0.5, 0.88), (-0.32, 0.2), (0.45, 0.2))
     for x in (-0.25, 0.4):
         p.oval("#33343d", x, 0.08, 0.08)
 
 
-def escalator(p: Pen, colour: Colour) -> None:
+def escalator(p: Pen, color: Color) -> None:
     """Draw stairs."""
     for at in range(7):
-        p.box(colour if at % 2 else dark(colour, 0.1), -0.7 + at * 0.2, 0, -0.48 + at * 0.2, 0.12 + at * 0.12)
+        p.box(color if at % 2 else dark(color, 0.1), -0.7 + at * 0.2, 0, -0.48 + at * 0.2, 0.12 + at * 0.12)
     p.line("#4a4f5c", 0.06, (-0.75, 0.42), (0.6, 1.2))
 
 
-def workbench(p: Pen, colour: Colour) -> None:
+def workbench(p: Pen, color: Color) -> None:
     """Draw a workbench with tools above it."""
-    table(p.at(0, 0, 0.6), colour)
+    table(p.at(0, 0, 0.6), color)
     p.box("#d9c7a8", -0.55, 0.7, 0.55, 1.0, 0.02)
     p.line("#8a6a48", 0.03, (-0.4, 0.75), (-0.4, 0.92))
     p.box("#6f7780", -0.47, 0.9, -0.33, 0.96)
@@ -389,172 +389,172 @@ def workbench(p: Pen, colour: Colour) -> None:
     p.poly("#b9c0c8", (0.1, 0.78), (0.42, 0.78), (0.42, 0.92))
 
 
-def drum_kit(p: Pen, colour: Colour) -> None:
+def drum_kit(p: Pen, color: Color) -> None:
     """Draw drums."""
     p.shadow(0.9)
     for x, y in ((-0.62, 0.86), (0.62, 0.92)):
         p.line("#8f949c", 0.03, (x, 0), (x, y))
         p.oval("#e8c65a", x, y, 0.3, 0.07)
     for x in (-0.36, 0.36):
-        p.box(pale(colour, 0.2), x - 0.2, 0.42, x + 0.2, 0.68, 0.05)
-    p.oval(colour, 0, 0.32, 0.36)
+        p.box(pale(color, 0.2), x - 0.2, 0.42, x + 0.2, 0.68, 0.05)
+    p.oval(color, 0, 0.32, 0.36)
     p.oval("#fbf7ee", 0, 0.32, 0.28)
 
 
-def speaker(p: Pen, colour: Colour) -> None:
+def speaker(p: Pen, color: Color) -> None:
     """Draw a loudspeaker."""
-    p.box(colour, -0.32, 0, 0.32, 1.0, 0.04)
+    p.box(color, -0.32, 0, 0.32, 1.0, 0.04)
     p.oval("#6a6f7a", 0, 0.34, 0.24)
     p.oval("#2b2b33", 0, 0.34, 0.13)
     p.oval("#6a6f7a", 0, 0.76, 0.13)
 
 
-def cello(p: Pen, colour: Colour) -> None:
+def cello(p: Pen, color: Color) -> None:
     """Draw a cello."""
     p.line("#4a2f20", 0.04, (0, 0.5), (0, 1.0))
-    p.oval(colour, 0, 0.26, 0.24, 0.22)
-    p.oval(colour, 0, 0.5, 0.18, 0.16)
+    p.oval(color, 0, 0.26, 0.24, 0.22)
+    p.oval(color, 0, 0.5, 0.18, 0.16)
     for x in (-0.02, 0.02):
         p.line("#f2e6cf", 0.008, (x, 0.16), (x, 0.9))
 
 
-def chandelier(p: Pen, colour: Colour) -> None:
+def chandelier(p: Pen, color: Color) -> None:
     """Draw a chandelier."""
     p.canvas.glow(p.x, p.y - 0.5 * p.scale, 0.9 * p.scale, "#ffe9a8", 0.4)
-    p.line(colour, 0.03, (0, 0.5), (0, 1.4))
-    p.curve(colour, 0.06, (-0.6, 0.5), (-0.3, 0.28), (0, 0.4), (0.3, 0.28), (0.6, 0.5))
+    p.line(color, 0.03, (0, 0.5), (0, 1.4))
+    p.curve(color, 0.06, (-0.6, 0.5), (-0.3, 0.28), (0, 0.4), (0.3, 0.28), (0.6, 0.5))
     for x in (-0.6, -0.3, 0, 0.3, 0.6):
         p.box("#fffaf0", x - 0.04, 0.42, x + 0.04, 0.66)
         p.oval("#f7c65a", x, 0.74, 0.05, 0.08)
 
 
-def wheelchair(p: Pen, colour: Colour) -> None:
+def wheelchair(p: Pen, color: Color) -> None:
     """Draw a wheelchair."""
-    p.line(colour, 0.06, (-0.3, 0.98), (-0.2, 0.45), (0.3, 0.45), (0.42, 0.08))
+    p.line(color, 0.06, (-0.3, 0.98), (-0.2, 0.45), (0.3, 0.45), (0.42, 0.08))
     p.oval("#44505e", -0.12, 0.32, 0.32)
     p.oval("#e9eef0", -0.12, 0.32, 0.26)
     p.oval("#44505e", 0.36, 0.08, 0.08)
 
 
-def cage(p: Pen, colour: Colour) -> None:
+def cage(p: Pen, color: Color) -> None:
     """Draw a cage."""
     p.oval(clear("#f4eedd", 0.6), 0, 0.6, 0.4, 0.4)
     p.box(clear("#f4eedd", 0.6), -0.4, 0.05, 0.4, 0.6)
     for at in range(7):
         x = -0.39 + at * 0.13
-        p.line(colour, 0.02, (x, 0.05), (x, 0.62), (0, 1.0))
-    p.box(colour, -0.44, 0, 0.44, 0.1, 0.03)
+        p.line(color, 0.02, (x, 0.05), (x, 0.62), (0, 1.0))
+    p.box(color, -0.44, 0, 0.44, 0.1, 0.03)
 
 
-def rug(p: Pen, colour: Colour) -> None:
+def rug(p: Pen, color: Color) -> None:
     """Draw a carpet."""
-    p.oval(colour, 0, 0.5, 3.0, 0.5)
-    p.oval(pale(colour, 0.35), 0, 0.5, 2.4, 0.38)
-    p.oval(colour, 0, 0.5, 1.8, 0.26)
+    p.oval(color, 0, 0.5, 3.0, 0.5)
+    p.oval(pale(color, 0.35), 0, 0.5, 2.4, 0.38)
+    p.oval(color, 0, 0.5, 1.8, 0.26)
 
 
-def towel(p: Pen, colour: Colour) -> None:
+def towel(p: Pen, color: Color) -> None:
     """Draw a towel or blanket on the ground."""
-    p.poly(colour, (-1.6, 0), (1.3, 0), (1.7, 0.9), (-1.1, 0.9))
+    p.poly(color, (-1.6, 0), (1.3, 0), (1.7, 0.9), (-1.1, 0.9))
     for at in range(3):
         x = -1.3 + at * 0.95
-        p.poly(pale(colour, 0.55), (x, 0), (x + 0.35, 0), (x + 0.8, 0.9), (x + 0.45, 0.9))
+        p.poly(pale(color, 0.55), (x, 0), (x + 0.35, 0), (x + 0.8, 0.9), (x + 0.45, 0.9))
 
 
-def picnic(p: Pen, colour: Colour) -> None:
+def picnic(p: Pen, color: Color) -> None:
     """Draw a checked blanket with a basket."""
     p.poly("#fff4ea", (-1.6, 0), (1.4, 0), (1.8, 0.7), (-1.1, 0.7))
     for at in range(4):
         x = -1.5 + at * 0.75
-        p.poly(clear(colour, 0.75), (x, 0), (x + 0.35, 0), (x + 0.75, 0.7), (x + 0.4, 0.7))
-    p.poly(clear(colour, 0.5), (-1.45, 0.2), (1.5, 0.2), (1.62, 0.42), (-1.3, 0.42))
+        p.poly(clear(color, 0.75), (x, 0), (x + 0.35, 0), (x + 0.75, 0.7), (x + 0.4, 0.7))
+    p.poly(clear(color, 0.5), (-1.45, 0.2), (1.5, 0.2), (1.62, 0.42), (-1.3, 0.42))
     p.box("#b5854c", -0.2, 0.35, 0.6, 0.9, 0.06)
     p.curve("#8a6038", 0.06, (-0.1, 0.9), (0.2, 1.3), (0.5, 0.9))
 
 
-def pool_table(p: Pen, colour: Colour) -> None:
+def pool_table(p: Pen, color: Color) -> None:
     """Draw a pool table."""
     for x in (-0.9, 0.9):
         p.box("#6a4630", x - 0.1, 0, x + 0.1, 0.6)
     p.poly("#8a5a3c", (-1.15, 0.5), (1.15, 0.5), (0.9, 1.0), (-0.9, 1.0))
-    p.poly(colour, (-1.0, 0.56), (1.0, 0.56), (0.8, 0.95), (-0.8, 0.95))
+    p.poly(color, (-1.0, 0.56), (1.0, 0.56), (0.8, 0.95), (-0.8, 0.95))
     for x, y, ball in ((-0.3, 0.7, "#f2f2ee"), (0.2, 0.82, "#d9473c"), (0.4, 0.72, "#f2c14e")):
         p.oval(ball, x, y, 0.06)
 
 
-def crate(p: Pen, colour: Colour) -> None:
+def crate(p: Pen, color: Color) -> None:
     """Draw a crate or a box."""
-    p.box(colour, -0.6, 0, 0.6, 0.95, 0.02)
+    p.box(color, -0.6, 0, 0.6, 0.95, 0.02)
     for y in (0.05, 0.36, 0.67):
-        p.box(pale(colour, 0.16), -0.56, y, 0.56, y + 0.22, 0.02)
+        p.box(pale(color, 0.16), -0.56, y, 0.56, y + 0.22, 0.02)
 
 
-def luggage(p: Pen, colour: Colour) -> None:
+def luggage(p: Pen, color: Color) -> None:
     """Draw a suitcase."""
     p.line("#5a5f6a", 0.05, (-0.14, 0.75), (-0.14, 1.0), (0.14, 1.0), (0.14, 0.75))
-    p.box(colour, -0.36, 0.06, 0.36, 0.8, 0.08)
+    p.box(color, -0.36, 0.06, 0.36, 0.8, 0.08)
     for x in (-0.18, 0.0, 0.18):
-        p.box(dark(colour, 0.15), x - 0.015, 0.14, x + 0.015, 0.72)
+        p.box(dark(color, 0.15), x - 0.015, 0.14, x + 0.015, 0.72)
     for x in (-0.24, 0.24):
         p.oval("#33343d", x, 0.05, 0.06)
 
 
-def backpack(p: Pen, colour: Colour) -> None:
+def backpack(p: Pen, color: Color) -> None:
     """Draw a backpack."""
-    p.curve(dark(colour, 0.2), 0.05, (-0.12, 0.85), (0, 1.0), (0.12, 0.85))
-    p.box(colour, -0.32, 0, 0.32, 0.9, 0.2)
-    p.box(dark(colour, 0.12), -0.22, 0.08, 0.22, 0.42, 0.08)
+    p.curve(dark(color, 0.2), 0.05, (-0.12, 0.85), (0, 1.0), (0.12, 0.85))
+    p.box(color, -0.32, 0, 0.32, 0.9, 0.2)
+    p.box(dark(color, 0.12), -0.22, 0.08, 0.22, 0.42, 0.08)
 
 
-def bag(p: Pen, colour: Colour) -> None:
+def bag(p: Pen, color: Color) -> None:
     """Draw a bag."""
-    p.curve(dark(colour, 0.25), 0.05, (-0.18, 0.62), (0, 0.98), (0.18, 0.62))
-    p.poly(colour, (-0.36, 0.66), (0.36, 0.66), (0.42, 0), (-0.42, 0))
+    p.curve(dark(color, 0.25), 0.05, (-0.18, 0.62), (0, 0.98), (0.18, 0.62))
+    p.poly(color, (-0.36, 0.66), (0.36, 0.66), (0.42, 0), (-0.42, 0))
 
 
-def door(p: Pen, colour: Colour) -> None:
+def door(p: Pen, color: Color) -> None:
     """Draw a door."""
-    p.box(pale(colour, 0.4), -0.26, 0, 0.26, 1.0)
-    p.box(colour, -0.22, 0, 0.22, 0.96)
+    p.box(pale(color, 0.4), -0.26, 0, 0.26, 1.0)
+    p.box(color, -0.22, 0, 0.22, 0.96)
     for y in (0.12, 0.54):
-        p.box(dark(colour, 0.12), -0.15, y, 0.15, y + 0.32, 0.02)
+        p.box(dark(color, 0.12), -0.15, y, 0.15, y + 0.32, 0.02)
     p.oval("#f2d58a", 0.16, 0.48, 0.025)
 
 
-def shower(p: Pen, colour: Colour) -> None:
+def shower(p: Pen, color: Color) -> None:
     """Draw a shower."""
     p.box(clear("#dff0f5", 0.7), -0.32, 0, 0.32, 1.0)
-    p.curve(colour, 0.03, (0.2, 0.1), (0.2, 0.94), (0.0, 0.98), (-0.06, 0.88))
+    p.curve(color, 0.03, (0.2, 0.1), (0.2, 0.94), (0.0, 0.98), (-0.06, 0.88))
     for at in range(5):
         p.line(clear("#7fc0dd", 0.9), 0.014, (-0.16 + at * 0.05, 0.8), (-0.22 + at * 0.08, 0.2))
-    p.poly(colour, (-0.16, 0.82), (0.04, 0.82), (-0.02, 0.9), (-0.1, 0.9))
+    p.poly(color, (-0.16, 0.82), (0.04, 0.82), (-0.02, 0.9), (-0.1, 0.9))
 
 
-def pram(p: Pen, colour: Colour) -> None:
+def pram(p: Pen, color: Color) -> None:
     """Draw a pram."""
     p.line("#6a7078", 0.05, (-0.35, 0.5), (-0.62, 0.9))
-    p.blob(colour, (-0.42, 0.6), (-0.36, 0.36), (0.1, 0.28), (0.42, 0.4), (0.46, 0.6))
-    p.blob(dark(colour, 0.14), (0.02, 0.6), (0.06, 0.88), (0.3, 0.96), (0.46, 0.78), (0.46, 0.6))
+    p.blob(color, (-0.42, 0.6), (-0.36, 0.36), (0.1, 0.28), (0.42, 0.4), (0.46, 0.6))
+    p.blob(dark(color, 0.14), (0.02, 0.6), (0.06, 0.88), (0.3, 0.96), (0.46, 0.78), (0.46, 0.6))
     for x in (-0.28, 0.3):
         p.line("#6a7078", 0.04, (x * 0.6, 0.34), (x, 0.14))
         p.oval("#33343d", x, 0.13, 0.13)
         p.oval("#e9edf0", x, 0.13, 0.07)
 
 
-def baby(p: Pen, colour: Colour) -> None:
+def baby(p: Pen, color: Color) -> None:
     """Draw a baby wrapped in a blanket."""
-    p.blob(colour, (-0.85, 0.3), (-0.6, 0.72), (0.1, 0.84), (0.6, 0.6), (0.55, 0.14), (-0.4, 0.04))
-    p.line(dark(colour, 0.12), 0.05, (-0.5, 0.62), (0.1, 0.2))
+    p.blob(color, (-0.85, 0.3), (-0.6, 0.72), (0.1, 0.84), (0.6, 0.6), (0.55, 0.14), (-0.4, 0.04))
+    p.line(dark(color, 0.12), 0.05, (-0.5, 0.62), (0.1, 0.2))
     p.oval("#f2cba8", 0.52, 0.56, 0.32, 0.34)
     for x in (0.44, 0.64):
         p.oval("#34303a", x, 0.58, 0.035)
     p.curve("#a8473f", 0.04, (0.46, 0.42), (0.54, 0.38), (0.62, 0.42))
 
 
-def letters(p: Pen, colour: Colour) -> None:
+def letters(p: Pen, color: Color) -> None:
     """Draw signs of sleep."""
     for x, y, s in ((-0.4, 0.0, 0.3), (0.0, 0.3, 0.4), (0.45, 0.6, 0.5)):
-        p.line(colour, 0.05, (x, y + s), (x + s * 0.8, y + s), (x, y), (x + s * 0.8, y))
+        p.line(color, 0.05, (x, y + s), (x + s * 0.8, y + s), (x, y), (x + s * 0.8, y))
 
 
 ROOMS: dict[str, Glyph] = {

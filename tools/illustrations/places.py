@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from functools import cache
-
-from vse_ens.data.datasets.scenes.words import Scene, words_of
-from vse_ens.data.datasets.scenes.words.indoors import INDOORS
-from vse_ens.data.datasets.scenes.words.outdoors import OUTDOORS
-
-Words = AbstractSet[str]
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Place:
     """A background."""
 
-    indoors: bool = False
     ground: str = "grass"
     water: str = ""
     backdrop: frozenset[str] = frozenset()
@@ -29,7 +20,7 @@ class Place:
 
 
 # Name: ground, water, backdrop. Of a kind of water, "sea" and "lake" lie before a shore, "river" runs through the land.
-_OUTDOORS: dict[str, tuple[str, str, str]] = {
+OUTDOORS: dict[str, tuple[str, str, str]] = {
     "beach": ("sand", "sea", ""),
     "rocky coast": ("rocky", "sea", "cliff"),
     "harbour": ("quay", "sea", "houses"),
@@ -75,8 +66,8 @@ _OUTDOORS: dict[str, tuple[str, str, str]] = {
     "fireworks": ("quay", "lake", "city"),
     "funfair": ("cobble", "", "trees"),
 }
-# Name: colours of wall and floor, style.
-_INDOORS: dict[str, tuple[str, str, str]] = {
+# Name: colors of wall and floor, style.
+INDOORS: dict[str, tuple[str, str, str]] = {
     "kitchen": ("#f3ead8", "#d9c0a0", "tiles"),
     "living room": ("#e9dccb", "#b98d66", "skirting"),
     "bedroom": ("#dfe3ec", "#c4a484", "skirting"),
@@ -102,8 +93,7 @@ _INDOORS: dict[str, tuple[str, str, str]] = {
     "aquarium": ("#3f8fb0", "#2d6a8a", "underwater"),
 }
 
-_NIGHT = frozenset({"night", "star", "firework", "sparkler", "moon"})
-_BACKDROPS = {
+BACKDROPS = {
     "mountain": "mountains",
     "peak": "mountains",
     "glacier": "snowy mountains",
@@ -130,7 +120,7 @@ _BACKDROPS = {
     "village": "houses",
     "ski slope": "snowy mountains",
 }
-_GROUNDS = {
+GROUNDS = {
     "snow": "snow",
     "ski slope": "snow",
     "ice rink": "snow",
@@ -144,7 +134,7 @@ _GROUNDS = {
     "savannah": "savannah",
     "running track": "court",
 }
-_WATERS = {
+WATERS = {
     "sea": "sea",
     "coast": "sea",
     "wave": "sea",
@@ -165,88 +155,18 @@ _WATERS = {
     "reflection": "lake",
 }
 
-USED: frozenset[str] = frozenset(_BACKDROPS) | frozenset(_GROUNDS) | frozenset(_WATERS) | _NIGHT
-"""Labels that change a background."""
-
-
-def place_of(labels: Words) -> Place:
-    """Return the background of an image with these labels."""
-    scene = best_scene(tuple(sorted(labels)))
-    if scene in _INDOORS:
-        wall, floor, style = _INDOORS[scene]
-        return Place(indoors=True, wall=wall, floor=floor, style=style, light=_light(labels, scene))
-    ground, water, backdrop = _OUTDOORS.get(scene, ("grass", "", "hills"))
-    if scene == "" and "indoors" in labels:
-        return Place(indoors=True, light=_light(labels, scene))
-    place = Place(ground=ground, water=water, backdrop=frozenset(backdrop.split()), light=_light(labels, scene))
-    added = {word for label in labels for word in _BACKDROPS.get(label, "").split()}
-    place = replace(place, backdrop=place.backdrop | added)
-    if "snowy" in place.backdrop or "snow" in labels or "winter" in labels:
-        place = replace(place, ground="snow")
-    if not place.water:
-        found = [_WATERS[label] for label in sorted(labels) if label in _WATERS]
-        if ground in ("street", "cobble", "platform", "tarmac", "soil"):  # a reflection there is one in a puddle
-            found = [water for water in found if water == "river"]
-        place = replace(place, water=found[0] if found else "")
-    if scene == "":
-        found = [_GROUNDS[label] for label in sorted(labels) if label in _GROUNDS]
-        place = replace(place, ground=found[0] if found else "grass")
-    if ground not in ("street", "platform"):
-        if labels & {"road", "street", "motorway", "traffic"}:
-            place = replace(place, road="road")
-        elif labels & {"path", "footpath", "hiking", "pavement"}:
-            place = replace(place, road="path")
-    return place
-
-
-def _light(labels: Words, scene: str) -> str:
-    if labels & _NIGHT or scene in ("street at night", "fireworks", "winter town"):
-        return "night"
-    for label, light in (
-        ("storm", "storm"),
-        ("sunset", "sunset"),
-        ("evening", "sunset"),
-        ("mist", "mist"),
-        ("rain", "rain"),
-        ("autumn", "autumn"),
-        ("cloud", "cloudy"),
-    ):
-        if label in labels:
-            return light
-    return "day"
-
-
-@cache
-def best_scene(labels: tuple[str, ...]) -> str:
-    """Return the scene that explains the labels best; empty if none does."""
-    scores: dict[str, float] = {}
-    for label in labels:
-        for scene, weight in _weights().get(label, {}).items():
-            scores[scene] = scores.get(scene, 0.0) + weight
-    if not scores:
-        return ""
-    return max(sorted(scores), key=lambda scene: scores[scene])
-
-
-@cache
-def _weights() -> dict[str, dict[str, float]]:
-    """Return how much each word speaks for each scene: more for a word of few scenes."""
-    weights: dict[str, dict[str, float]] = {}
-
-    def add(scene: Scene, words: str, weight: float) -> None:
-        for word in words_of(words):
-            row = weights.setdefault(word, {})
-            row[scene.name] = max(row.get(scene.name, 0.0), weight)
-
-    for scene in (*OUTDOORS, *INDOORS):
-        add(scene, scene.name, 3.0)
-        add(scene, scene.core, 2.4)
-        add(scene, scene.typical, 1.0)
-        add(scene, scene.rare, 0.4)
-        for theme in scene.themes:
-            add(scene, theme, 0.9)
-    for row in weights.values():
-        share = len(row) ** 0.5
-        for name in row:
-            row[name] /= share
-    return weights
+LIGHTS: dict[str, str] = {
+    **dict.fromkeys(("night", "star", "firework", "sparkler", "moon"), "night"),
+    "storm": "storm",
+    "sunset": "sunset",
+    "evening": "sunset",
+    "mist": "mist",
+    "rain": "rain",
+    "autumn": "autumn",
+    "cloud": "cloudy",
+}
+NIGHT_SCENES = ("street at night", "fireworks", "winter town")
+ROADS: dict[str, str] = {
+    **dict.fromkeys(("road", "street", "motorway", "traffic"), "road"),
+    **dict.fromkeys(("path", "footpath", "hiking", "pavement"), "path"),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vse_ens.data.datasets.scenes.illustrations.canvas import (
+from tools.illustrations.canvas import (
     HEIGHT,
     WIDTH,
     Canvas,
@@ -15,8 +15,8 @@ from vse_ens.data.datasets.scenes.illustrations.canvas import (
     pale,
     smooth,
 )
-from vse_ens.data.datasets.scenes.illustrations.places import Place
-from vse_ens.data.datasets.scenes.illustrations.skies import cloud
+from tools.illustrations.places import Place
+from tools.illustrations.skies import cloud
 
 FLOOR = 196
 """Where the wall ends."""
@@ -104,8 +104,8 @@ def _arches(canvas: Canvas, place: Place, _: Dice) -> None:
 
 
 def _stage(canvas: Canvas, _: Place, dice: Dice) -> None:
-    for x, colour in ((60, "#f2c86a"), (150, "#e07fa8"), (250, "#7fb0e0"), (340, "#b58ae0")):
-        canvas.polygon([(x - 4, 0), (x + 4, 0), (x + dice(20, 60), 236), (x - dice(20, 60), 236)], clear(colour, 0.26))
+    for x, color in ((60, "#f2c86a"), (150, "#e07fa8"), (250, "#7fb0e0"), (340, "#b58ae0")):
+        canvas.polygon([(x - 4, 0), (x + 4, 0), (x + dice(20, 60), 236), (x - dice(20, 60), 236)], clear(color, 0.26))
     canvas.rectangle(0, FLOOR + 2, WIDTH, FLOOR + 12, "#54466e")
     canvas.gradient(FLOOR + 12, HEIGHT, "#4a3d62", "#382f4c")
 
