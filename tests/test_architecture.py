@@ -144,6 +144,12 @@ def test_every_module_follows_the_rules() -> None:
     assert found == []
 
 
+def test_our_plugin_follows_the_rules_of_data() -> None:
+    files = sorted(ROOT.glob("plugins/*/src/**/*.py"))
+    assert files
+    assert [fault for file in files for fault in violations(f"data/{file.name}", file.read_text("utf-8"))] == []
+
+
 def test_every_module_is_in_a_known_package() -> None:
     packages = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
     assert packages <= LAYER.keys() | {"__init__", "__main__"}

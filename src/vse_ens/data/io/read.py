@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import OpenOptions, PairTable
-from vse_ens.data.collections.detect import find_collection, format_names
+from vse_ens.data.collections.detect import find_collection, find_format
 from vse_ens.data.filters import keep_frequent
 from vse_ens.data.hierarchy import merge_spelling as merged_spelling
 from vse_ens.data.hierarchy import spelling_note, with_ancestors, without_matching
@@ -26,7 +26,7 @@ from vse_ens.data.io.source import Source
 from vse_ens.data.io.wide import Layout, WideRows
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.store import read_rules
-from vse_ens.errors import ConfigError
+from vse_ens.errors import ConfigError, DataError
 
 
 def read(
@@ -85,16 +85,20 @@ def read(
     The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
     of a collection are.
     """
-    known = (*get_args(FormatName), *format_names())
-    if format is not None and format not in known:
-        raise ConfigError(f"format must be one of {', '.join(known)}, got {format!r}")
+    tables = get_args(FormatName)
+    if format is not None and format not in tables:
+        find_format(format, tables)  # fails on an unknown name with the names of all
+    plugin_notes: list[str] = []
     labels: tuple[str | int, ...] = () if label is None else (label,) if isinstance(label, str | int) else tuple(label)
     options = OpenOptions(
         image, labels, label_separator, cache, min_rating=min_rating, rows=None if rows is None else str(rows)
     )
-    collection = None if format in get_args(FormatName) else find_collection(path, format, options)
+    collection = None if format in tables else find_collection(path, format, options, plugin_notes.append)
     if collection is None:
-        file = detect_format(path, cast("FormatName | None", format))
+        try:
+            file = detect_format(path, cast("FormatName | None", format))
+        except DataError as error:
+            raise DataError("; ".join([str(error), *plugin_notes])) from None
         reading = _PairsReading(file, image, header, separator, quote, layout, label_separator)
         for option, value in (("min_rating", min_rating), ("rows", rows)):
             if value is not None:
@@ -107,6 +111,8 @@ def read(
         items = CollectionSource(collection, on_progress)
         data = ingest(items)
         data = replace(data, pictures=items.pictures(), notes=(*data.notes, *spelling_note(data, merge_spelling)))
+    if plugin_notes:
+        data = replace(data, notes=(*data.notes, *plugin_notes))
     if ignore:
         data = without_matching(data, ignore)
     if merge_spelling:
