@@ -391,7 +391,7 @@ class Annotations:
         >>> data.with_features(np.ones((len(data.images), 3))).features.shape == (len(data.images), 3)
         True
         """
-        from vse_ens.data.features.matrix import plain_features
+        from vse_ens.data.features.attach import plain_features
 
         return replace(self, features=plain_features(features))
 

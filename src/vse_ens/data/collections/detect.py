@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from vse_ens.data.collections.base import Collection, OpenOptions
-from vse_ens.data.collections.walk import is_image
+from vse_ens.data.collections.files import is_image
 from vse_ens.errors import ConfigError, DataError, MissingPartError, VseError
 
 GROUP = "vse_ens.collections"
