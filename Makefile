@@ -97,4 +97,4 @@ format: $(READY_DEV) ## let ruff rewrite what it can
 
 clean: ## remove the environment, caches and built documentation
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src plugins tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
