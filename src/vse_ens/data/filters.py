@@ -15,6 +15,9 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 
+# A word before a colon; "16:9" and ":d" have no namespace.
+_NAMESPACE = re.compile(r"[^\W\d][\w .-]*(?=:\S)")
+
 
 def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:
     """Drop labels with few images and images with few labels, repeatedly until none is left.
@@ -34,7 +37,7 @@ def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_p
         if label_ok.all() and image_ok.all():
             break
         passes += 1
-        kept = _subset(kept, image_ok, label_ok)
+        kept = subset(kept, image_ok, label_ok)
     if not kept.pairs:
         raise DataError(
             f"no pair is left with at least {min_images_per_label} images per label and "
@@ -50,7 +53,7 @@ def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_p
     return replace(kept, notes=(*data.notes, note))
 
 
-def _subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np.bool_]) -> Annotations:
+def subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np.bool_]) -> Annotations:
     """Return the pairs of the given images and labels, renumbered."""
     pair_image = data.image_numbers()
     keep = image_ok[pair_image] & label_ok[data.indices]
@@ -64,10 +67,6 @@ def _subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np
         features=None if data.features is None else data.features[np.flatnonzero(image_ok)],
         pictures=data.pictures,
     )
-
-
-# A word before a colon; "16:9" and ":d" have no namespace.
-_NAMESPACE = re.compile(r"[^\W\d][\w .-]*(?=:\S)")
 
 
 def facet(label: str) -> str:

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ _MAGIC = b"SQLite format 3\0"
 _LOGS = ("-wal", "-journal")
 _MAX_TEXT = 16 << 20  # bytes of one value
 _ATTEMPTS = 5
+_MAX_DEPTH = 100  # of tags inside tags
 
 
 class Catalogue:
@@ -154,9 +156,6 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None
 
 
-_MAX_DEPTH = 100
-
-
 class CatalogueCollection(ABC):
     """A catalogue in a database; its pictures are at absolute paths."""
 
@@ -188,24 +187,23 @@ class CatalogueCollection(ABC):
 
     def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
         """Yield every image with all its labels."""
-        done, seen = 0, set()
-        before = _changed(self.path)
+        seen: set[str] = set()
+        before = _state(self.path)[0]
         repeated = 0
         for item in _merged(self.read(self._root)):
             if item.image in seen:
                 repeated += 1
                 continue
             seen.add(item.image)
-            done += 1
             yield item
             if on_progress is not None:
-                on_progress(done, None)
-        if not done:
+                on_progress(len(seen), None)
+        if not seen:
             raise DataError(f"{self.path} has no image")
         notes = [f"image ids are paths below {self._root}"] if self._root else []
         if repeated:
             notes.append(f"skipped {count_of(repeated, 'row')} of an image that occurred before")
-        if _changed(self.path) != before:
+        if _state(self.path)[0] != before:
             notes.append(f"{self.path} changed while it was read; read it again for the newest labels")
         self.notes = notes
 
@@ -244,21 +242,6 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
 
 def _merged(items: Iterator[Item]) -> Iterator[Item]:
     """Merge items of the same image that follow each other."""
-    image, picture = None, None
-    labels: dict[str, None] = {}
-    for item in items:
-        if item.image != image:
-            if image is not None:
-                yield Item(image, tuple(labels), picture)
-            image, picture, labels = item.image, item.picture, {}
-        labels |= dict.fromkeys(item.labels)
-    if image is not None:
-        yield Item(image, tuple(labels), picture)
-
-
-def _changed(path: Path) -> Mapping[str, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return {}
-    return {"size": status.st_size, "time": status.st_mtime_ns}
+    for image, group in groupby(items, key=lambda item: item.image):
+        rows = list(group)
+        yield Item(image, tuple(dict.fromkeys(label for row in rows for label in row.labels)), rows[0].picture)

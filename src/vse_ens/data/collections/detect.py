@@ -10,7 +10,7 @@ A format is one module. It has two functions, and a third if `vse data convert` 
 ``open`` checks that the path can be this format and raises a `DataError` if not; labels are read by `items`.
 
 Other distributions add formats by entry points of the group `GROUP`, each the name of a format and its module. They are
-imported when a source is neither an ordinary table by its options nor a more specific built-in format.
+imported to look at a source that no specific built-in format recognizes, or when ``format`` names one.
 """
 
 from __future__ import annotations

@@ -20,6 +20,9 @@ IMAGE_SUFFIXES = frozenset(
 """Suffixes of image files, in lower case."""
 
 _SKIPPED_FOLDERS = frozenset({"@eaDir", "__MACOSX", "lost+found"})
+MAX_BYTES = 2 << 30
+"""Larger files of annotations are refused."""
+BOM = b"\xef\xbb\xbf"
 
 
 def suffix(name: str) -> str:
@@ -108,12 +111,6 @@ def _is_text(name: str) -> bool:
 
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
-
-
-MAX_BYTES = 2 << 30
-"""Larger files of annotations are refused."""
-
-BOM = b"\xef\xbb\xbf"
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:

@@ -24,6 +24,17 @@ from vse_ens.system import open_regular, user_cache
 
 _VERSION = 2  # of the texts that readers make: raise it when a reader finds more or other labels
 _LOCK_SECONDS = 1.0
+_CHUNK = 64  # files per task
+_AHEAD = 4_096  # files that are read ahead of the one that is yielded
+_SAVE_EVERY = 20_000  # files read between two writes of the cache for one folder
+_FAULTS_NAMED = 5
+_THREADS = 4
+Progress = Callable[[int, int | None], None]
+Read = Callable[[str], str]
+"""Returns what a file holds as one text, which is quick to store; raises an `OSError` for a file it cannot read."""
+FIELD, ITEM = "\x1e", "\x1f"
+"""Separators for such a text, which no label has."""
+_STAMP = "\x1d"  # between size and times of a file and its text, in the cache
 
 
 def cache_folder() -> Path:
@@ -92,21 +103,6 @@ def _open(path: Path) -> sqlite3.Connection | None:
                 connection.close()
                 path.unlink()
     return None
-
-
-_CHUNK = 64  # files per task
-_AHEAD = 4_096  # files that are read ahead of the one that is yielded
-_SAVE_EVERY = 20_000  # files read between two writes of the cache for one folder
-_FAULTS_NAMED = 5
-_THREADS = 4
-
-Progress = Callable[[int, int | None], None]
-Read = Callable[[str], str]
-"""Returns what a file holds as one text, which is quick to store; raises an `OSError` for a file it cannot read."""
-
-FIELD, ITEM = "\x1e", "\x1f"
-"""Separators for such a text, which no label has."""
-_STAMP = "\x1d"  # between size and times of a file and its text, in the cache
 
 
 @dataclass

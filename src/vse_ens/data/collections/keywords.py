@@ -24,6 +24,9 @@ _ISO_8859 = {
     b"F": "iso8859-7", b"H": "iso8859-8", b"M": "iso8859-9", b"V": "iso8859-10", b"T": "iso8859-11", b"Y": "iso8859-13",
     b"_": "iso8859-14", b"b": "iso8859-15", b"f": "iso8859-16",
 }  # fmt: skip
+_CONTROLS = {0: None, 0x1D: " ", 0x1E: " ", 0x1F: " "}  # which IPTC may have, and no label should
+# Tags that programs keep for themselves.
+_INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
 
 
 def read_iptc(record: bytes) -> list[str]:
@@ -73,11 +76,6 @@ def _decode(value: bytes, declared: bytes) -> str:
         return value.decode("cp1252")
     except UnicodeDecodeError:
         return value.decode("latin-1")
-
-
-_CONTROLS = {0: None, 0x1D: " ", 0x1E: " ", 0x1F: " "}  # which IPTC may have, and no label should
-# Tags that programs keep for themselves.
-_INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
 
 
 @dataclass

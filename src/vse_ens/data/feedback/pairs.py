@@ -10,23 +10,29 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import decided_rows, is_accepted
 from vse_ens.data.feedback.store import Event, check_integrity, in_force, is_feedback_file, read_connection
+from vse_ens.data.filters import contained, subset
 from vse_ens.data.io.write import defuse_table
-from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file
 
 # Finding the verdicts in force takes seconds for a million events, so one query returns all that the counts need.
 _COUNTS = """SELECT by, substr(at, 1, 10), sum(verdict = 'accept'), sum(verdict = 'reject')
     FROM in_force GROUP BY 1, 2"""
+# Label Studio stores accepted labels only, so that its verdicts say nothing about how many suggestions are right.
+_SOURCES = frozenset(["page", "audit", "api"])
+_DECISION_COLUMNS = ("kind", "image", "label", "decision")
+_COLUMNS = ("image", "label", "by", "at", "model")
+_SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
+_SUFFIXES = (".csv", ".parquet", ".jsonl")
+# Events held at a time.
+_BLOCK = 1 << 16
 
 
 class Verdicts(NamedTuple):
@@ -68,40 +74,13 @@ def apply_feedback(pairs: Annotations, path: str | Path) -> Annotations:
 
 def without_pairs(pairs: Annotations, rejected: Annotations) -> Annotations:
     """Return ``pairs`` without the rejected ones, and without images and labels that lose their last pair."""
-    positions = _positions(pairs, rejected)
-    if not len(positions):
+    removed = contained(pairs, rejected)
+    if not removed.any():
         return pairs
-    keep = np.ones(pairs.pairs, np.bool_)
-    keep[positions] = False
-    kept = pairs.with_pairs(keep)
+    kept = replace(pairs.with_pairs(~removed), features=None)
     # Images that had no labels before are kept.
-    images = _subset(pairs.images, (kept.labels_per_image > 0) | (pairs.labels_per_image == 0))
-    labels = _subset(pairs.labels, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
-    data = Annotations.from_numbers(
-        images,
-        labels,
-        images.translate(pairs.images)[kept.image_numbers()],
-        labels.translate(pairs.labels)[kept.indices],
-    )
-    return replace(data, pictures=pairs.pictures)
-
-
-def _subset(ids: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:
-    return Vocabulary(ids.arrow.filter(pa.array(chosen)), ids.kind)
-
-
-def _positions(pairs: Annotations, others: Annotations) -> NDArray[np.int64]:
-    """Return the indices in ``pairs`` of those of ``others`` that it contains."""
-    images = pairs.images.translate(others.images)[others.image_numbers()]
-    labels = pairs.labels.translate(others.labels)[others.indices]
-    positions = []
-    for image, label in zip(images.tolist(), labels.tolist(), strict=True):
-        if image >= 0 and label >= 0:
-            row = pairs.label_numbers(image)
-            column = int(np.searchsorted(row, label))
-            if column < len(row) and row[column] == label:
-                positions.append(int(pairs.indptr[image]) + column)
-    return np.array(positions, np.int64)
+    images = (kept.labels_per_image > 0) | (pairs.labels_per_image == 0)
+    return subset(kept, images, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
 
 
 def _pairs(count: int, kind: str) -> str:
@@ -147,11 +126,6 @@ def _sum(rows: Iterable[tuple[str, str, int, int]]) -> VerdictCounts:
     return VerdictCounts(sum(row[2] for row in summed), sum(row[3] for row in summed))
 
 
-# Label Studio stores accepted labels only, so that its verdicts say nothing about how many suggestions are right.
-_SOURCES = frozenset(["page", "audit", "api"])
-_DECISION_COLUMNS = ("kind", "image", "label", "decision")
-
-
 class SuggestionVerdict(NamedTuple):
     """A person's word on a suggested label."""
 
@@ -189,13 +163,6 @@ def _of_decisions(path: Path) -> list[SuggestionVerdict]:
         if row["kind"] == "missing" and accepted is not None:
             found.append(SuggestionVerdict(row["image"], row["label"], accepted))
     return found
-
-
-_COLUMNS = ("image", "label", "by", "at", "model")
-_SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
-_SUFFIXES = (".csv", ".parquet", ".jsonl")
-# Events held at a time.
-_BLOCK = 1 << 16
 
 
 def check_name(path: Path) -> None:

@@ -28,6 +28,8 @@ from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.store import read_rules
 from vse_ens.errors import ConfigError, DataError
 
+_BATCH_IMAGES = 1 << 13
+
 
 def read(
     path: str | Path,
@@ -176,9 +178,6 @@ class _PairsReading:
         if file.format == "jsonl":
             return JsonLinesSource(file, image, label)
         return ParquetSource(file, image, label)
-
-
-_BATCH_IMAGES = 1 << 13
 
 
 class CollectionSource:

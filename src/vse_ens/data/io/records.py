@@ -23,6 +23,8 @@ from vse_ens.errors import DataError
 # Blank lines in a row that are read; a billion of them would take minutes.
 MAX_BLANK_LINES = 1_000_000
 _BLOCK = 1 << 16
+# Line numbers that a message names.
+_SHOWN = 5
 
 
 class Readable(Protocol):
@@ -149,10 +151,6 @@ class _Lines:
         self._next, self._rest = 0, self._lines.pop() if incomplete else b""
         if not self._lines:
             raise StopIteration
-
-
-# Line numbers that a message names.
-_SHOWN = 5
 
 
 def blank_id_error(source: Source) -> DataError:

@@ -20,6 +20,8 @@ Layout = Literal["long", "wide"]
 
 # Labels that are examined to see whether they are JSON lists.
 _SAMPLE = 100
+BOORU_PREFIX = "tag_string"
+"""Columns of Danbooru's and e621's dumps, such as ``tag_string_artist``: tags with spaces between them."""
 
 
 class WideRows:
@@ -123,10 +125,6 @@ def _json_list(text: str) -> list[str] | None:
     except (ValueError, RecursionError):  # not JSON, a lone surrogate, or nested too deeply
         return None
     return labels
-
-
-BOORU_PREFIX = "tag_string"
-"""Columns of Danbooru's and e621's dumps, such as ``tag_string_artist``: tags with spaces between them."""
 
 
 class LabelColumns:

@@ -21,6 +21,9 @@ from vse_ens.storage.atomic import replace_file, replace_files
 _SCHEMA = pa.schema({"image": pa.large_string(), "label": pa.large_string()})
 # Pairs per row group, approximately.
 _GROUP_PAIRS = 1 << 20
+# A cell that starts with one of these may be run: = and @ start a formula or function, + and - too in most programs,
+# and a tab or carriage return is dropped first.
+_STARTS = "=+-@\t\r"
 
 
 def write_parquet(files: Mapping[Path, Annotations]) -> None:
@@ -144,11 +147,6 @@ def _plugin_writer(name: str) -> Callable[[Path, Annotations, Annotations | None
             return list(write(path, data, test))
 
     return guarded
-
-
-# A cell that starts with one of these may be run: = and @ start a formula or function, + and - too in most programs,
-# and a tab or carriage return is dropped first.
-_STARTS = "=+-@\t\r"
 
 
 def defuse(text: str) -> str:

@@ -35,6 +35,8 @@ BUCKET_PAIRS = 2_000_000
 """The approximate number of pairs per bucket; sorting one takes about 200 MB."""
 _SAMPLE = 16_384
 _BUCKET_SCHEMA = pa.schema([("image", pa.large_string()), ("label", pa.int64())])
+# Pairs or images copied at a time.
+_BLOCK = 1 << 20
 
 
 def partition(
@@ -242,10 +244,6 @@ def _compact_buffers(ids: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArr
     """Return the offsets of the ids, starting at 0, and the bytes of exactly these ids."""
     offsets, text = string_buffers(ids)
     return offsets - offsets[0], text[offsets[0] : offsets[-1]]
-
-
-# Pairs or images copied at a time.
-_BLOCK = 1 << 20
 
 
 def without_pairs(whole: Partition, held_out: HeldOut, folder: Path) -> Partition:

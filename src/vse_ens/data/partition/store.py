@@ -42,6 +42,9 @@ OWN_FILE = re.compile(
 _FORMAT = 1
 _MAX_MANIFEST_BYTES = 1 << 16
 _MAX_INT32 = 2**31 - 1
+_STARTS, _IMAGES = "by_label.indptr", "by_label.indices"
+# Images or pairs processed at a time: intermediate arrays stay small, and Ctrl-C is handled in between.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -197,11 +200,6 @@ def check_own(folder: Path) -> None:
 def shard_file(shard: int, kind: str) -> str:
     """Return the name of a file of a shard; ``kind`` is "counts" or "labels"."""
     return f"shard-{shard:05d}.{kind}"
-
-
-_STARTS, _IMAGES = "by_label.indptr", "by_label.indices"
-# Images or pairs processed at a time: intermediate arrays stay small, and Ctrl-C is handled in between.
-_BLOCK = 1 << 20
 
 
 def transpose(by_image: Csr, labels: int) -> Csr:
