@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations
+from vse_ens.data.annotations import Annotations, pair_keys
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 
@@ -103,14 +103,11 @@ def without_matching(data: Annotations, patterns: Sequence[str]) -> Annotations:
     ignored = _matches(patterns, data.labels)
     if not ignored:
         return data
-    numbers = data.labels.numbers(ignored)
     keep = np.ones(len(data.labels), np.bool_)
-    keep[numbers] = False
-    labels = Vocabulary.from_ids(data.labels.ids(np.flatnonzero(keep)), "label")
-    kept = keep[data.indices]
-    note = f"ignored {len(ignored):,} label{'s' * (len(ignored) > 1)} in {int((~kept).sum()):,} pairs"
-    own = labels.translate(data.labels)[data.indices]
-    return _renumbered(data, labels, data.image_numbers()[kept], own[kept], note)
+    keep[data.labels.numbers(ignored)] = False
+    kept = subset(data, np.ones(len(data.images), np.bool_), keep)
+    note = f"ignored {len(ignored):,} label{'s' * (len(ignored) > 1)} in {data.pairs - kept.pairs:,} pairs"
+    return replace(kept, notes=(*data.notes, note))
 
 
 def with_ancestors(data: Annotations) -> Annotations:
@@ -191,7 +188,7 @@ def contained(data: Annotations, other: Annotations) -> NDArray[np.bool_]:
     images = data.images.translate(other.images)[other.image_numbers()]
     labels = data.labels.translate(other.labels)[other.indices]
     known = (images >= 0) & (labels >= 0)
-    return np.isin(_keys(data.image_numbers(), data.indices), _keys(images[known], labels[known]))
+    return np.isin(pair_keys(data.image_numbers(), data.indices), pair_keys(images[known], labels[known]))
 
 
 def pairs_without(data: Annotations, other: Annotations) -> list[tuple[str, str]]:
@@ -199,7 +196,3 @@ def pairs_without(data: Annotations, other: Annotations) -> list[tuple[str, str]
     lacking = ~contained(data, other)
     images, labels = data.image_numbers()[lacking], data.indices[lacking]
     return list(zip(data.images.ids(images), data.labels.ids(labels), strict=True))
-
-
-def _keys(images: NDArray[np.integer], labels: NDArray[np.integer]) -> NDArray[np.uint64]:
-    return images.astype(np.uint64) << np.uint64(32) | labels.astype(np.uint64)
