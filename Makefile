@@ -9,11 +9,13 @@ READY_BASE := $(VENV)/.ready-base
 READY_TEST := $(VENV)/.ready-test
 READY_DOCS := $(VENV)/.ready-docs
 READY_DEV  := $(VENV)/.ready
+# Our own plug-in, whose tests run with the others.
+PLUGIN := plugins/vse-ens-interop
 
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 UV      = $(BIN)/python -m uv pip install --quiet --native-tls --python $(BIN)/python --constraint constraints.txt
 # uv takes a quarter of the time. It knows nothing of pip's settings, such as a package index of one's own; then pip does it.
-INSTALL = install() { $(PIP) uv && $(UV) --compile-bytecode --editable "$$1" || $(PIP) --editable "$$1"; }; install
+INSTALL = install() { $(PIP) uv && $(UV) --compile-bytecode --editable "$$@" || $(PIP) --editable "$$@"; }; install
 # tests/conftest.py says which tests share a worker, and starts the longest first. Three workers keep two cores busy: tests
 # of the page and of a cluster often wait.
 PYTEST  = $(BIN)/pytest -n 3
@@ -43,14 +45,14 @@ $(READY_DOCS): pyproject.toml constraints.txt | $(BIN)/python
 	@$(INSTALL) ".[docs]"
 	@touch $@ $(READY_BASE)
 
-$(READY_TEST): pyproject.toml constraints.txt | $(BIN)/python
+$(READY_TEST): pyproject.toml $(PLUGIN)/pyproject.toml constraints.txt | $(BIN)/python
 	@echo "== installing what the tests use (once; takes a minute)"
-	@$(INSTALL) ".[test]"
+	@$(INSTALL) ".[test]" --editable $(PLUGIN)
 	@touch $@ $(READY_BASE)
 
-$(READY_DEV): pyproject.toml constraints.txt | $(BIN)/python
+$(READY_DEV): pyproject.toml $(PLUGIN)/pyproject.toml constraints.txt | $(BIN)/python
 	@echo "== installing the development tools (once; takes a minute)"
-	@$(INSTALL) ".[dev]"
+	@$(INSTALL) ".[dev]" --editable $(PLUGIN)
 	@touch $@ $(READY_BASE) $(READY_TEST)
 
 demo: $(READY_BASE) ## train on the built-in data set and show suggestions
@@ -105,4 +107,4 @@ format: $(READY_DEV) ## let ruff rewrite what it can
 
 clean: ## remove the environment, caches and built documentation
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src plugins tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -155,6 +155,12 @@ def test_what_the_wheel_leaves_out_follows_the_rules_too(folder: str) -> None:
         assert violations(file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")) == []
 
 
+def test_our_plugin_follows_the_rules_of_data() -> None:
+    files = sorted(ROOT.glob("plugins/*/src/**/*.py"))
+    assert files
+    assert [fault for file in files for fault in violations(f"data/{file.name}", file.read_text("utf-8"))] == []
+
+
 def test_every_module_is_in_a_known_package() -> None:
     packages = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
     assert packages <= LAYER.keys() | {"__init__", "__main__"}

@@ -33,6 +33,8 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert re.search(r"version = \{(.*)\}", read("README.md"))[1] == __version__
     newest = re.search(r"^## \[(\d.*?)\] - (\S+)$", read("CHANGELOG.md"), re.MULTILINE)
     assert newest[1] == __version__
+    plugin = tomllib.loads(read("plugins/vse-ens-interop/pyproject.toml"))["project"]
+    assert plugin["version"] == __version__
     assert re.search(r"^date-released: (.*)$", read("CITATION.cff"), re.MULTILINE)[1] == newest[2]
 
 

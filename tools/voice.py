@@ -39,10 +39,33 @@ SPELLINGS = {
     "whilst": "while",
     **{
         f"{stem}{british}": f"{stem}{american}"
-        for stem in (
-            "advert character factor final general initial local maxim minim normal optim organ personal priorit "
-            "random recogn regular serial special standard summar synchron token vector visual"
-        ).split()
+        for stem in [
+            "advert",
+            "character",
+            "factor",
+            "final",
+            "general",
+            "initial",
+            "local",
+            "maxim",
+            "minim",
+            "normal",
+            "optim",
+            "organ",
+            "personal",
+            "priorit",
+            "random",
+            "recogn",
+            "regular",
+            "serial",
+            "special",
+            "standard",
+            "summar",
+            "synchron",
+            "token",
+            "vector",
+            "visual",
+        ]
         for british, american in (("is" + end, "iz" + end) for end in ("e", "ing", "ation"))
     },
 }
@@ -88,7 +111,9 @@ def findings(text: str) -> Iterator[tuple[int, str, str]]:
 
 def files() -> list[Path]:
     """Return the tracked files to read."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     return [ROOT / name for name in listed if name.endswith(SUFFIXES) and not name.startswith(SKIPPED)]
 
 

@@ -27,12 +27,11 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import strings_to_arrow
 from vse_ens.data.io.columns import ColumnChoice
 from vse_ens.data.io.delimited import WholeRecords
-from vse_ens.data.io.diagnose import find_text_error
 from vse_ens.data.io.dialect import Dialect
 from vse_ens.data.io.formats import PairsFile, detect_format
 from vse_ens.data.io.id_index import is_blank
 from vse_ens.data.io.ingest import ingest
-from vse_ens.data.io.records import RecordError
+from vse_ens.data.io.records import RecordError, find_text_error
 from vse_ens.data.io.source import Batch
 from vse_ens.errors import ConfigError, DataError
 

@@ -843,7 +843,7 @@ class Annotator(Shown):
                 with decisions, or tuples of image, label and whether it was accepted. From 50 on they correct the
                 confidences.
         """
-        from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
+        from vse_ens.data.feedback.pairs import read_suggestion_verdicts
         from vse_ens.model.completeness import Completeness
 
         self._check_fitted()
@@ -890,7 +890,7 @@ class Annotator(Shown):
         Ask for them in this order, so that the first ones can be used alone. Another ``seed`` gives other ones.
         """
         from vse_ens.curate.verdict_calibration import Judged, suggestions_to_judge
-        from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
+        from vse_ens.data.feedback.pairs import read_suggestion_verdicts
 
         self._check_fitted()
         found = read_suggestion_verdicts(verdicts) if isinstance(verdicts, str | Path) else verdicts

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.hierarchy import (
+from vse_ens.data.filters import (
     ancestors,
     facet,
     matching,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.pairs import contained, pairs_without
+from vse_ens.data.filters import contained, pairs_without
 
 ONE = Annotations.from_pairs([("a", "x"), ("a", "y"), ("b", "x"), ("c", "z")])
 OTHER = Annotations.from_pairs([("a", "y"), ("b", "w"), ("d", "x"), ("c", "z")])

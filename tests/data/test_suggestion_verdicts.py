@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vse_ens.data.suggestion_verdicts import SuggestionVerdict, read_suggestion_verdicts
+from vse_ens.data.feedback.pairs import SuggestionVerdict, read_suggestion_verdicts
 from vse_ens.errors import DataError
 from vse_ens.service.verdicts import Feedback
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.data.partition.label_index import transpose
+from vse_ens.data.partition.store import transpose
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.implications import collect_frequent_partners
 

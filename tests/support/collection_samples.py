@@ -10,10 +10,9 @@ from pathlib import Path
 from tests.support import dataset_files as made
 from tests.support.photos import MAKERS, iptc, packet
 from vse_ens.data.collections import LabelEdit, OpenOptions, WritableCollection, open_collection
-from vse_ens.data.collections import iptc as iptc_records
 from vse_ens.data.collections.containers import DamagedFileError, read_metadata
 from vse_ens.data.collections.detect import find_collection
-from vse_ens.data.collections.keywords import from_metadata, from_xmp
+from vse_ens.data.collections.keywords import from_metadata, from_xmp, read_iptc
 from vse_ens.data.collections.txt_tags import TxtTagsFolder
 from vse_ens.data.collections.xmp import SUBJECT, change_keywords, read_keywords
 from vse_ens.errors import VseError
@@ -107,7 +106,7 @@ def _read_image(content: bytes, path: Path) -> None:
 
 
 def _read_iptc(content: bytes, _path: Path) -> None:
-    "".join(iptc_records.read_keywords(content)).encode()
+    "".join(read_iptc(content)).encode()
 
 
 def _read_sidecar(content: bytes, _path: Path) -> None:

@@ -14,7 +14,7 @@ class Area(NamedTuple):
 
 AREAS = {
     "feedback": Area(
-        ("data/feedback/store", "data/feedback/pairs", "data/feedback/export", "service/verdicts"),
+        ("data/feedback/store", "data/feedback/pairs", "service/verdicts"),
         (
             "tests/data/feedback",
             "tests/service/test_verdicts.py",

@@ -181,7 +181,7 @@ _GROUPS = (
         "Generate a data set, or convert one.",
         (
             _Command("scenes", "data.scenes:scenes", "vse data scenes --images 2000 --out pairs.csv"),
-            _Command("convert", "data.convert:convert", "vse data convert pairs.csv --to lenskit --out lenskit"),
+            _Command("convert", "data.convert:convert", "vse data convert pairs.csv --out scenes.jsonl"),
             _Command(
                 "openimages", "data.published:openimages", "vse data openimages openimages --out openimages.parquet"
             ),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
-from vse_ens.data.hierarchy import facet, matching
+from vse_ens.data.filters import facet, matching
 from vse_ens.display import ResultList, Table, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr

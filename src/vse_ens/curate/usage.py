@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.label_index import transpose
+from vse_ens.data.partition.store import transpose
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.topk import row_blocks
 from vse_ens.streams import Streams

@@ -114,10 +114,7 @@ class Annotations:
         notes: tuple[str, ...] = (),
     ) -> Annotations:
         """Return annotations from the image and label number of each pair, in any order; duplicates are merged."""
-        keys = image_numbers.astype(np.uint64)
-        keys <<= np.uint64(32)
-        keys |= label_numbers.astype(np.uint64)
-        return cls.from_keys(images, labels, keys, notes)
+        return cls.from_keys(images, labels, pair_keys(image_numbers, label_numbers), notes)
 
     @classmethod
     def from_keys(
@@ -391,7 +388,7 @@ class Annotations:
         >>> data.with_features(np.ones((len(data.images), 3))).features.shape == (len(data.images), 3)
         True
         """
-        from vse_ens.data.features.matrix import plain_features
+        from vse_ens.data.features.attach import plain_features
 
         return replace(self, features=plain_features(features))
 
@@ -444,6 +441,14 @@ class Annotations:
         2
         """
         return Summary.of(self)
+
+
+def pair_keys(image_numbers: NDArray[np.integer], label_numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Return ``image << 32 | label`` of every pair, as `Annotations.from_keys` takes them."""
+    keys = image_numbers.astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= label_numbers.astype(np.uint64)
+    return keys
 
 
 def _move_distinct(keys: NDArray[np.uint64]) -> int:

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import AuditDecisions, read_decisions
 from vse_ens.data.feedback.pairs import Verdicts, read_feedback, without_pairs
-from vse_ens.data.io.formulas import defuse
-from vse_ens.data.pairs import contained
+from vse_ens.data.filters import contained
+from vse_ens.data.io.write import defuse
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.rule_set import Rule, RuleSet
 from vse_ens.errors import ConfigError

@@ -1,16 +1,22 @@
-"""Drop rare labels and images with few labels."""
+"""Drop rare labels and images, rewrite labels by their text, and compare two sets of pairs."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations
+from vse_ens.data.annotations import Annotations, pair_keys
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
+
+# A word before a colon; "16:9" and ":d" have no namespace.
+_NAMESPACE = re.compile(r"[^\W\d][\w .-]*(?=:\S)")
 
 
 def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:
@@ -31,7 +37,7 @@ def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_p
         if label_ok.all() and image_ok.all():
             break
         passes += 1
-        kept = _subset(kept, image_ok, label_ok)
+        kept = subset(kept, image_ok, label_ok)
     if not kept.pairs:
         raise DataError(
             f"no pair is left with at least {min_images_per_label} images per label and "
@@ -47,7 +53,7 @@ def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_p
     return replace(kept, notes=(*data.notes, note))
 
 
-def _subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np.bool_]) -> Annotations:
+def subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np.bool_]) -> Annotations:
     """Return the pairs of the given images and labels, renumbered."""
     pair_image = data.image_numbers()
     keep = image_ok[pair_image] & label_ok[data.indices]
@@ -61,3 +67,132 @@ def _subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np
         features=None if data.features is None else data.features[np.flatnonzero(image_ok)],
         pictures=data.pictures,
     )
+
+
+def facet(label: str) -> str:
+    """Return the facet of a label with its separator, such as ``place|`` or ``character:``; empty if it has none."""
+    top, bar, rest = label.partition("|")
+    if bar and top and rest:
+        return f"{top}|"
+    match = _NAMESPACE.match(label)
+    return f"{match[0]}:" if match else ""
+
+
+def ancestors(label: str) -> list[str]:
+    """Return the labels above a label of a hierarchy, the nearest last: ``place`` of ``place|beach``."""
+    parts = label.split("|")
+    return [above for count in range(1, len(parts)) if (above := "|".join(parts[:count])).strip("| ")]
+
+
+def matching(patterns: Sequence[str], labels: Vocabulary) -> list[str]:
+    """Return the labels that match one of the patterns; ``*`` is any text and ``?`` any character."""
+    found = _matches(patterns, labels)
+    if not found:
+        raise ConfigError(f"no label matches {' or '.join(map(repr, patterns))}; see the facets of vse info")
+    return found
+
+
+def _matches(patterns: Sequence[str], labels: Vocabulary) -> list[str]:
+    form = "|".join(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns)
+    expression = re.compile(form, re.DOTALL)
+    return [label for label in labels if expression.fullmatch(label)]
+
+
+def without_matching(data: Annotations, patterns: Sequence[str]) -> Annotations:
+    """Return the pairs without the labels that match one of the patterns; a note counts them."""
+    ignored = _matches(patterns, data.labels)
+    if not ignored:
+        return data
+    keep = np.ones(len(data.labels), np.bool_)
+    keep[data.labels.numbers(ignored)] = False
+    kept = subset(data, np.ones(len(data.images), np.bool_), keep)
+    note = f"ignored {len(ignored):,} label{'s' * (len(ignored) > 1)} in {data.pairs - kept.pairs:,} pairs"
+    return replace(kept, notes=(*data.notes, note))
+
+
+def with_ancestors(data: Annotations) -> Annotations:
+    """Return the pairs with the ancestors of all labels added; a note counts the new labels."""
+    above = {label: ancestors(label) for label in data.labels if "|" in label}
+    if not any(above.values()):
+        return data
+    labels = data.labels.joined(Vocabulary.from_ids((one for found in above.values() for one in found), "label"))
+    own = labels.translate(data.labels)[data.indices]
+    images = data.image_numbers()
+    rows, numbers = [images], [own]
+    # One pass per level of the hierarchy: the n-th ancestor of every label that has one.
+    for level in range(max(map(len, above.values()))):
+        targets = np.full(len(data.labels), -1, np.int64)
+        for label, found in above.items():
+            if level < len(found):
+                targets[data.labels.number(label)] = labels.number(found[level])
+        wanted = targets[data.indices]
+        rows.append(images[wanted >= 0])
+        numbers.append(wanted[wanted >= 0])
+    new = len(labels) - len(data.labels)
+    note = f"added the ancestors of labels, {new:,} of them new labels"
+    return _renumbered(data, labels, np.concatenate(rows), np.concatenate(numbers), note)
+
+
+def spelling_key(label: str) -> str:
+    """Return a label without case and accents."""
+    if label.isascii():
+        return label.lower()
+    decomposed = unicodedata.normalize("NFKD", label.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def spelling_groups(labels: Iterable[str]) -> list[list[str]]:
+    """Return the groups of labels that differ only in case or accents."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(spelling_key(label), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def spelling_note(data: Annotations, merged: bool) -> list[str]:
+    """Return a note on labels that differ only in case or accents, unless they are merged."""
+    groups = [] if merged else spelling_groups(data.labels)
+    if not groups:
+        return []
+    count = sum(map(len, groups))
+    example = " and ".join(groups[0][:2])
+    return [f"{count:,} labels differ only in case or accents, such as {example}; --merge-spelling merges them"]
+
+
+def merge_spelling(data: Annotations) -> Annotations:
+    """Return the pairs with labels that differ only in case or accents merged into the most used one."""
+    groups = spelling_groups(data.labels)
+    if not groups:
+        return data
+    counts = data.images_per_label
+    target = np.arange(len(data.labels))
+    for group in groups:
+        same = [data.labels.number(label) for label in group]
+        target[same] = max(same, key=lambda number: (counts[number], -number))
+    kept = Vocabulary.from_ids(data.labels.ids(np.unique(target)), "label")
+    numbers = kept.translate(data.labels)[target[data.indices]]
+    merged = len(data.labels) - len(kept)
+    note = f"merged {merged:,} label{'s' * (merged > 1)} into others that differ only in case or accents"
+    return _renumbered(data, kept, data.image_numbers(), numbers, note)
+
+
+def _renumbered(
+    data: Annotations, labels: Vocabulary, images: np.ndarray, numbers: np.ndarray, note: str
+) -> Annotations:
+    renumbered = Annotations.from_numbers(data.images, labels, images, numbers, (*data.notes, note))
+    return replace(renumbered, features=data.features, pictures=data.pictures)
+
+
+def contained(data: Annotations, other: Annotations) -> NDArray[np.bool_]:
+    """Return for every pair of ``data`` whether ``other`` has it."""
+    images = data.images.translate(other.images)[other.image_numbers()]
+    labels = data.labels.translate(other.labels)[other.indices]
+    known = (images >= 0) & (labels >= 0)
+    return np.isin(pair_keys(data.image_numbers(), data.indices), pair_keys(images[known], labels[known]))
+
+
+def pairs_without(data: Annotations, other: Annotations) -> list[tuple[str, str]]:
+    """Return the (image, label) pairs of ``data`` that ``other`` does not have, by image and label."""
+    lacking = ~contained(data, other)
+    images, labels = data.image_numbers()[lacking], data.indices[lacking]
+    return list(zip(data.images.ids(images), data.labels.ids(labels), strict=True))

@@ -99,7 +99,7 @@ def _spread_text(spread: dict[str, float]) -> str:
 
 
 def _facets(data: Annotations) -> dict[str, dict[str, int]]:
-    from vse_ens.data.hierarchy import facet
+    from vse_ens.data.filters import facet
 
     counts = data.images_per_label.tolist()
     found: dict[str, dict[str, int]] = {}

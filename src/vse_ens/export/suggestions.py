@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vse_ens import __version__
-from vse_ens.data.io.formulas import defuse_table
+from vse_ens.data.io.write import defuse_table
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.model.topk import TopLabels

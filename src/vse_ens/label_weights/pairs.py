@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.label_index import transpose
-from vse_ens.data.partition.store import Partition
+from vse_ens.data.partition.store import Partition, transpose
 from vse_ens.kernels.arrays import Csr
 from vse_ens.run.pool import Payload
 from vse_ens.run.threads import Task, Workers

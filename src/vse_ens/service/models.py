@@ -15,8 +15,8 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
 from vse_ens.curate.rules.propose import Proposals, propose_rules
+from vse_ens.data.feedback.pairs import read_suggestion_verdicts
 from vse_ens.data.rules.exceptions import ImagesOfLabels
-from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vse_ens.curate.audit.duplicates import Duplicate
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.hierarchy import facet
+from vse_ens.data.filters import facet
 from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.rules.store import RulesFile

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.features.matrix import plain_features, squared_lengths
+from vse_ens.data.features.attach import plain_features, squared_lengths
 from vse_ens.errors import ConfigError, TrainingError
 from vse_ens.kernels.arrays import Features, SharedTables
 from vse_ens.kernels.context import ContextTables

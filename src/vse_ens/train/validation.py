@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations, Split
-from vse_ens.data.features.matrix import plain_features
+from vse_ens.data.features.attach import plain_features
 from vse_ens.data.splits import HeldOut, one_label_each
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError

@@ -7,7 +7,7 @@ import pytest
 from tests.support.photos import jpeg, packet
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import open_collection
-from vse_ens.data.collections.detect import FORMATS, Glance, find_collection, format_names
+from vse_ens.data.collections.detect import Glance, find_collection
 from vse_ens.errors import ConfigError, DataError
 
 
@@ -37,7 +37,6 @@ def test_a_folder_of_photos_is_recognised_by_a_keyword_or_a_sidecar(tmp_path: Pa
 def test_files_of_tags_are_recognised_by_what_they_hold(tmp_path: Path, text: str, is_tags: bool) -> None:
     images(tmp_path, "a.png", "b.png")
     (tmp_path / "a.txt").write_text(text)
-    assert next(one for one in FORMATS if one.name == "txt-tags")
     from vse_ens.data.collections import txt_tags
 
     assert txt_tags.detect(Glance(tmp_path)) is is_tags
@@ -71,14 +70,6 @@ def test_a_file_is_not_a_folder_of_photos(tmp_path: Path) -> None:
         open_collection(tmp_path / "a.jpg", "photos")
     with pytest.raises(DataError, match="does not exist"):
         open_collection(tmp_path / "gone")
-
-
-@pytest.mark.parametrize("name", format_names())
-def test_every_format_can_be_loaded_and_claims_no_empty_folder(tmp_path: Path, name: str) -> None:
-    from vse_ens.data.collections import detect
-
-    module = detect._module(detect._entry(name))
-    assert module.detect(Glance(tmp_path)) is False
 
 
 def test_a_glance_sees_upper_folders_first_and_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,8 @@ import pytest
 
 from tests.support.mutations import mutated
 from tests.support.photos import iptc, packet
-from vse_ens.data.collections import iptc as iptc_records
 from vse_ens.data.collections.containers import DamagedFileError, Metadata
-from vse_ens.data.collections.keywords import FileKeywords, from_metadata, from_xmp, merge
+from vse_ens.data.collections.keywords import FileKeywords, from_metadata, from_xmp, merge, read_iptc
 from vse_ens.data.collections.xmp import SUBJECT, Keywords, read_keywords
 
 START = '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
@@ -133,11 +132,11 @@ def test_200_damaged_packets_raise_nothing_but_the_error_of_damage() -> None:
     ],
 )
 def test_iptc_is_decoded_by_its_character_set(value: bytes, character_set: bytes | None, text: str) -> None:
-    assert iptc_records.read_keywords(iptc([value], character_set)) == [text]
+    assert read_iptc(iptc([value], character_set)) == [text]
 
 
 def test_200_damaged_iptc_records_raise_nothing() -> None:
     content = iptc([b"beach", "Zürich".encode(), b"x" * 64])
     for damaged in mutated(content, 200):
-        for keyword in iptc_records.read_keywords(damaged):
+        for keyword in read_iptc(damaged):
             keyword.encode()  # valid text

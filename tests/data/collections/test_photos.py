@@ -11,7 +11,7 @@ from tests.support.photos import MAKERS, jpeg, packet
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import LabelEdit, OpenOptions, photos, xmp
 from vse_ens.data.collections.base import FileChange
-from vse_ens.data.collections.cache import cache_folder
+from vse_ens.data.collections.folder import cache_folder
 from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.errors import DataError
 

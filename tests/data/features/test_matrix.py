@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.features.matrix import plain_features, squared_lengths
+from vse_ens.data.features.attach import plain_features, squared_lengths
 from vse_ens.errors import DataError
 
 DENSE = np.array([[0.0, 2.0, 1.0], [0.0, 0.0, 0.0], [3.0, 0.0, 4.0]])

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.data.arrow import as_arrow, as_numpy
+from vse_ens.data.arrow import GrowingArray, GrowingStrings, as_arrow, as_numpy
 from vse_ens.data.io import id_index
-from vse_ens.data.io.buffers import GrowingArray, GrowingStrings
 from vse_ens.data.io.id_index import IdIndex
 
 batches = st.lists(st.lists(st.text(max_size=5), max_size=30), max_size=6)

@@ -9,9 +9,8 @@ import pytest
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.data.partition import holdout
-from vse_ens.data.partition.build import partition
-from vse_ens.data.partition.holdout import without_pairs
+from vse_ens.data.partition import build
+from vse_ens.data.partition.build import partition, without_pairs
 from vse_ens.data.partition.parts import PartFiles, shard_images
 from vse_ens.data.partition.store import Partition
 from vse_ens.data.splits import HeldOut, leave_one_out, one_label_each
@@ -35,7 +34,7 @@ def test_what_is_left_is_the_training_part_of_a_split(
     data: Annotations, whole: Partition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
 ) -> None:
     train = leave_one_out(data, 5, name="validation", max_images=most).train
-    monkeypatch.setattr(holdout, "_BLOCK", 17)
+    monkeypatch.setattr(build, "_BLOCK", 17)
     left = without_pairs(whole, one_label_each(whole.known.indptr, 5, "validation", most), tmp_path / "train")
     assert left.known == train
     assert left.counts.pairs == train.pairs

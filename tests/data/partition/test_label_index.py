@@ -11,11 +11,10 @@ from hypothesis import given
 from tests.support.baseline_cases import Matrix, annotations, matrices
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.data.partition import label_index
+from vse_ens.data.partition import store
 from vse_ens.data.partition.build import partition
-from vse_ens.data.partition.label_index import transpose
 from vse_ens.data.partition.parts import PartFiles
-from vse_ens.data.partition.store import Partition
+from vse_ens.data.partition.store import Partition, transpose
 from vse_ens.errors import DataError
 from vse_ens.kernels.arrays import Csr
 
@@ -52,7 +51,7 @@ def test_the_images_of_a_label_are_those_that_have_it(matrix: Matrix) -> None:
 @pytest.mark.parametrize("block", [1, 7, 299, 300])
 def test_blocks_change_nothing(block: int, data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = in_memory(data)
-    monkeypatch.setattr(label_index, "_BLOCK", block)
+    monkeypatch.setattr(store, "_BLOCK", block)
     assert same(in_memory(data), whole)
 
 
@@ -74,7 +73,7 @@ def test_what_was_interrupted_is_not_taken_and_made_again(
     data: Annotations, pairs: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(label_index, "transpose_pairs", _interrupt)
+        patch.setattr(store, "transpose_pairs", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             pairs.build_label_index()
     assert not any((pairs.folder / name).exists() for name in NAMES)

@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.training_runs import small_config
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.data.partition.build import partition
-from vse_ens.data.partition.holdout import without_pairs
+from vse_ens.data.partition.build import partition, without_pairs
 from vse_ens.data.partition.parts import PartFiles
 from vse_ens.data.partition.store import Partition
 from vse_ens.data.splits import HeldOut, one_label_each

@@ -14,7 +14,7 @@ from vse_ens.cli.options import CompletenessOption, ModelDir, load_model, parse_
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
-    from vse_ens.data.suggestion_verdicts import SuggestionVerdict
+    from vse_ens.data.feedback.pairs import SuggestionVerdict
 
 
 def calibrate(
@@ -55,7 +55,7 @@ def calibrate(
     The chance that a suggested label is right depends on how complete the labels of the data are. Without options that
     is estimated from the pairs. Hits, scores and the order of suggestions do not change.
     """
-    from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
+    from vse_ens.data.feedback.pairs import read_suggestion_verdicts
 
     if ask is not None and (out is None or out.suffix != ".csv"):
         raise typer.BadParameter("needs --out FILE.csv", param_hint="'--ask'")

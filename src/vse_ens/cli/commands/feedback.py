@@ -77,8 +77,7 @@ def show(
 
     The last verdict on a pair counts, unless it was undone. The service may be running.
     """
-    from vse_ens.data.feedback.export import check_name, export_accepted
-    from vse_ens.data.feedback.pairs import count_feedback
+    from vse_ens.data.feedback.pairs import check_name, count_feedback, export_accepted
 
     if defuse_formulas and (out is None or out.suffix != ".csv"):
         raise typer.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")

@@ -16,7 +16,7 @@ from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label, wrong_confidences
 from vse_ens.curate.explain import Reason, contributions, own_vectors, reasons_text
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.io.formulas import defuse
+from vse_ens.data.io.write import defuse
 from vse_ens.display import Shown, Table, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr

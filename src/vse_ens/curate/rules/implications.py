@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.label_index import transpose
+from vse_ens.data.partition.store import transpose
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.completeness import wilson_bound

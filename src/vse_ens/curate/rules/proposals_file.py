@@ -8,7 +8,7 @@ from typing import cast
 
 from vse_ens.curate.rules.propose import Proposals
 from vse_ens.data.decisions import decided_rows, is_accepted
-from vse_ens.data.io.formulas import defuse
+from vse_ens.data.io.write import defuse
 from vse_ens.data.rules.rule_set import RuleKind
 from vse_ens.data.rules.store import NewRule
 from vse_ens.errors import DataError

@@ -6,10 +6,12 @@ themselves: a dry run shows the changes, and `vse_ens.data.collections.journal` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
     from vse_ens.data.io.source import Source
@@ -104,3 +106,16 @@ class WritableCollection(Collection, Protocol):
         A label that an image already has is not added again. A file whose content would stay the same is left out.
         An id that the collection does not have raises a `DataError`.
         """
+
+
+def check_known(path: Path, edits: Mapping[str, LabelEdit], images: Container[str]) -> None:
+    """Raise a `DataError` for the first image id that a collection does not have."""
+    for image in edits:
+        if image not in images:
+            raise DataError(f"{path} has no image {image!r}; name images as vse info shows them")
+
+
+def edited(labels: Sequence[str], edit: LabelEdit) -> list[str]:
+    """Return the labels of an image after an edit, each once, in their order."""
+    kept = [label for label in labels if label not in edit.remove or label in edit.add]
+    return list(dict.fromkeys([*kept, *edit.add]))

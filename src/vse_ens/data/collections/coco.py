@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.edits import check_known
 from vse_ens.data.collections.files import as_label, count_of, is_file, read_bytes, relative_id
-from vse_ens.data.collections.json_text import JsonText, Splice, Value
+from vse_ens.data.collections.text_edits import JsonText, Splice, Value
 from vse_ens.errors import DataError
 
 _PARTS = ("images", "annotations", "categories")

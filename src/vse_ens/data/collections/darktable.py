@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection, located
+from vse_ens.data.collections.catalogue import CatalogueCollection, common_root, is_database, located, open_catalogue
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label
-from vse_ens.data.collections.sqlite_file import common_root, is_database, open_catalogue
 from vse_ens.errors import DataError
 
 _TABLES = ("film_rolls", "images", "tagged_images")

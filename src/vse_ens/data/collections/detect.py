@@ -1,31 +1,55 @@
-"""Recognise a collection by looking at it: the table of formats, and `open_collection`.
+"""Recognize a collection by looking at it: the table of formats, the plug-ins, and `open_collection`.
 
-A format is one module. It has two functions:
+A format is one module. It has two functions, and a third if `vse data convert` can write it:
 
     def detect(glance: Glance) -> bool: ...
     def open(path: Path, options: OpenOptions) -> Collection: ...
+    def write(path: Path, data: Annotations, test: Annotations | None) -> list[Path]: ...
 
 ``detect`` is cheap: it uses the names and the first bytes that the `Glance` has, and opens a few files at most.
 ``open`` checks that the path can be this format and raises a `DataError` if not; labels are read by `items`.
+
+Other distributions add formats by entry points of the group `GROUP`, each the name of a format and its module. They are
+imported to look at a source that no specific built-in format recognizes, or when ``format`` names one.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from vse_ens.data.collections.base import Collection, OpenOptions
-from vse_ens.data.collections.walk import is_image
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.data.collections.files import is_image
+from vse_ens.errors import ConfigError, DataError, MissingPartError, VseError
+
+GROUP = "vse_ens.collections"
+"""The group of entry points that plug-ins use."""
 
 _HEAD_BYTES = 1 << 16
 _NAMES = 4_000
+_KINDS = ("folder", "database", "json", "xml", "yaml", "text")
+
+
+class PluginError(DataError):
+    """A plug-in cannot be imported, lacks a function, or fails; the message names it."""
+
+
+class FormatModule(Protocol):
+    """The functions of a format's module; ``write`` is optional."""
+
+    def detect(self, glance: Glance) -> bool:
+        """Return whether a source has this format."""
+
+    def open(self, path: Path, options: OpenOptions) -> Collection:
+        """Return the collection at a path."""
 
 
 class Format(NamedTuple):
@@ -34,48 +58,78 @@ class Format(NamedTuple):
     name: str
     """The name for ``--format``."""
     module: str
-    """The module below `vse_ens.data.collections`, imported when it is needed."""
-    description: str
-    """A few words for messages and the documentation."""
+    """The module, imported when it is needed."""
     kinds: tuple[str, ...] = ("folder",)
     """The values of `Glance.kind` for which the module is imported to look closer."""
+    distribution: str = ""
+    """The distribution of a plug-in; empty for a built-in format."""
+
+    def load(self) -> FormatModule:
+        """Return the module; raise a `PluginError` if it is not one of a format."""
+        with self.guard():
+            module = import_module(self.module)
+            for function in ("detect", "open"):
+                if not callable(getattr(module, function, None)):
+                    raise TypeError(f"{self.module} has no function {function}")
+        return cast("FormatModule", module)
+
+    @contextmanager
+    def guard(self, *allowed: type[Exception]) -> Iterator[None]:
+        """Turn any error of a plug-in, except those allowed, into a `PluginError`."""
+        try:
+            yield
+        except allowed:
+            raise
+        except Exception as error:
+            if not self.distribution or isinstance(error, PluginError):
+                raise
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200].rstrip(": ")
+            raise PluginError(
+                f"the plug-in {self.name} of {self.distribution} does not work ({reason}); update or uninstall it"
+            ) from error
 
 
-# The first format that recognises a source reads it, so a more specific format stands above a more general one.
-FORMATS = (
-    Format("coco", "coco", "a COCO JSON file, or a folder with one", ("folder", "json")),
-    Format("cvat", "cvat", "an XML file of CVAT for images 1.1, or a folder with it", ("folder", "xml")),
-    Format("label-studio", "label_studio", "a JSON or JSON-MIN export of Label Studio", ("json",)),
-    Format("voc", "voc", "a folder of Pascal VOC annotations"),
-    Format("lightroom", "lightroom", "a catalogue of Lightroom Classic, read only", ("database",)),
-    Format("digikam", "digikam", "digiKam's digikam4.db, read only", ("database",)),
-    Format("darktable", "darktable", "darktable's library.db with its data.db, read only", ("folder", "database")),
-    Format("hydrus", "hydrus", "a Hydrus client or an answer of its API, read only", ("folder", "database", "json")),
-    Format(
-        "imagefolder",
-        "imagefolder",
-        "a Hugging Face imagefolder with metadata.jsonl or metadata.csv",
-        ("folder", "json"),
-    ),
-    Format("lenskit", "lenskit", "a LensKit data set: a folder with schema.json and Parquet files"),
-    Format("recbole", "recbole", "a RecBole atomic file, or a folder with one .inter file", ("folder", "text")),
-    Format("movielens", "movielens", "MovieLens: ratings.csv, u.data, ratings.dat or a folder", ("folder", "text")),
-    Format("xmc", "xmc", "a file of the XMC repository, such as X_Y.txt, or multi-label LIBSVM", ("folder", "text")),
-    Format("yolo", "yolo", "a folder of YOLO boxes with a data.yaml", ("folder", "yaml")),
-    Format("txt-tags", "txt_tags", "a folder of images with .txt files of comma-separated tags"),
-    Format("folders", "class_folders", "a folder with one folder of images per class"),
-    Format("photos", "photos", "a folder of images with XMP or IPTC keywords, in the files or in .xmp sidecars"),
+def _built_in(name: str, *kinds: str, module: str = "") -> Format:
+    return Format(name, f"vse_ens.data.collections.{module or name.replace('-', '_')}", kinds or ("folder",))
+
+
+# The first format that recognizes a source reads it, so a more specific format stands above a more general one.
+# Plug-ins stand between the two groups.
+SPECIFIC = (
+    _built_in("coco", "folder", "json"),
+    _built_in("cvat", "folder", "xml"),
+    _built_in("label-studio", "json"),
+    _built_in("voc"),
+    _built_in("lightroom", "database"),
+    _built_in("digikam", "database"),
+    _built_in("darktable", "folder", "database"),
+    _built_in("hydrus", "folder", "database", "json"),
+    _built_in("imagefolder", "folder", "json"),
+    _built_in("yolo", "folder", "yaml"),
+)
+GENERAL = (_built_in("txt-tags"), _built_in("folders", module="class_folders"), _built_in("photos"))
+
+INTEROP = "vse-ens-interop"
+# Its formats by the names and the first bytes of their files, for an error that says what to install.
+_INTEROP_FILES = (
+    ("recbole", r".+\.(inter|item|user)", rb"[^\t\n]*:(token|float)"),
+    ("lenskit", r"schema\.json", rb'(?s)\s*\{.*"relationships"'),
+    ("movielens", r".+\.csv", rb"\W*userId\W+movieId\W+rating"),
+    ("movielens", r"u\.data|ratings\.dat", rb"\d+(\t|::)\d+\1"),
+    ("xmc", r".*X_Y\.txt|.+\.(svm|libsvm)", rb"\d+([ ,]\d+)* "),
 )
 
 
-class FormatModule(Protocol):
-    """The functions of a format's module."""
+@cache
+def plugins() -> tuple[Format, ...]:
+    """Return the formats of installed plug-ins, sorted by name; none is imported."""
+    from importlib.metadata import entry_points  # only here: importing it takes time
 
-    def detect(self, glance: Glance) -> bool:
-        """Return whether a source has this format."""
-
-    def open(self, path: Path, options: OpenOptions) -> Collection:
-        """Return the collection at a path."""
+    found = [
+        Format(point.name, point.value, _KINDS, point.dist.name if point.dist is not None else point.module)
+        for point in entry_points(group=GROUP)
+    ]
+    return tuple(sorted(found))
 
 
 @dataclass(frozen=True)
@@ -143,22 +197,42 @@ class Glance:
 
 def format_names() -> tuple[str, ...]:
     """Return the names for ``--format`` of all collections."""
-    return tuple(entry.name for entry in FORMATS)
+    return tuple(dict.fromkeys(entry.name for entry in _formats()))
+
+
+def _formats() -> Iterator[Format]:
+    yield from SPECIFIC
+    yield from plugins()
+    yield from GENERAL
 
 
 def find_collection(
     path: str | Path,
     format: str | None = None,  # noqa: A002  # the usual word
     options: OpenOptions | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> Collection | None:
-    """Return the collection at a path, or None if no format recognises it; ``format`` forces one."""
+    """Return the collection at a path, or None if no format recognizes it; ``format`` forces one.
+
+    ``on_note`` is called with a message on every plug-in that does not work.
+    """
     path, options = Path(path), options or OpenOptions()
     if format is not None:
-        return _module(_entry(format)).open(path, options)
+        return _open(find_format(format), path, options)
     glance = Glance(path)
-    for entry in FORMATS:
-        if glance.kind in entry.kinds and (module := _module(entry)).detect(glance):
-            return module.open(path, options)
+    for entry in _formats():
+        if glance.kind not in entry.kinds:
+            continue
+        try:
+            with entry.guard():
+                found = entry.load().detect(glance)
+        except PluginError as error:
+            if on_note is not None:
+                on_note(str(error))
+            continue
+        if found:
+            return _open(entry, path, options)
+    _check_uninstalled(glance)
     if glance.images and not any(name.endswith(".parquet") for name in glance.names):
         raise DataError(
             f"{path} has images, but a sample of them has no keywords and no files of tags; "
@@ -172,21 +246,46 @@ def open_collection(
     format: str | None = None,  # noqa: A002  # the usual word
     options: OpenOptions | None = None,
 ) -> Collection:
-    """Return the collection at a path, recognised by looking; ``format`` forces one of `format_names`."""
+    """Return the collection at a path, recognized by looking; ``format`` forces one of `format_names`."""
     if not Path(path).exists():
         raise DataError(f"{path} does not exist; name a file or folder")
-    found = find_collection(path, format, options)
+    notes: list[str] = []
+    found = find_collection(path, format, options, notes.append)
     if found is None:
-        raise DataError(f"{path} is no collection that vse knows; name its format: {', '.join(format_names())}")
+        message = f"{path} is not a recognized collection; pass --format, one of {', '.join(format_names())}"
+        raise DataError("; ".join([message, *notes]))
     return found
 
 
-def _entry(name: str) -> Format:
-    for entry in FORMATS:
-        if entry.name == name:
-            return entry
-    raise ConfigError(f"format must be one of {', '.join(format_names())}, got {name!r}")
+def find_format(name: str, others: Sequence[str] = ()) -> Format:
+    """Return the format of a name.
+
+    The error for an unknown name lists ``others`` too, and the one for a format of `INTEROP` says what to install.
+    """
+    built_in = {entry.name: entry for entry in (*SPECIFIC, *GENERAL)}
+    found = built_in.get(name) or next((entry for entry in plugins() if entry.name == name), None)
+    if found is not None:
+        return found
+    if any(name == known for known, *_ in _INTEROP_FILES):
+        raise MissingPartError(f"the format {name} needs a plug-in: pip install {INTEROP}")
+    raise ConfigError(f"format must be one of {', '.join((*others, *format_names()))}, got {name!r}")
 
 
-def _module(entry: Format) -> FormatModule:
-    return cast("FormatModule", import_module(f"vse_ens.data.collections.{entry.module}"))
+def _open(entry: Format, path: Path, options: OpenOptions) -> Collection:
+    module = entry.load()
+    with entry.guard(VseError):
+        return module.open(path, options)
+
+
+def _check_uninstalled(glance: Glance) -> None:
+    """Raise if a source has a format of `INTEROP`, which is not installed."""
+    missing = [entry for entry in _INTEROP_FILES if entry[0] not in format_names()]
+    folder = glance.path if glance.is_folder else glance.path.parent
+    names = sorted(name for name in glance.names if "/" not in name) if glance.is_folder else [glance.path.name]
+    for name in names if missing else ():
+        for format_name, pattern, start in missing:
+            if re.fullmatch(pattern, name) and re.match(start, Glance(folder / name).head):
+                raise MissingPartError(
+                    f"{glance.path} is {format_name}, which needs a plug-in: pip install {INTEROP}; "
+                    f"or pass --format csv or txt to read a table of pairs"
+                )

@@ -13,9 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection, located, tag_paths
+from vse_ens.data.collections.catalogue import (
+    Catalogue,
+    CatalogueCollection,
+    common_root,
+    is_database,
+    located,
+    open_catalogue,
+    tag_paths,
+)
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.sqlite_file import Catalogue, common_root, is_database, open_catalogue
 
 _TABLES = ("AlbumRoots", "Albums", "Images", "Tags", "ImageTags")
 _INTERNAL = "_Digikam_"

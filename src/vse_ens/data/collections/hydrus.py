@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from vse_ens.data.collections.base import Collection, Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection
+from vse_ens.data.collections.catalogue import Catalogue, CatalogueCollection, is_database, open_catalogue
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, read_bytes
-from vse_ens.data.collections.json_text import JsonText
-from vse_ens.data.collections.sqlite_file import Catalogue, is_database, open_catalogue
+from vse_ens.data.collections.text_edits import JsonText
 from vse_ens.errors import DataError
 
 _TAG_SERVICES = (0, 5)  # tag repositories and local tags

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
-from vse_ens.data.collections.csv_text import CsvText
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known, edited
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.edits import check_known, edited
 from vse_ens.data.collections.files import as_label, count_of, list_files, read_bytes, relative_id
-from vse_ens.data.collections.json_text import JsonText, Splice
+from vse_ens.data.collections.text_edits import CsvText, JsonText, Splice
 from vse_ens.errors import DataError
 
 _METADATA = ("metadata.jsonl", "metadata.csv")

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vse_ens.data.collections.base import FileChange
-from vse_ens.data.collections.walk import is_image, suffix
+from vse_ens.data.collections.files import is_image, suffix
 from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
 from vse_ens.system import copy_permissions, try_lock

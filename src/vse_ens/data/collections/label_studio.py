@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.edits import check_known
 from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
-from vse_ens.data.collections.json_text import JsonText, Splice
+from vse_ens.data.collections.text_edits import JsonText, Splice
 from vse_ens.errors import DataError
 
 MODEL_VERSION = "vse-ens"

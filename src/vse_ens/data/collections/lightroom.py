@@ -10,9 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection, located, tag_paths
+from vse_ens.data.collections.catalogue import (
+    CatalogueCollection,
+    common_root,
+    is_database,
+    located,
+    open_catalogue,
+    tag_paths,
+)
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.sqlite_file import common_root, is_database, open_catalogue
 
 _TABLES = ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFolder")
 _KEYWORDS = ("AgLibraryKeyword", "AgLibraryKeywordImage")

@@ -15,9 +15,9 @@ from vse_ens.data.collections import keywords, xmp
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
 from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.files import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
 from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
 from vse_ens.data.collections.keywords import FileKeywords
-from vse_ens.data.collections.walk import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
 from vse_ens.errors import DataError
 
 _SAMPLE = 100  # images that are opened to see whether they have keywords

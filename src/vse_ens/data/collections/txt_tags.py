@@ -12,8 +12,8 @@ from pathlib import Path
 
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
+from vse_ens.data.collections.files import Folder, is_image, stem
 from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
-from vse_ens.data.collections.walk import Folder, is_image, stem
 from vse_ens.errors import DataError
 
 _MAX_BYTES = 1 << 20  # of a file of tags

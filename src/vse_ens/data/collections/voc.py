@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.edits import check_known
 from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id, unread_note
 from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
 from vse_ens.errors import DataError

@@ -12,7 +12,7 @@ from vse_ens.data.collections.journal import Written, write_changes
 from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.data.decisions import read_decisions
 from vse_ens.data.feedback.pairs import read_feedback
-from vse_ens.data.pairs import pairs_without
+from vse_ens.data.filters import pairs_without
 from vse_ens.errors import DataError
 
 

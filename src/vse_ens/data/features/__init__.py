@@ -1,5 +1,5 @@
 """Image features: reading files, and the matrix they become."""
 
 from vse_ens.data.features.attach import FeatureTable as FeatureTable
+from vse_ens.data.features.attach import plain_features as plain_features
 from vse_ens.data.features.attach import read_features as read_features
-from vse_ens.data.features.matrix import plain_features as plain_features

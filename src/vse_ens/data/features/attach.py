@@ -1,4 +1,4 @@
-"""Read a file of image features into one matrix row per image."""
+"""The matrix of image features, dense or sparse, and reading a file into one row per image."""
 
 from __future__ import annotations
 
@@ -11,13 +11,46 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vse_ens.data.arrow import as_arrow, as_numpy
+from vse_ens.data.arrow import GrowingArray, as_arrow, as_numpy
 from vse_ens.data.features.files import FeatureRows, Floats, as_floats, is_number, open_features
-from vse_ens.data.io.buffers import GrowingArray
 from vse_ens.data.io.columns import choose_columns, format_names
 from vse_ens.data.io.id_index import IdIndex
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
+
+
+def plain_features(features: Any) -> Any:
+    """Return features as a C-ordered float32 array or a float32 SciPy CSR matrix in canonical format.
+
+    Features that have this form already are returned as they are. The input is never changed.
+    """
+    is_sparse = hasattr(features, "tocsr")
+    try:
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite, which is checked below
+            plain: Any = (
+                features.tocsr().astype(np.float32, copy=False)
+                if is_sparse
+                else np.ascontiguousarray(features, dtype=np.float32)
+            )
+    except (TypeError, ValueError):
+        raise DataError(
+            f"image features must be a 2-d array or a SciPy sparse matrix of numbers, got {type(features).__name__}"
+        ) from None
+    if is_sparse and not plain.has_canonical_format:
+        plain = plain.copy()
+        plain.sum_duplicates()
+    if not np.isfinite(plain.data if is_sparse else plain).all():
+        raise DataError("the image features contain NaN or infinite values; replace them first")
+    return plain
+
+
+def squared_lengths(plain: Any) -> NDArray[np.float64]:
+    """Return the squared norm of every row of `plain_features`."""
+    if isinstance(plain, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", plain, plain, dtype=np.float64))
+    rows = np.repeat(np.arange(plain.shape[0]), np.diff(plain.indptr))
+    squares = np.square(plain.data, dtype=np.float64)
+    return np.bincount(rows, squares, minlength=plain.shape[0]).astype(np.float64, copy=False)
 
 
 class FeatureTable(NamedTuple):

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from vse_ens.data.arrow import as_arrow, as_numpy
 from vse_ens.data.io.columns import has_known_names, to_ids
 from vse_ens.data.io.delimited import TextTable
-from vse_ens.data.io.diagnose import find_row_lines, find_text_error
 from vse_ens.data.io.dialect import Dialect, OneColumnError, sniff
 from vse_ens.data.io.formats import PairsFile, detect_format
 from vse_ens.data.io.id_index import IdIndex, is_blank
 from vse_ens.data.io.parquet import open_parquet
-from vse_ens.data.io.records import RecordError, records
+from vse_ens.data.io.records import RecordError, find_row_lines, find_text_error, records
 from vse_ens.data.io.source import BATCH_ROWS
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError

@@ -1,23 +1,38 @@
-"""Feedback as pairs: the accepted and the rejected ones, a data set corrected by both, and counts."""
+"""Read a feedback file: the verdicts in force as pairs, verdicts on suggestions, and files of the accepted pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.feedback.store import check_integrity, in_force, read_connection
-from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.data.decisions import decided_rows, is_accepted
+from vse_ens.data.feedback.store import Event, check_integrity, in_force, is_feedback_file, read_connection
+from vse_ens.data.filters import contained, subset
+from vse_ens.data.io.write import defuse_table
+from vse_ens.errors import ConfigError
+from vse_ens.storage.atomic import replace_file
 
 # Finding the verdicts in force takes seconds for a million events, so one query returns all that the counts need.
 _COUNTS = """SELECT by, substr(at, 1, 10), sum(verdict = 'accept'), sum(verdict = 'reject')
     FROM in_force GROUP BY 1, 2"""
+# Label Studio stores accepted labels only, so that its verdicts say nothing about how many suggestions are right.
+_SOURCES = frozenset(["page", "audit", "api"])
+_DECISION_COLUMNS = ("kind", "image", "label", "decision")
+_COLUMNS = ("image", "label", "by", "at", "model")
+_SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
+_SUFFIXES = (".csv", ".parquet", ".jsonl")
+# Events held at a time.
+_BLOCK = 1 << 16
 
 
 class Verdicts(NamedTuple):
@@ -59,40 +74,13 @@ def apply_feedback(pairs: Annotations, path: str | Path) -> Annotations:
 
 def without_pairs(pairs: Annotations, rejected: Annotations) -> Annotations:
     """Return ``pairs`` without the rejected ones, and without images and labels that lose their last pair."""
-    positions = _positions(pairs, rejected)
-    if not len(positions):
+    removed = contained(pairs, rejected)
+    if not removed.any():
         return pairs
-    keep = np.ones(pairs.pairs, np.bool_)
-    keep[positions] = False
-    kept = pairs.with_pairs(keep)
+    kept = replace(pairs.with_pairs(~removed), features=None)
     # Images that had no labels before are kept.
-    images = _subset(pairs.images, (kept.labels_per_image > 0) | (pairs.labels_per_image == 0))
-    labels = _subset(pairs.labels, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
-    data = Annotations.from_numbers(
-        images,
-        labels,
-        images.translate(pairs.images)[kept.image_numbers()],
-        labels.translate(pairs.labels)[kept.indices],
-    )
-    return replace(data, pictures=pairs.pictures)
-
-
-def _subset(ids: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:
-    return Vocabulary(ids.arrow.filter(pa.array(chosen)), ids.kind)
-
-
-def _positions(pairs: Annotations, others: Annotations) -> NDArray[np.int64]:
-    """Return the indices in ``pairs`` of those of ``others`` that it contains."""
-    images = pairs.images.translate(others.images)[others.image_numbers()]
-    labels = pairs.labels.translate(others.labels)[others.indices]
-    positions = []
-    for image, label in zip(images.tolist(), labels.tolist(), strict=True):
-        if image >= 0 and label >= 0:
-            row = pairs.label_numbers(image)
-            column = int(np.searchsorted(row, label))
-            if column < len(row) and row[column] == label:
-                positions.append(int(pairs.indptr[image]) + column)
-    return np.array(positions, np.int64)
+    images = (kept.labels_per_image > 0) | (pairs.labels_per_image == 0)
+    return subset(kept, images, (kept.images_per_label > 0) | (pairs.images_per_label == 0))
 
 
 def _pairs(count: int, kind: str) -> str:
@@ -136,3 +124,98 @@ def count_feedback(path: str | Path) -> FeedbackCounts:
 def _sum(rows: Iterable[tuple[str, str, int, int]]) -> VerdictCounts:
     summed = list(rows)
     return VerdictCounts(sum(row[2] for row in summed), sum(row[3] for row in summed))
+
+
+class SuggestionVerdict(NamedTuple):
+    """A person's word on a suggested label."""
+
+    image: str
+    label: str
+    accepted: bool
+
+
+def read_suggestion_verdicts(path: str | Path) -> list[SuggestionVerdict]:
+    """Return the verdicts on suggestions of a feedback file, or of a file that `vse audit` or `vse calibrate` wrote.
+
+    Labels that people added or removed themselves are left out: an event of a feedback file is a verdict on a
+    suggestion if it has the confidence that was shown. Of an ``audit.csv``, the rows of kind ``missing`` count.
+    """
+    file = Path(path)
+    return _of_feedback(file) if is_feedback_file(file) else _of_decisions(file)
+
+
+def _of_feedback(path: Path) -> list[SuggestionVerdict]:
+    with read_connection(path) as file:
+        check_integrity(file, path, "quick_check")
+        file.execute("BEGIN")  # one snapshot for both queries
+        events = [event for verdict in ("accept", "reject") for event in in_force(file, verdict)]
+    return [
+        SuggestionVerdict(event.image, event.label, event.verdict == "accept")
+        for event in sorted(events, key=lambda one: one.event)
+        if event.source in _SOURCES and event.confidence is not None
+    ]
+
+
+def _of_decisions(path: Path) -> list[SuggestionVerdict]:
+    found = []
+    for line, row in decided_rows(path, _DECISION_COLUMNS, "vse calibrate --ask"):
+        accepted = is_accepted(row["decision"], f"{path}, line {line}", {"add"})
+        if row["kind"] == "missing" and accepted is not None:
+            found.append(SuggestionVerdict(row["image"], row["label"], accepted))
+    return found
+
+
+def check_name(path: Path) -> None:
+    """Raise if the suffix of a file name is not one of those that can be written."""
+    if path.suffix not in _SUFFIXES:
+        raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
+
+
+def export_accepted(feedback: str | Path, out: str | Path, *, defuse_formulas: bool = False) -> int:
+    """Write the accepted pairs in force, by image and label, and return their number.
+
+    ``defuse_formulas`` puts an apostrophe before text in a .csv file that a spreadsheet would run as a formula; a
+    reader of the file must remove it again.
+    """
+    source, target = Path(feedback), Path(out)
+    check_name(target)
+    if defuse_formulas and target.suffix != ".csv":
+        raise ConfigError(f"defuse_formulas is for .csv files, not {target}; leave it out")
+    written = 0
+    with read_connection(source) as file, replace_file(target) as partial, _OPENERS[target.suffix](partial) as write:
+        check_integrity(file, source, "integrity_check")
+        events = in_force(file, "accept")
+        while block := list(islice(events, _BLOCK)):
+            table = _table(block)
+            write(defuse_table(table) if defuse_formulas else table)
+            written += len(block)
+    return written
+
+
+def _table(events: list[Event]) -> pa.Table:
+    columns = [pa.array([getattr(event, name) for event in events], pa.large_string()) for name in _COLUMNS]
+    return pa.table(columns, schema=_SCHEMA)
+
+
+Write = Callable[[pa.Table], Any]
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
+    with pq.ParquetWriter(path, _SCHEMA) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Write]:
+    with pa_csv.CSVWriter(path, _SCHEMA) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _jsonl(path: Path) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        yield lambda table: file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in table.to_pylist())
+
+
+_OPENERS = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}

@@ -21,10 +21,9 @@ import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from vse_ens.data.arrow import strings_to_arrow
-from vse_ens.data.io.diagnose import find_row_lines, find_text_error
 from vse_ens.data.io.dialect import Dialect, csv_reader, unlimited_field_size
 from vse_ens.data.io.formats import MAX_LINE_BYTES, PairsFile
-from vse_ens.data.io.records import Readable, RecordError, records
+from vse_ens.data.io.records import Readable, RecordError, find_row_lines, find_text_error, records
 from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import DataError
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vse_ens.data.arrow import as_arrow, as_numpy, string_buffers, strings_to_arrow
-from vse_ens.data.io.buffers import GrowingArray, GrowingStrings
+from vse_ens.data.arrow import GrowingArray, GrowingStrings, as_arrow, as_numpy, string_buffers, strings_to_arrow
 from vse_ens.data.vocabulary import Vocabulary
 
 # Initial number of slots of the hash table.

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.arrow import as_numpy
+from vse_ens.data.arrow import GrowingArray, as_numpy
 from vse_ens.data.filters import keep_frequent
-from vse_ens.data.io.buffers import GrowingArray
-from vse_ens.data.io.diagnose import blank_id_error
 from vse_ens.data.io.id_index import IdIndex
+from vse_ens.data.io.records import blank_id_error
 from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import DataError
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import cast, get_args
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections.base import OpenOptions, PairTable
-from vse_ens.data.collections.detect import find_collection, format_names
-from vse_ens.data.filters import keep_frequent
-from vse_ens.data.hierarchy import merge_spelling as merged_spelling
-from vse_ens.data.hierarchy import spelling_note, with_ancestors, without_matching
-from vse_ens.data.io.collection import CollectionSource
+from vse_ens.data.arrow import lists_to_arrow, strings_to_arrow
+from vse_ens.data.collections.base import Collection, OpenOptions, PairTable
+from vse_ens.data.collections.detect import find_collection, find_format
+from vse_ens.data.collections.pictures import Pictures
+from vse_ens.data.filters import keep_frequent, spelling_note, with_ancestors, without_matching
+from vse_ens.data.filters import merge_spelling as merged_spelling
 from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
 from vse_ens.data.io.dialect import sniff
 from vse_ens.data.io.formats import FormatName, PairsFile, detect_format
 from vse_ens.data.io.ingest import ingest
 from vse_ens.data.io.jsonl import JsonLinesSource
-from vse_ens.data.io.label_columns import BOORU_PREFIX, LabelColumns, namespace_of
 from vse_ens.data.io.parquet import ParquetSource
-from vse_ens.data.io.source import Source
-from vse_ens.data.io.wide import Layout, WideRows
+from vse_ens.data.io.source import Batch, Source
+from vse_ens.data.io.wide import BOORU_PREFIX, LabelColumns, Layout, WideRows, namespace_of
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.store import read_rules
-from vse_ens.errors import ConfigError
+from vse_ens.errors import ConfigError, DataError
+
+_BATCH_IMAGES = 1 << 13
 
 
 def read(
@@ -85,16 +87,20 @@ def read(
     The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
     of a collection are.
     """
-    known = (*get_args(FormatName), *format_names())
-    if format is not None and format not in known:
-        raise ConfigError(f"format must be one of {', '.join(known)}, got {format!r}")
+    tables = get_args(FormatName)
+    if format is not None and format not in tables:
+        find_format(format, tables)  # fails on an unknown name with the names of all
+    plugin_notes: list[str] = []
     labels: tuple[str | int, ...] = () if label is None else (label,) if isinstance(label, str | int) else tuple(label)
     options = OpenOptions(
         image, labels, label_separator, cache, min_rating=min_rating, rows=None if rows is None else str(rows)
     )
-    collection = None if format in get_args(FormatName) else find_collection(path, format, options)
+    collection = None if format in tables else find_collection(path, format, options, plugin_notes.append)
     if collection is None:
-        file = detect_format(path, cast("FormatName | None", format))
+        try:
+            file = detect_format(path, cast("FormatName | None", format))
+        except DataError as error:
+            raise DataError("; ".join([str(error), *plugin_notes])) from None
         reading = _PairsReading(file, image, header, separator, quote, layout, label_separator)
         for option, value in (("min_rating", min_rating), ("rows", rows)):
             if value is not None:
@@ -107,6 +113,8 @@ def read(
         items = CollectionSource(collection, on_progress)
         data = ingest(items)
         data = replace(data, pictures=items.pictures(), notes=(*data.notes, *spelling_note(data, merge_spelling)))
+    if plugin_notes:
+        data = replace(data, notes=(*data.notes, *plugin_notes))
     if ignore:
         data = without_matching(data, ignore)
     if merge_spelling:
@@ -170,3 +178,39 @@ class _PairsReading:
         if file.format == "jsonl":
             return JsonLinesSource(file, image, label)
         return ParquetSource(file, image, label)
+
+
+class CollectionSource:
+    """The images of a collection with their lists of labels."""
+
+    unit = "image"
+    expected_rows = 1024
+
+    def __init__(self, collection: Collection, on_progress: Callable[[int, int | None], None] | None = None) -> None:
+        self.name = str(collection.path)
+        self._collection = collection
+        self._on_progress = on_progress
+        self._locations: dict[str, str] = {}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The format, and the notes of the collection."""
+        return [f"read {self.name} as {self._collection.format}", *self._collection.notes]
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all images in order."""
+        items = self._collection.items(self._on_progress)
+        while batch := list(islice(items, _BATCH_IMAGES)):
+            self._locations.update({item.image: item.picture for item in batch if item.picture is not None})
+            yield Batch(
+                strings_to_arrow([item.image for item in batch]), lists_to_arrow([list(item.labels) for item in batch])
+            )
+
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return the position of each image, counted from 1."""
+        return [row + 1 for row in rows]
+
+    def pictures(self) -> Pictures:
+        """Return where the pictures are; complete after the last batch."""
+        root, source = (str(path.absolute()) for path in (self._collection.root, self._collection.path))
+        return Pictures(root, self._collection.format, self._locations, source if source != root else "")

@@ -1,22 +1,29 @@
-"""Write pairs to Parquet files, atomically and in RAM that does not grow with their number."""
+"""Write pairs: to Parquet files in RAM that does not grow with their number, and in other formats with `write_as`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import as_arrow
-from vse_ens.errors import ConfigError
+from vse_ens.data.collections.detect import find_format, plugins
+from vse_ens.errors import ConfigError, VseError
 from vse_ens.storage.atomic import replace_file, replace_files
 
 _SCHEMA = pa.schema({"image": pa.large_string(), "label": pa.large_string()})
 # Pairs per row group, approximately.
 _GROUP_PAIRS = 1 << 20
+# A cell that starts with one of these may be run: = and @ start a formula or function, + and - too in most programs,
+# and a tab or carriage return is dropped first.
+_STARTS = "=+-@\t\r"
 
 
 def write_parquet(files: Mapping[Path, Annotations]) -> None:
@@ -64,3 +71,96 @@ def _groups(data: Annotations) -> Iterator[pa.Table]:
             {"image": data.images.arrow.take(as_arrow(images)), "label": data.labels.arrow.take(as_arrow(labels))}
         )
         first = end
+
+
+def _parquet(path: Path, data: Annotations) -> None:
+    write_pairs(path, data)
+
+
+def _csv(path: Path, data: Annotations) -> None:
+    separator = "\t" if path.suffix == ".tsv" else ","
+    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        # All quoted: Python would leave a carriage return outside quotes, which ends a line.
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerow(("image", "label"))
+        writer.writerows(_pairs(data))
+
+
+def _jsonl(path: Path, data: Annotations) -> None:
+    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(
+            json.dumps({"image": image, "label": label}, ensure_ascii=False) + "\n" for image, label in _pairs(data)
+        )
+
+
+def _pairs(data: Annotations) -> Iterable[tuple[str, str]]:
+    return ((image, label) for image in data.images for label in data.labels_of(image))
+
+
+_TABLES = {"parquet": _parquet, "csv": _csv, "tsv": _csv, "jsonl": _jsonl}
+_SUFFIXES = {**{f".{name}": name for name in _TABLES}, ".inter": "recbole"}
+
+
+def format_of(path: Path, requested: str | None = None) -> str:
+    """Return the format to write: the requested one, or the one that the suffix of a file stands for."""
+    form = requested or _SUFFIXES.get(path.suffix)
+    if form is None:
+        raise ConfigError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)}; name the format to write to")
+    if form in _TABLES and path.suffix != f".{form}":
+        raise ConfigError(f"{path} must end in .{form}")
+    if form not in _TABLES:
+        _plugin_writer(form)
+    return form
+
+
+def write_as(
+    path: str | Path,
+    data: Annotations,
+    form: str | None = None,
+    *,
+    test: Annotations | None = None,
+) -> list[Path]:
+    """Write pairs in a format, and return the files: ``form`` is parquet, csv, tsv, jsonl or the name of a plug-in.
+
+    Without ``form``, the suffix selects it. ``test`` are held-out pairs, which some plug-ins have files for.
+    """
+    path = Path(path)
+    form = format_of(path, form)
+    if form not in _TABLES:
+        return _plugin_writer(form)(path, data, test)
+    if test is not None:
+        raise ConfigError(f"{form} has no file for held-out pairs; convert them alone")
+    _TABLES[form](path, data)
+    return [path]
+
+
+def _plugin_writer(name: str) -> Callable[[Path, Annotations, Annotations | None], list[Path]]:
+    """Return the function of a plug-in that writes pairs; raise if there is none."""
+    entry = find_format(name, tuple(_TABLES))
+    write = getattr(entry.load(), "write", None)
+    if write is None:
+        known = ", ".join([*_TABLES, *(plugin.name for plugin in plugins())])
+        raise ConfigError(f"the format {name} is only read; write one of {known}")
+
+    def guarded(path: Path, data: Annotations, test: Annotations | None) -> list[Path]:
+        with entry.guard(VseError):
+            return list(write(path, data, test))
+
+    return guarded
+
+
+def defuse(text: str) -> str:
+    """Return a text with an apostrophe before it if a spreadsheet would run it."""
+    return f"'{text}" if text[:1] and text[0] in _STARTS else text
+
+
+def defuse_table(table: pa.Table) -> pa.Table:
+    """Return a table whose text columns are defused; numbers are left as they are."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_large_string(field.type):
+            texts = table.column(index)
+            first = pc.utf8_slice_codeunits(texts, 0, 1)
+            runs = pc.is_in(first, pa.array(list(_STARTS), field.type))
+            quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), texts, pa.scalar("", field.type))
+            table = table.set_column(index, field, pc.if_else(runs, quoted, texts))
+    return table

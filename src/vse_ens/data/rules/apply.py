@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations
+from vse_ens.data.annotations import Annotations, pair_keys
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.vocabulary import Vocabulary
 
@@ -42,7 +42,7 @@ def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None 
     labels = kept.joined(Vocabulary.from_ids(implied, "label"))
     target = labels.numbers(names)
     images = data.image_numbers()
-    given = np.unique(_keys(images, target[data.indices]))
+    given = np.unique(pair_keys(images, target[data.indices]))
     added = _implied_keys(given, labels, closure)
     if rejected is not None and len(added):
         added = np.setdiff1d(added, _rejected_keys(rejected, data.images, labels, rules), assume_unique=True)
@@ -55,10 +55,6 @@ def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None 
     note = f"rules replaced the label of {count:,} pairs and added {len(added):,} implied pairs"
     result = replace(result, features=data.features, pictures=data.pictures, notes=(*data.notes, note))
     return AppliedRules(result, order >= len(given), count)
-
-
-def _keys(images: NDArray[np.integer], labels: NDArray[np.integer]) -> NDArray[np.uint64]:
-    return images.astype(np.uint64) << np.uint64(32) | labels.astype(np.uint64)
 
 
 def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[str, list[str]]) -> NDArray[np.uint64]:
@@ -75,7 +71,7 @@ def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[s
     repeats = counts[label]
     ends = np.cumsum(repeats)
     positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[label] - ends + repeats, repeats)
-    return np.unique(_keys(np.repeat(given >> np.uint64(32), repeats), flat[positions]))
+    return np.unique(pair_keys(np.repeat(given >> np.uint64(32), repeats), flat[positions]))
 
 
 def _rejected_keys(rejected: Annotations, images: Vocabulary, labels: Vocabulary, rules: RuleSet) -> NDArray[np.uint64]:
@@ -84,4 +80,4 @@ def _rejected_keys(rejected: Annotations, images: Vocabulary, labels: Vocabulary
     own_labels = labels.numbers(names, missing="minus-one")[rejected.indices]
     own_images = images.translate(rejected.images)[rejected.image_numbers()]
     known = (own_labels >= 0) & (own_images >= 0)
-    return np.unique(_keys(own_images[known], own_labels[known]))
+    return np.unique(pair_keys(own_images[known], own_labels[known]))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.label_index import transpose
+from vse_ens.data.partition.store import transpose
 from vse_ens.kernels.arrays import Csr
 
 

@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator
 
 from vse_ens.data.feedback.store import Event
-from vse_ens.data.io.formulas import defuse
+from vse_ens.data.io.write import defuse
 from vse_ens.service.openapi import READING, WRITING, plain_text
 from vse_ens.service.routes.images import image_state
 from vse_ens.service.routes.strict_json import StrictRoute

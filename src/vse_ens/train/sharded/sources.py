@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.features.matrix import plain_features
-from vse_ens.data.partition.holdout import without_pairs
+from vse_ens.data.features.attach import plain_features
+from vse_ens.data.partition.build import without_pairs
 from vse_ens.data.partition.parts import shard_images
 from vse_ens.data.partition.store import Partition
 from vse_ens.data.splits import HeldOut

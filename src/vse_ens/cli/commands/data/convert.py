@@ -23,7 +23,7 @@ def convert(
         typer.Option(
             metavar="NAME",
             show_default="by the suffix",
-            help="Format: parquet, csv, tsv, jsonl or recbole (a file), recbole, lenskit, movielens or xmc (a folder).",
+            help="Format: parquet, csv, tsv, jsonl, or one of a plug-in, such as recbole, lenskit, movielens and xmc.",
         ),
     ] = None,
     test: Annotated[
@@ -34,7 +34,7 @@ def convert(
     console: Console,
 ) -> None:
     """Convert pairs from any format that vse reads to one of another program."""
-    from vse_ens.data.io.convert import format_of, write_as
+    from vse_ens.data.io.write import format_of, write_as
 
     form = format_of(out, to)
     data = reading.read(source, console)

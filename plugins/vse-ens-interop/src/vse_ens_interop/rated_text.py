@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from vse_ens.data.arrow import as_arrow, as_numpy
 from vse_ens.data.collections.base import Item
 from vse_ens.data.io.delimited import TextTable
-from vse_ens.data.io.diagnose import find_row_lines
 from vse_ens.data.io.dialect import Dialect
 from vse_ens.data.io.formats import PairsFile
+from vse_ens.data.io.records import find_row_lines
 from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import DataError
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.rated_text import RatedRows, TableCollection, only_file
 from vse_ens.data.io.columns import ColumnChoice, choose_columns
 from vse_ens.data.io.dialect import Dialect
 from vse_ens.data.io.formats import PairsFile
@@ -22,6 +21,7 @@ from vse_ens.data.io.source import Source
 from vse_ens.data.io.wide import WideRows
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.storage.atomic import replace_file, replace_files
+from vse_ens_interop.rated_text import RatedRows, TableCollection, only_file
 
 SUFFIXES = (".inter", ".item", ".user")
 _TYPES = ("token", "token_seq", "float", "float_seq")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.io.convert import write_as
+from vse_ens.data.io.write import write_as
 
 PAIRS = [("i1", "sea"), ("i1", "sand"), ("i2", "sea"), ("i3", "blue sky"), ("i3", "sand"), ("i3", "sea")]
 

@@ -22,12 +22,12 @@ from vse_ens.data.arrow import lists_to_arrow, strings_to_arrow
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import count_of, decode_text, is_file, read_bytes
-from vse_ens.data.collections.rated_text import TableCollection, distinct, lines_of, only_file
 from vse_ens.data.io.formats import MAX_LINE_BYTES
 from vse_ens.data.io.source import BATCH_ROWS, Batch, Source
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.storage.atomic import replace_files
+from vse_ens_interop.rated_text import TableCollection, distinct, lines_of, only_file
 
 _HEADER = re.compile(rb"\s*+(\d{1,10})[ \t]++(\d{1,10})(?:[ \t]++(\d{1,10}))?\s*+")
 # A row of a file with features, and one of a matrix of labels.

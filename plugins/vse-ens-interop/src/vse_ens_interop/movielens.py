@@ -23,13 +23,13 @@ from vse_ens.data.arrow import strings_to_arrow
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import is_file, read_bytes
-from vse_ens.data.collections.rated_text import RatedRows, TableCollection, distinct
 from vse_ens.data.io.columns import ColumnChoice
 from vse_ens.data.io.dialect import Dialect, unlimited_field_size
 from vse_ens.data.io.formats import PairsFile
 from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.storage.atomic import replace_files
+from vse_ens_interop.rated_text import RatedRows, TableCollection, distinct
 
 DEFAULT_MINIMUM = 4.0
 _COLUMNS = ("userId", "movieId", "rating", "timestamp")
@@ -168,11 +168,13 @@ def _names(path: Path) -> dict[str, str]:
     return dict(zip(found, distinct(list(found.values()), list(found)), strict=True))
 
 
-def write(path: Path, data: Annotations) -> list[Path]:
+def write(path: Path, data: Annotations, test: Annotations | None = None) -> list[Path]:
     """Write a folder with ``ratings.csv``, where every pair is a rating of 5, and the names of films and users.
 
     Numbers start at 1. Reading it again with ``title`` as the label column gives the ids back.
     """
+    if test is not None:
+        raise ConfigError("movielens has no file for held-out pairs; convert them alone")
     path.mkdir(parents=True, exist_ok=True)
     files = [path / "ratings.csv", path / "movies.csv", path / _USERS]
     with replace_files(*files) as (ratings, films, users):

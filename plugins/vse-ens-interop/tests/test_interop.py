@@ -13,7 +13,7 @@ import pytest
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import open_collection
 from vse_ens.data.collections.detect import find_collection
-from vse_ens.data.io.convert import write_as
+from vse_ens.data.io.write import write_as
 from vse_ens.errors import ConfigError, DataError, VseError
 
 DATA = Annotations.from_pairs([("a b.jpg", "sea"), ("a b.jpg", "Zürich, lake"), ("c", "sea"), ("d", 'a "b"')])
@@ -389,7 +389,8 @@ def test_a_split_for_xmc_has_the_same_numbers_of_labels(tmp_path: Path) -> None:
     [
         ("a.doc", None, r"a\.doc has none of the suffixes \.parquet, \.csv"),
         ("a.csv", "parquet", r"a\.csv must end in \.parquet"),
-        ("a", "word", "to must be one of parquet, csv, tsv, jsonl, recbole, lenskit, movielens, xmc, got 'word'"),
+        ("a", "word", "format must be one of parquet, csv, tsv, jsonl, .*recbole, xmc.*, got 'word'"),
+        ("a", "coco", "the format coco is only read; write one of parquet, .*, recbole, xmc"),
     ],
 )
 def test_a_format_that_cannot_be_written(tmp_path: Path, path: str, form: str | None, message: str) -> None:
@@ -398,8 +399,12 @@ def test_a_format_that_cannot_be_written(tmp_path: Path, path: str, form: str | 
 
 
 def test_held_out_pairs_need_a_format_for_them(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="test is for recbole and xmc, not lenskit"):
+    with pytest.raises(ConfigError, match="lenskit has no file for held-out pairs; convert them alone"):
         write_as(tmp_path, DATA, "lenskit", test=DATA)
+    with pytest.raises(ConfigError, match="movielens has no file for held-out pairs; convert them alone"):
+        write_as(tmp_path, DATA, "movielens", test=DATA)
+    with pytest.raises(ConfigError, match="csv has no file for held-out pairs; convert them alone"):
+        write_as(tmp_path / "a.csv", DATA, test=DATA)
     with pytest.raises(ConfigError, match=r"must be a folder, without \.inter"):
         write_as(tmp_path / "a.inter", DATA, test=DATA)
 

@@ -19,13 +19,13 @@ from vse_ens.data.arrow import as_arrow, as_numpy
 from vse_ens.data.collections.base import OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import is_file, read_bytes
-from vse_ens.data.collections.rated_text import TableCollection
 from vse_ens.data.io.columns import to_ids
 from vse_ens.data.io.formats import PairsFile
 from vse_ens.data.io.parquet import open_parquet
 from vse_ens.data.io.source import BATCH_ROWS, Batch, Source
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.storage.atomic import replace_files
+from vse_ens_interop.rated_text import TableCollection
 
 _SCHEMA = "schema.json"
 _MAX_SCHEMA = 1 << 24
@@ -195,8 +195,10 @@ def _read_schema(folder: Path) -> dict[str, Any]:
     return schema
 
 
-def write(path: Path, data: Annotations) -> list[Path]:
+def write(path: Path, data: Annotations, test: Annotations | None = None) -> list[Path]:
     """Write a data set for ``lenskit.data.Dataset.load``."""
+    if test is not None:
+        raise ConfigError("lenskit has no file for held-out pairs; convert them alone")
     path.mkdir(parents=True, exist_ok=True)
     tables = {
         "user": pa.table({"user_id": data.images.arrow.cast(pa.string())}),
