@@ -35,40 +35,16 @@ SPELLINGS = {
     "licence": "license",
     "misspelt": "misspelled",
     "modelling": "modeling",
-    "programme": "program",
     "whilst": "while",
-    **{
-        f"{stem}{british}": f"{stem}{american}"
-        for stem in [
-            "advert",
-            "character",
-            "factor",
-            "final",
-            "general",
-            "initial",
-            "local",
-            "maxim",
-            "minim",
-            "normal",
-            "optim",
-            "organ",
-            "personal",
-            "priorit",
-            "random",
-            "recogn",
-            "regular",
-            "serial",
-            "special",
-            "standard",
-            "summar",
-            "synchron",
-            "token",
-            "vector",
-            "visual",
-        ]
-        for british, american in (("is" + end, "iz" + end) for end in ("e", "ing", "ation"))
-    },
+    "centred": "centered",
 }
+# The verbs on -ise, with their other forms.
+_VERBS = """
+    capital categor character custom emphas factor final general initial linear local maxim minim normal optim organ
+    parameter penal personal priorit quant random real recogn regular serial special stabil standard summar symmetr
+    synchron token util vector visual
+"""
+SPELLINGS |= {f"{verb}is{end}": f"{verb}iz{end}" for verb in _VERBS.split() for end in ("e", "ing", "ation", "able")}
 # Phrases that need a second reading, with what to write instead.
 PHRASES = {
     r"(?<!there )\b(is|are) no (?!longer\b|more\b|less\b|faster\b|slower\b|better\b|worse\b|need\b|different\b)[a-z]+":

@@ -137,7 +137,7 @@ def _cpu() -> Finding:
 def _same_bits() -> Finding:
     """Check on this machine that one image and many, and any number of workers, give the same bits."""
     try:
-        from vse_ens.self_test import different_bits
+        from vse_ens.experiments.self_test import different_bits
 
         different = different_bits()
     except Exception as error:  # noqa: BLE001  # as above
