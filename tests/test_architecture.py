@@ -19,7 +19,7 @@ LAYERS = (
     {"run", "label_weights"},
     {"model", "data"},
     {"storage", "kernels"},
-    {"config", "display", "errors", "exports", "portable", "presets", "progress", "streams", "system"},
+    {"config", "display", "errors", "exports", "portable", "presets", "progress", "read_options", "streams", "system"},
 )
 # ... and of its own layer only these: (importer, imported).
 WITHIN_LAYER = {
@@ -58,7 +58,7 @@ OWNERS = {
     "pydantic_core": ("service/",),
     "httptools": ("service/",),
     "prometheus_client": ("service/",),
-    "typer": ("cli/",),
+    "click": ("cli/",),
     "PIL": ("service/pictures/", "data/datasets/scenes/illustrations/"),
     "rich": ("cli/", "progress"),
     "optuna": ("experiments/tune/",),
