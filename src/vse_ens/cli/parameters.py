@@ -73,15 +73,14 @@ class Field(NamedTuple):
             )
         option = f"--{self.name.replace('_', '-')}"
         names = spec.name or (f"{option}/--no-{option[2:]}" if is_optional or default else option)
-        shown = f"({spec.default})" if spec.default else _text(default)
+        shown = spec.default or _text(default)
         limits = [f"at least {spec.min:g}"] if spec.min is not None and spec.max is None else []
         limits += [f"{spec.min:g} to {spec.max:g}"] if spec.min is not None and spec.max is not None else []
         notes = "; ".join([f"default: {shown}"] * bool(shown) + limits)
         return SectionOption(
             [names if kind is bool else spec.name or option, self.name],
             section,
-            required=required,
-            default=default,
+            **({"required": True} if required else {"default": default}),
             type=bool if kind is bool else _type(kind, spec.min, spec.max),
             is_flag=kind is bool,
             multiple=is_list,
@@ -156,7 +155,7 @@ def example_text(example: str) -> str:
 def _members(group: type[Any]) -> list[click.Parameter]:
     """Return the parameters of a group."""
     if not is_dataclass(group):
-        found: list[click.Parameter] = group.parameters()  # type: ignore[attr-defined]
+        found: list[click.Parameter] = group.parameters()
         return found
     hints = get_type_hints(group, include_extras=True)
     section = getattr(group, "SECTION", "Options")
@@ -228,11 +227,12 @@ def _refuse(
     raise click.UsageError(f"{names[0] if names else 'value'} {rule}, got {value!r}{suggestion}", context)
 
 
-def given_parameters() -> list[str]:
+def given_parameters() -> dict[str, None]:
     """Return the names of the parameters given on the command line, in the order in which the command declares them."""
     context = click.get_current_context()
-    names = [str(parameter.name) for parameter in context.command.params]
-    return [name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
+    names = (str(parameter.name) for parameter in context.command.params)
+    given = click.core.ParameterSource.COMMANDLINE
+    return {name: None for name in names if context.get_parameter_source(name) is given}
 
 
 def command_line() -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from vse_ens.cli.formatting import duration
+from vse_ens.cli.console import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

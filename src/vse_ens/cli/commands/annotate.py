@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+import click
 
-from vse_ens.cli.console import Console, columns, facts
-from vse_ens.cli.formatting import confidence_text, plural, reasons_json
+from vse_ens.cli.console import Console, columns, confidence_text, facts, plural, reasons_json
 from vse_ens.cli.options import (
     ClusterOptions,
     CompletenessOption,
@@ -23,102 +22,79 @@ from vse_ens.cli.options import (
     parse_labels,
     parse_or_read_labels,
 )
+from vse_ens.cli.parameters import Argument, Option, given_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
     from vse_ens.annotator import Annotator
     from vse_ens.curate.suggest import Suggestion, SuggestOptions
 
 Load = Callable[[], "Annotator"]
+Mode = Literal["images", "labels", "file", "collection"]
+"""Images of the model, a new image by its labels, or all images: to a file or to their collection."""
 
 _WRITE_CONFIDENCE = 0.5  # of labels that are written to people's files, unless given
+# Options that only some modes take: their parameters, those modes, and the message about the first option.
+_RESTRICTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...], str, str], ...] = (
+    (("dry_run", "journal"), ("collection",), "--dry-run", "--dry-run and --journal need --write"),
+    (("file_format", "prefix"), ("file", "collection"), "--format", "--format and --prefix need --all"),
+    (("cluster", "address"), ("file",), "--cluster", "--cluster and --address need --all --out"),
+    (("explain",), ("images", "labels"), "--explain", "cannot be combined with --all"),
+)
 _COLUMNS = ("suggestion", "confidence", "hit", "score", "because of")
 
 
 def annotate(
     model: ModelDir,
-    images: Annotated[
-        list[str] | None, typer.Argument(metavar="IMAGE", show_default=False, help="IDs of images of the model.")
-    ] = None,
+    images: Annotated[Sequence[str], Argument("IDs of images of the model.", "[IMAGE]...")] = (),
     *,
     labels: LabelsOption = None,
-    all_images: Annotated[bool, typer.Option("--all", help="All images of the model; needs --out or --write.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Output of --all: a .parquet, .csv or .jsonl file."),
-    ] = None,
+    all_images: Annotated[bool, Option("All images of the model; needs --out or --write.", name="--all")] = False,
+    out: Annotated[Path | None, Option("Output of --all: a .parquet, .csv or .jsonl file.", "FILE")] = None,
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="F",
-            show_default=False,
-            help="Format of FILE if not given by its suffix: parquet, csv, jsonl, exiftool (XMP keywords) or "
-            "label-studio. With --write, the format of SOURCE if it is not recognised.",
+        Option(
+            "Format of FILE if not given by its suffix: parquet, csv, jsonl, exiftool (XMP keywords) or "
+            "label-studio. With --write, the format of SOURCE if it is not recognized.",
+            "F",
+            name="--format",
         ),
     ] = None,
     write: Annotated[
         Path | None,
-        typer.Option(
-            metavar="SOURCE",
-            show_default=False,
-            help="Add the suggestions of --all to a collection: .xmp sidecars, .txt files or an annotation file. "
+        Option(
+            "Add the suggestions of --all to a collection: .xmp sidecars, .txt files or an annotation file. "
             "Image files are never changed.",
+            "SOURCE",
         ),
     ] = None,
     writing: WriteOptions,
     prefix: Annotated[
         str,
-        typer.Option(
-            metavar="TEXT",
-            show_default=False,
-            help="Prefix that turns an image ID into a path or URL (exiftool, label-studio). With --write, text before "
+        Option(
+            "Prefix that turns an image ID into a path or URL (exiftool, label-studio). With --write, text before "
             "every added label, such as 'suggested|'.",
+            "TEXT",
         ),
     ] = "",
     defuse_formulas: DefuseFormulas = False,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of suggestions per image.")] = 5,
-    allow: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B", show_default=False, help="Suggest only these labels; or a file with one label per line."
-        ),
-    ] = None,
-    deny: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B", show_default=False, help="Never suggest these labels; or a file with one label per line."
-        ),
-    ] = None,
+    top: Annotated[int, Option("Maximum number of suggestions per image.", "N", min=1)] = 5,
+    allow: Annotated[str | None, Option("Suggest only these labels; or a file with one label per line.", "A,B")] = None,
+    deny: Annotated[str | None, Option("Never suggest these labels; or a file with one label per line.", "A,B")] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            show_default=False,
-            help="Suggest only labels that match, such as 'place|*' or 'character:*'; may be repeated.",
-        ),
-    ] = None,
+        Sequence[str],
+        Option("Suggest only labels that match, such as 'place|*' or 'character:*'; may be repeated.", "PATTERN"),
+    ] = (),
     per_namespace: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, show_default=False, help="At most N suggestions per namespace such as 'place|'."
-        ),
+        int | None, Option("At most N suggestions per namespace such as 'place|'.", "N", min=1)
     ] = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            min=0.0,
-            max=1.0,
-            show_default="0, or 0.5 with --write",
-            help="Drop suggestions with lower confidence.",
-        ),
+        Option("Drop suggestions with lower confidence.", "X", min=0.0, max=1.0, default="0, or 0.5 with --write"),
     ] = None,
     completeness: CompletenessOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the reasons of every suggestion.")] = False,
+    explain: Annotated[bool, Option("Show the reasons of every suggestion.")] = False,
     cluster: ClusterOptions,
     console: Console,
 ) -> None:
@@ -127,54 +103,61 @@ def annotate(
     Suggestions are sorted, best first, and exclude labels the image is known to have. The confidence is the chance that
     the label is right for the image; it depends on how complete the labels are (vse calibrate). The hit is the chance
     that it is the missing label of an image that lacks exactly one.
+
+    Example: vse annotate model img_0000001 img_0000002
     """
-    if sum((bool(images), labels is not None, all_images)) != 1:
-        raise typer.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
-    if all_images != (out is not None or write is not None):
-        raise typer.BadParameter("--all and --out FILE or --write SOURCE must be given together", param_hint="'--all'")
-    if out is not None and write is not None:
-        raise typer.BadParameter("cannot be combined with --out", param_hint="'--write'")
-    if (writing.dry_run or writing.journal) and write is None:
-        raise typer.BadParameter("--dry-run and --journal need --write", param_hint="'--dry-run'")
-    if (file_format or prefix) and not all_images:
-        raise typer.BadParameter("--format and --prefix need --all", param_hint="'--format'")
+    mode = _mode(images, labels, all_images, out, write)
+    for names, modes, option, message in _RESTRICTED:
+        if mode not in modes and not given_parameters().keys().isdisjoint(names):
+            raise click.BadParameter(message, param_hint=f"'{option}'")
     if defuse_formulas and (out is None or (file_format or out.suffix) not in ("csv", ".csv")):
-        raise typer.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
-    if (cluster.cluster or cluster.address) and out is None:
-        raise typer.BadParameter("--cluster and --address need --all --out", param_hint="'--cluster'")
-    if all_images and explain:
-        raise typer.BadParameter("cannot be combined with --all", param_hint="'--explain'")
+        raise click.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
+    if completeness is not None and cluster.cluster:
+        raise click.BadParameter("cannot be combined with --cluster; use vse calibrate", param_hint="'--completeness'")
+    share = parse_completeness(completeness)
     options: SuggestOptions = {
         "top": top,
         "allow": parse_or_read_labels(allow),
         "deny": parse_or_read_labels(deny),
-        "min_confidence": (0.0 if write is None else _WRITE_CONFIDENCE) if min_confidence is None else min_confidence,
+        "min_confidence": (_WRITE_CONFIDENCE if mode == "collection" else 0.0)
+        if min_confidence is None
+        else min_confidence,
         "explain": explain,
     }
     if only:
         options["only"] = only
     if per_namespace is not None:
         options["per_namespace"] = per_namespace
-    if completeness is not None and cluster.cluster:
-        raise typer.BadParameter("cannot be combined with --cluster; use vse calibrate", param_hint="'--completeness'")
-    given = parse_completeness(completeness)
 
     def load() -> Annotator:
         annotator = load_model(model, console)
-        return annotator if given is None else annotator.calibrate(completeness=given)
+        return annotator if share is None else annotator.calibrate(completeness=share)
 
-    if out is not None:
+    if mode == "images":
+        _annotate_images(load, model, images, options, console)
+    elif mode == "labels":
+        _annotate_labels(load, model, parse_labels(labels or ""), options, console)
+    elif out is not None:
         _annotate_all(load, model, out, file_format, prefix, defuse_formulas, options, cluster, console)
     elif write is not None:
         _write(load, write, file_format, prefix, options, writing, console)
-    elif labels is not None:
-        _annotate_labels(load, model, parse_labels(labels), options, console)
-    else:
-        _annotate_images(load, model, images or [], options, console)
 
 
-def _annotate_images(load: Load, model: Path, images: list[str], options: SuggestOptions, console: Console) -> None:
-    suggestion_lists = load().annotate(images, **options)
+def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None) -> Mode:
+    """Return what to annotate and where the suggestions go."""
+    if sum((bool(images), labels is not None, all_images)) != 1:
+        raise click.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
+    if all_images != (out is not None or write is not None):
+        raise click.BadParameter("--all and --out FILE or --write SOURCE must be given together", param_hint="'--all'")
+    if out is not None and write is not None:
+        raise click.BadParameter("cannot be combined with --out", param_hint="'--write'")
+    if all_images:
+        return "file" if out is not None else "collection"
+    return "images" if images else "labels"
+
+
+def _annotate_images(load: Load, model: Path, images: Sequence[str], options: SuggestOptions, console: Console) -> None:
+    suggestion_lists = load().annotate(list(images), **options)
     document, rows = [], []
     for image, suggestions in zip(images, suggestion_lists, strict=True):
         document.append({"image": image, "suggestions": _suggestions_json(suggestions, options["explain"])})
