@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import click
+import pytest
 
 from vse_ens import __version__
 from vse_ens.cli.app import VSE

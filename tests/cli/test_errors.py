@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 import click
+import pytest
 
 from vse_ens.cli import errors
 from vse_ens.cli.app import main

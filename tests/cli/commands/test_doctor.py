@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vse_ens.cli import doctor_checks
+from vse_ens.cli.commands import doctor as doctor_checks
 
 Vse = Callable[..., Any]
 

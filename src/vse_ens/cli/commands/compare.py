@@ -70,7 +70,7 @@ def compare(
     if from_rankings is not None:
         unused = [name for name in given_parameters() if name not in ("from_rankings", "out", "json", "debug")]
         if unused:
-            hint = "PAIRS" if unused[0] == "pairs" else f"--{unused[0].replace('_', '-')}"
+            hint = click.get_current_context().obj.options.get(unused[0], "PAIRS")
             raise click.BadParameter("cannot be combined with --from-rankings", param_hint=f"'{hint}'")
         _show(_load(from_rankings, console), out, from_rankings, console)
         return
