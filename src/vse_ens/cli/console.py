@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console as RichConsole
@@ -87,6 +86,11 @@ class Console:
             self.out.print(*text, sep="\n")
             sys.stdout.flush()  # a pipe would hold it back
 
+    def line(self, text: str) -> None:
+        """Print part of a result in one line: a long path must not be broken where people copy it."""
+        if not self.json:
+            self.out.print(Text(text), soft_wrap=True)
+
     def finish(self, message: str, *following: object) -> None:
         """End a command in a terminal: a message on standard error, and the next command to try.
 
@@ -145,9 +149,7 @@ class Progress:
         self._last_logged = self._started
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -189,10 +191,10 @@ class Progress:
 
 
 class ReadingProgress:
-    """Progress of reading a file or a collection: a spinner until the number of files is known, then a bar."""
+    """Progress of reading a file or a collection: a spinner until the total is known, then a bar of ``unit``."""
 
-    def __init__(self, console: Console, path: object) -> None:
-        self._console = console
+    def __init__(self, console: Console, path: object, unit: str = "files", size: int = 1) -> None:
+        self._console, self._unit, self._size = console, unit, size
         self._text = f"reading {path}"
         self._stack = ExitStack()
         self._progress: Progress | None = None
@@ -205,13 +207,15 @@ class ReadingProgress:
         self._stack.close()
 
     def __call__(self, done: int, total: int | None) -> None:
-        """Report the number of files read and the number of all files, if it is known."""
+        """Report how much is read and the total, if it is known; a unit is ``size`` of it."""
         if total is None:
             return
         if self._progress is None:
             self._stack.close()  # the spinner
-            self._progress = self._stack.enter_context(self._console.progress(self._text, total, "files"))
-        self._progress(done)
+            self._progress = self._stack.enter_context(
+                self._console.progress(self._text, total // self._size, self._unit)
+            )
+        self._progress(done // self._size)
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:
@@ -254,6 +258,11 @@ def plural(count: int, noun: str) -> str:
 def confidence_text(confidence: float | None) -> str:
     """Return a confidence for a table; ``-`` if the model has none."""
     return "-" if confidence is None else f"{confidence:.3f}"
+
+
+def listed(rows: int, limit: int) -> str:
+    """Return how many rows there are, and how many of them a table lists."""
+    return f"{rows:,}" if rows <= limit else f"the first {limit} of {rows:,}"
 
 
 def label_list(labels: Sequence[str], *, first: Sequence[str] = (), limit: int = 6) -> str:

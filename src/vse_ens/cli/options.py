@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
 
 import click
-from rich.text import Text
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
-from vse_ens.cli.parameters import Argument, Field, Option
+from vse_ens.cli.parameters import Argument, Field, Option, misuse
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.presets import PRESETS
@@ -50,17 +49,11 @@ LabelsOption = Annotated[
     str | None, Option("Comma-separated labels of a new image, instead of an image of the model.", "A,B,C")
 ]
 DefuseFormulas = Annotated[
-    bool,
-    Option(
-        "In a .csv file, put an apostrophe before text that a spreadsheet would run as a formula.",
-        name="--defuse-formulas",
-    ),
+    bool, Option("In a .csv file, put an apostrophe before text that a spreadsheet would run as a formula.")
 ]
 Workers = Annotated[int | None, Option("Number of worker threads.", "N", min=1, default="all cores")]
-
 Portable = Annotated[
-    bool,
-    Option("Compute so that every x86-64-v3 machine gives the same bytes; slower on newer ones.", name="--portable"),
+    bool, Option("Compute so that every x86-64-v3 machine gives the same bytes; slower on newer ones.")
 ]
 
 
@@ -145,8 +138,7 @@ class TrainOptions:
     dimensions: Annotated[int | None, Option("Length of a vector.", "K")] = None
     epochs: Annotated[int | None, Option("Number of passes over the pairs.", "N")] = None
     rank_scale: Annotated[
-        float | None,
-        Option("Scale of sampled ranks relative to the label count (vse-ens, naive).", "X", "--lambda"),
+        float | None, Option("Scale of sampled ranks relative to the label count (vse-ens, naive).", "X", "--lambda")
     ] = None
     learning_rate: Annotated[float | None, Option("Learning rate.", "X")] = None
     learning_rate_decay: Annotated[float | None, Option("Factor on the learning rate after every epoch.", "X")] = None
@@ -185,7 +177,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
     """Parse NAME=VALUE of ``--set``."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE, such as margin=0.5", param_hint="'--set'")
+        raise misuse("--set", f"{text!r} is not NAME=VALUE, such as margin=0.5")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:
@@ -234,16 +226,11 @@ class WriteOptions:
         from vse_ens.data.collections.journal import default_journal
         from vse_ens.data.collections.write_back import write_back
 
-        def show(diff: str) -> None:
-            if not console.json:
-                console.out.print(Text(diff.rstrip("\n")), soft_wrap=True)
-
         journal = self.journal or default_journal()
+        show = (lambda diff: console.line(diff.rstrip("\n"))) if self.dry_run else None
         try:
             with console.progress("writing", max(len(edits), 1), "files") as progress:
-                done = write_back(
-                    collection, edits, journal, prefix=prefix, on_diff=show if self.dry_run else None, progress=progress
-                )
+                done = write_back(collection, edits, journal, prefix=prefix, on_diff=show, progress=progress)
         except KeyboardInterrupt:
             if journal.exists():
                 console.log(f"stopped; vse undo {shlex.quote(str(journal))} restores the files written so far")
@@ -253,9 +240,7 @@ class WriteOptions:
         if done.report.written.journal is None:
             console.finish("Dry run: nothing written." if self.dry_run else "The collection has the labels.")
             return
-        if not console.json:
-            # A long path must not be broken: people copy this line.
-            console.out.print(Text(f"to undo: vse undo {shlex.quote(str(journal))}"), soft_wrap=True)
+        console.line(f"to undo: vse undo {shlex.quote(str(journal))}")
         console.finish("The collection has the labels.", "undo", journal)
 
 
@@ -294,11 +279,9 @@ def parse_completeness(text: str | None) -> float | dict[str, float] | None:
         return float(text)
     except ValueError:
         pass
-    path, hint = Path(text), "'--completeness'"
+    path, option = Path(text), "--completeness"
     if not path.is_file():
-        raise click.BadParameter(
-            f"{text!r} is neither a number such as 0.7 nor a file of labels and numbers", param_hint=hint
-        )
+        raise misuse(option, f"{text!r} is neither a number such as 0.7 nor a file of labels and numbers")
     found: dict[str, float] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.reader(file), 1):
@@ -306,9 +289,8 @@ def parse_completeness(text: str | None) -> float | dict[str, float] | None:
                 found[row[0]] = float(row[1])
             except (IndexError, ValueError):
                 if number > 1 and row:  # the first line may be a header
-                    raise click.BadParameter(
-                        f"{path}, line {number} must be a label and a number, such as beach,0.7", param_hint=hint
-                    ) from None
+                    message = f"{path}, line {number} must be a label and a number, such as beach,0.7"
+                    raise misuse(option, message) from None
     return found
 
 

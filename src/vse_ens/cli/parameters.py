@@ -73,7 +73,7 @@ class Field(NamedTuple):
             )
         option = f"--{self.name.replace('_', '-')}"
         names = spec.name or (f"{option}/--no-{option[2:]}" if is_optional or default else option)
-        shown = spec.default or _text(default)
+        shown = spec.default or (option[2:] if default is True else _text(default))
         limits = [f"at least {spec.min:g}"] if spec.min is not None and spec.max is None else []
         limits += [f"{spec.min:g} to {spec.max:g}"] if spec.min is not None and spec.max is not None else []
         notes = "; ".join([f"default: {shown}"] * bool(shown) + limits)
@@ -225,6 +225,11 @@ def _refuse(
     )
     suggestion = f"; did you mean {near[0]}?" if near else ""
     raise click.UsageError(f"{names[0] if names else 'value'} {rule}, got {value!r}{suggestion}", context)
+
+
+def misuse(name: str, message: str) -> click.BadParameter:
+    """Return the error of an argument or option that does not fit the others."""
+    return click.BadParameter(message, param_hint=f"'{name}'")
 
 
 def given_parameters() -> dict[str, None]:

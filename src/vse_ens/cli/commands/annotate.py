@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
-
 from vse_ens.cli.console import Console, columns, confidence_text, facts, plural, reasons_json
 from vse_ens.cli.options import (
     ClusterOptions,
@@ -22,7 +20,7 @@ from vse_ens.cli.options import (
     parse_labels,
     parse_or_read_labels,
 )
-from vse_ens.cli.parameters import Argument, Option, given_parameters
+from vse_ens.cli.parameters import Argument, Option, given_parameters, misuse
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -109,11 +107,11 @@ def annotate(
     mode = _mode(images, labels, all_images, out, write)
     for names, modes, option, message in _RESTRICTED:
         if mode not in modes and not given_parameters().keys().isdisjoint(names):
-            raise click.BadParameter(message, param_hint=f"'{option}'")
+            raise misuse(option, message)
     if defuse_formulas and (out is None or (file_format or out.suffix) not in ("csv", ".csv")):
-        raise click.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
+        raise misuse("--defuse-formulas", "needs --all and --out FILE.csv")
     if completeness is not None and cluster.cluster:
-        raise click.BadParameter("cannot be combined with --cluster; use vse calibrate", param_hint="'--completeness'")
+        raise misuse("--completeness", "cannot be combined with --cluster; use vse calibrate")
     share = parse_completeness(completeness)
     options: SuggestOptions = {
         "top": top,
@@ -146,11 +144,11 @@ def annotate(
 def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None) -> Mode:
     """Return what to annotate and where the suggestions go."""
     if sum((bool(images), labels is not None, all_images)) != 1:
-        raise click.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
+        raise misuse("IMAGE", "give exactly one of IMAGE, --labels and --all")
     if all_images != (out is not None or write is not None):
-        raise click.BadParameter("--all and --out FILE or --write SOURCE must be given together", param_hint="'--all'")
+        raise misuse("--all", "--all and --out FILE or --write SOURCE must be given together")
     if out is not None and write is not None:
-        raise click.BadParameter("cannot be combined with --out", param_hint="'--write'")
+        raise misuse("--write", "cannot be combined with --out")
     if all_images:
         return "file" if out is not None else "collection"
     return "images" if images else "labels"
@@ -200,9 +198,7 @@ def _annotate_all(
             prefix=prefix,
             defuse_formulas=defuse_formulas,
             progress=progress,
-            cluster=cluster.cluster,
-            address=cluster.address,
-            allow_mixed_cpus=cluster.allow_mixed_cpus,
+            **vars(cluster),
             **options,
         )
     counts = asdict(written)

@@ -8,12 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 from rich.text import Text
 
-from vse_ens.cli.console import Console, columns, confidence_text
+from vse_ens.cli.console import Console, columns, confidence_text, listed
 from vse_ens.cli.options import DefuseFormulas, ModelDir, load_model
-from vse_ens.cli.parameters import Option
+from vse_ens.cli.parameters import Option, misuse
 from vse_ens.errors import MissingPartError
 
 if TYPE_CHECKING:
@@ -56,11 +55,11 @@ def audit(
     """
     for path, suffix, option in ((out, ".csv", "--out"), (page, ".html", "--page")):
         if path is not None and path.suffix != suffix:
-            raise click.BadParameter(f"{path} must end in {suffix}", param_hint=f"'{option}'")
+            raise misuse(option, f"{path} must end in {suffix}")
     if defuse_formulas and out is None:
-        raise click.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")
+        raise misuse("--defuse-formulas", "needs --out FILE.csv")
     if images is not None and page is None:
-        raise click.BadParameter("needs --page FILE.html", param_hint="'--images'")
+        raise misuse("--images", "needs --page FILE.html")
     annotator = load_model(model, console)
     picture_of = _pictures(annotator, images) if page is not None else None
     findings = _audit(annotator, top, wrong_share, console)
@@ -154,12 +153,8 @@ def _tables(findings: Audit) -> list[RenderableType]:
     )
     parts: list[RenderableType] = []
     for title, names, rows in kinds:
-        parts += [Text(f"{title}: {_count(len(rows))}"), *_table(names, rows), Text()]
+        parts += [Text(f"{title}: {listed(len(rows), _ROWS_SHOWN)}"), *_table(names, rows), Text()]
     return parts
-
-
-def _count(rows: int) -> str:
-    return f"{rows:,}" if rows <= _ROWS_SHOWN else f"the first {_ROWS_SHOWN} of {rows:,}"
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[RenderableType]:

@@ -8,11 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
-
 from vse_ens.cli.console import Console, columns, facts, plural
 from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, Reading, WriteOptions
-from vse_ens.cli.parameters import Argument, Option
+from vse_ens.cli.parameters import Argument, Option, misuse
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -56,18 +54,18 @@ def apply(
     Example: vse apply pairs.csv --feedback model.feedback.sqlite --out clean.csv
     """
     if accept_from is not None and audit is None:
-        raise click.BadParameter("needs --audit", param_hint="'--accept-from'")
+        raise misuse("--accept-from", "needs --audit")
     if feedback is audit is reading.rules is None:
         if to is None:
-            raise click.BadParameter("give --feedback, --audit or --rules", param_hint="'PAIRS'")
+            raise misuse("PAIRS", "give --feedback, --audit or --rules")
         if out is not None:
-            raise click.BadParameter("needs --feedback, --audit or --rules", param_hint="'--out'")
+            raise misuse("--out", "needs --feedback, --audit or --rules")
         _apply_audit(file, to, writing, reading, console)
         return
     if out is to is None:
-        raise click.BadParameter("give --out FILE or --to SOURCE", param_hint="'PAIRS'")
+        raise misuse("PAIRS", "give --out FILE or --to SOURCE")
     if out is not None and to is not None:
-        raise click.BadParameter("cannot be combined with --to", param_hint="'--out'")
+        raise misuse("--out", "cannot be combined with --to")
     _clean(file, feedback, audit, accept_from, out, to, writing, reading, console)
 
 
@@ -223,7 +221,7 @@ def show(
     from vse_ens.data.feedback.pairs import count_feedback
 
     if defuse_formulas and (out is None or out.suffix != ".csv"):
-        raise click.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")
+        raise misuse("--defuse-formulas", "needs --out FILE.csv")
     if out is not None:
         check_name(out)
     with console.status(f"reading {file}"):

@@ -16,7 +16,7 @@ from rich.text import Text
 from vse_ens.cli.console import Console
 from vse_ens.cli.errors import FAILED, INTERRUPTED
 from vse_ens.cli.options import PAIRS_HELP, Reading, Workers
-from vse_ens.cli.parameters import Argument, Option, command_line, given_parameters
+from vse_ens.cli.parameters import Argument, Option, command_line, given_parameters, misuse
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ def compare(
     Example: vse compare pairs.csv --models context,ease --out report.html
     """
     if pairs is None and from_rankings is None:
-        raise click.BadParameter("give a file of pairs, or a folder with --from-rankings", param_hint="'PAIRS'")
+        raise misuse("PAIRS", "give a file of pairs, or a folder with --from-rankings")
     if out is not None and (out.is_dir() or out == rankings):
-        raise click.BadParameter(f"{out} is a folder; give a file such as report.html", param_hint="'--out'")
+        raise misuse("--out", f"{out} is a folder; give a file such as report.html")
     if from_rankings is not None:
         unused = [name for name in given_parameters() if name not in ("from_rankings", "out", "json", "debug")]
         if unused:
             hint = click.get_current_context().obj.options.get(unused[0], "PAIRS")
-            raise click.BadParameter("cannot be combined with --from-rankings", param_hint=f"'{hint}'")
+            raise misuse(hint, "cannot be combined with --from-rankings")
         _show(_load(from_rankings, console), out, from_rankings, console)
         return
 

@@ -6,11 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
-
 from vse_ens.cli.console import Console, columns, facts
 from vse_ens.cli.options import PairsFile, Reading
-from vse_ens.cli.parameters import Option
+from vse_ens.cli.parameters import Option, misuse
 from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
@@ -77,7 +75,7 @@ def split(
     given = {name: value for name, value in (("share", share), ("reveal", reveal)) if value is not None}
     for name in given:
         if name not in _PROTOCOL_OPTIONS[protocol]:
-            raise click.BadParameter(f"cannot be combined with --protocol {protocol}", param_hint=f"'--{name}'")
+            raise misuse(f"--{name}", f"cannot be combined with --protocol {protocol}")
 
     data = reading.read(pairs, console)
     parts = _parts(data, protocol, seed, given)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 from rich.text import Text
 
 from vse_ens.cli.console import Console, facts, plural
@@ -21,7 +20,7 @@ from vse_ens.cli.options import (
     parse_completeness,
     save_model,
 )
-from vse_ens.cli.parameters import Argument, Option, command_line
+from vse_ens.cli.parameters import Argument, Option, command_line, misuse
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
@@ -40,11 +39,11 @@ def evaluate(
             "FILE",
         ),
     ] = None,
-    top: Annotated[Sequence[int], Option("Cutoff of metrics such as recall@N; may be repeated.", "N", min=1)] = [
+    top: Annotated[Sequence[int], Option("Cutoff of metrics such as recall@N; may be repeated.", "N", min=1)] = (
         1,
         5,
         10,
-    ],  # typer takes the default from here; never changed
+    ),
     save_rankings: Annotated[Path | None, Option("Write the rank of every held-out label as Parquet.", "FILE")] = None,
     page: Annotated[Path | None, Option("Write an HTML page with a reliability plot of hits.", "FILE.html")] = None,
     seed: Annotated[int, Option("Random seed of the bootstrap intervals.", "N")] = 0,
@@ -72,14 +71,7 @@ def evaluate(
     started = time.perf_counter()
     with console.progress("evaluating", len(held_out.images), "images") as progress:
         rankings = annotator.rankings(
-            held_out,
-            known=known_labels,
-            top=max(top),
-            memory=memory * 1_000_000,
-            progress=progress,
-            cluster=cluster.cluster,
-            address=cluster.address,
-            allow_mixed_cpus=cluster.allow_mixed_cpus,
+            held_out, known=known_labels, top=max(top), memory=memory * 1_000_000, progress=progress, **vars(cluster)
         )
     report = summarise(rankings, tops=top, seed=seed, workers=workers)
     seconds = time.perf_counter() - started
@@ -90,17 +82,7 @@ def evaluate(
 
         reliability_top = min(max(top), 5)
         calibrated = annotator.calibration_ is not None and known is None
-        bins = (
-            annotator.reliability(
-                held_out,
-                top=reliability_top,
-                cluster=cluster.cluster,
-                address=cluster.address,
-                allow_mixed_cpus=cluster.allow_mixed_cpus,
-            )
-            if calibrated
-            else []
-        )
+        bins = annotator.reliability(held_out, top=reliability_top, **vars(cluster)) if calibrated else []
         title = "How well held-out labels are found"
         evaluation_page(title, report, bins, top=reliability_top, command=command_line()).write(page)
     document = {"model": str(model), "test": str(test), **report.to_dict(), "seconds": round(seconds, 3)}
@@ -143,9 +125,9 @@ def calibrate(
     from vse_ens.data.suggestion_verdicts import read_suggestion_verdicts
 
     if ask is not None and (out is None or out.suffix != ".csv"):
-        raise click.BadParameter("needs --out FILE.csv", param_hint="'--ask'")
+        raise misuse("--ask", "needs --out FILE.csv")
     if ask is not None and completeness is not None:
-        raise click.BadParameter("cannot be combined with --ask", param_hint="'--completeness'")
+        raise misuse("--completeness", "cannot be combined with --ask")
     given = parse_completeness(completeness)
     said = [verdict for path in verdicts for verdict in read_suggestion_verdicts(path)]
     annotator = load_model(model, console)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from vse_ens.cli.commands.data import summary_json
-from vse_ens.cli.console import Console, Progress, facts
+from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
@@ -20,36 +19,19 @@ ByteProgress = Callable[[int, int], None]
 DownloadedPath = Annotated[Path, Argument("The downloaded folder or file.", "PATH")]
 OutFile = Annotated[Path, Option("The .parquet file to write.", "FILE")]
 
-_MEGABYTE = 1_000_000
-
 
 def _convert(path: Path, out: Path, read: Callable[[ByteProgress], Annotations], console: Console) -> None:
     """Read a data set, write its pairs and print a summary."""
     from vse_ens.data.io.write import check_name, write_pairs
 
     check_name(out)
-    with _read_progress(path, console) as read_progress:
+    with ReadingProgress(console, path, "MB", 1_000_000) as read_progress:
         data = read(read_progress)
     with console.progress(f"writing {out}", data.pairs, "pairs") as progress:
         write_pairs(out, data, progress)
     summary = data.summary()
     console.result({"file": str(out), **summary_json(summary)}, facts([("file", str(out)), *summary.rows()]))
     console.finish(f"{data.pairs:,} pairs are in {out}.", "train", out, "--out", "model")
-
-
-@contextmanager
-def _read_progress(path: Path, console: Console) -> Iterator[ByteProgress]:
-    """Show progress in megabytes; the total is known at the first call."""
-    with ExitStack() as stack:
-        progress: Progress | None = None
-
-        def report(done: int, total: int) -> None:
-            nonlocal progress
-            if progress is None:
-                progress = stack.enter_context(console.progress(f"reading {path}", total // _MEGABYTE, "MB"))
-            progress(done // _MEGABYTE)
-
-        yield report
 
 
 def openimages(

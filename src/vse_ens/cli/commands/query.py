@@ -13,7 +13,7 @@ from rich.text import Text
 
 from vse_ens.cli.console import Console, columns, confidence_text, label_list, plural, reasons_json
 from vse_ens.cli.options import LabelsOption, ModelDir, load_model, parse_labels
-from vse_ens.cli.parameters import Argument, Command, Option
+from vse_ens.cli.parameters import Argument, Command, Option, misuse
 
 if TYPE_CHECKING:
     from vse_ens.curate.explain import Explanation
@@ -106,7 +106,7 @@ def similar(
     Example: vse similar model beach
     """
     if (label is None) == (image is None):
-        raise click.BadParameter("give either LABEL or --image IMAGE", param_hint="'LABEL'")
+        raise misuse("LABEL", "give either LABEL or --image IMAGE")
     annotator = load_model(model, console)
     if label is not None:
         kind, query, neighbors = "label", label, annotator.similar_labels(label, top)
@@ -143,7 +143,7 @@ def explain(
     """
     if len(ids) != (1 if labels is not None else 2):
         needed = "one LABEL with --labels" if labels is not None else "an IMAGE and a LABEL, or --labels and a LABEL"
-        raise click.BadParameter(f"give {needed}; put IDs with spaces in quotes", param_hint="'[IMAGE] LABEL'")
+        raise misuse("[IMAGE] LABEL", f"give {needed}; put IDs with spaces in quotes")
     annotator = load_model(model, console)
     if labels is None:
         image, label = ids

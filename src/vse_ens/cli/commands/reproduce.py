@@ -29,15 +29,15 @@ def reproduce(
     openimages: Annotated[Path | None, _data_option("Open Images")] = None,
     data_set: Annotated[
         Sequence[str],
-        Option("Only this data set: iaprtc12, nuswide or openimages; can be repeated.", "NAME", name="--data-set"),
+        Option("Only this data set: iaprtc12, nuswide or openimages; may be repeated.", "NAME", name="--data-set"),
     ] = (),
     quick: Annotated[bool, Option("Smaller synthetic data, one seed, no tuning: a few minutes.")] = False,
-    seeds: Annotated[int | None, Option("Trainings of each model on real data. Default: 3.", "N", min=1)] = None,
+    seeds: Annotated[int | None, Option("Trainings of each model on real data.", "N", min=1, default="3")] = None,
     trials: Annotated[
-        int | None, Option("Settings to try for each model. Default: the whole grid.", "N", min=0)
+        int | None, Option("Settings to try for each model.", "N", min=0, default="the whole grid")
     ] = None,
     minutes: Annotated[
-        float | None, Option("CPU time after which one training is ended. Default: 15.", "M", min=0.0)
+        float | None, Option("CPU time after which one training is ended.", "M", min=0.0, default="15")
     ] = None,
     fresh: Annotated[bool, Option("Run finished parts again.")] = False,
     workers: Workers = None,

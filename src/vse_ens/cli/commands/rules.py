@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 from rich.text import Text
 
-from vse_ens.cli.console import Console, columns, facts, plural
+from vse_ens.cli.console import Console, columns, facts, listed, plural
 from vse_ens.cli.options import DefuseFormulas, Reading, load_model
-from vse_ens.cli.parameters import Argument, Option
+from vse_ens.cli.parameters import Argument, Option, misuse
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -67,10 +66,10 @@ def propose(
         (one.label, one.implies, f"{one.support:,}", f"{one.confidence:.1%}", f"{one.exceptions:,}")
         for one in proposals.implications
     ]
-    parts: list[Any] = [Text(f"Implications: {_count(len(implications))}")]
+    parts: list[Any] = [Text(f"Implications: {listed(len(implications), _ROWS_SHOWN)}")]
     if implications:
         parts.append(columns(("label", "implies", *numbers), implications[:_ROWS_SHOWN], numbers=numbers))
-    parts += [Text(), Text(f"Aliases: {_count(len(proposals.aliases))}")]
+    parts += [Text(), Text(f"Aliases: {listed(len(proposals.aliases), _ROWS_SHOWN)}")]
     if proposals.aliases:
         parts.append(columns(("label", "same as", "evidence"), list(map(tuple, proposals.aliases[:_ROWS_SHOWN]))))
     following = (
@@ -79,9 +78,7 @@ def propose(
         else "Use --out FILE.csv or --json for all proposals."
     )
     console.result(proposals.to_dict(), *parts, Text())
-    if not console.json:
-        # A long path must not be broken: people copy this line.
-        console.out.print(Text(following), soft_wrap=True)
+    console.line(following)
 
 
 def apply_proposals(
@@ -120,9 +117,9 @@ def apply_proposals(
         new += [NewRule(kind, *_split(text, option)) for text in texts]
     if not new:
         where = f"{proposals} has no decision" if proposals else "there is no rule to add"
-        raise click.BadParameter(
+        raise misuse(
+            "PROPOSALS.csv",
             f"{where}; write accept or reject into the column decision, or give --alias, --rename or --implies",
-            param_hint="'PROPOSALS.csv'",
         )
     file = RulesFile(path)
     before = file.rules
@@ -227,14 +224,10 @@ def _row(rule: Rule) -> list[str]:
     return [str(rule.id), rule.kind, rule.label, rule.other, rule.by, rule.at[:10]]
 
 
-def _count(rows: int) -> str:
-    return f"{rows:,}" if rows <= _ROWS_SHOWN else f"the first {_ROWS_SHOWN} of {rows:,}"
-
-
 def _split(text: str, option: str) -> tuple[str, str]:
     label, equals, other = text.partition("=")
     if not equals or not label.strip() or not other.strip():
-        raise click.BadParameter(f"{text!r} is not A=B, such as cars=car", param_hint=f"'{option}'")
+        raise misuse(option, f"{text!r} is not A=B, such as cars=car")
     return label.strip(), other.strip()
 
 

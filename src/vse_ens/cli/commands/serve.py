@@ -62,7 +62,7 @@ def serve(
     learn_after: Annotated[
         int,
         Option(
-            "Update the model in the background after every N decisions; it is written to MODEL.learnt.",
+            "Update the model in the background after every N verdicts; it is written to MODEL.learnt.",
             "N",
             min=0,
             default="off",

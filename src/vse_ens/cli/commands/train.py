@@ -23,7 +23,7 @@ from vse_ens.cli.options import (
     load_model,
     save_model,
 )
-from vse_ens.cli.parameters import Argument, Option
+from vse_ens.cli.parameters import Argument, Option, misuse
 from vse_ens.cli.train_progress import TrainingProgress
 from vse_ens.portable import use_portable_cpu
 
@@ -82,9 +82,7 @@ def train(
         check_run_files(checkpoint)
         if reading.is_parts(pairs):
             if features is not None or feedback is not None or reading.rules is not None:
-                raise click.BadParameter(
-                    "--features, --feedback and --rules need all pairs in one file", param_hint="'PAIRS'"
-                )
+                raise misuse("PAIRS", "--features, --feedback and --rules need all pairs in one file")
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
@@ -100,9 +98,7 @@ def train(
                 callbacks=trackers,
                 checkpoint=checkpoint,
                 resume=resume,
-                cluster=cluster.cluster,
-                address=cluster.address,
-                allow_mixed_cpus=cluster.allow_mixed_cpus,
+                **vars(cluster),
             )
         seconds = time.perf_counter() - started
         if resume and not model.resumed_:

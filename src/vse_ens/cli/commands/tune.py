@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -14,7 +13,7 @@ from rich.text import Text
 from vse_ens.cli.console import Console, duration, facts, plural
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.options import PairsFile, Reading, parse_setting
-from vse_ens.cli.parameters import Option, command_line
+from vse_ens.cli.parameters import Option, command_line, misuse
 from vse_ens.config import METRICS
 from vse_ens.presets import PRESETS
 
@@ -69,7 +68,7 @@ def tune(
     Example: vse tune split/train.parquet --trials 30 --out tuned.toml
     """
     if out.suffix != ".toml":
-        raise click.BadParameter(f"{out} must end in .toml, such as tuned.toml", param_hint="'--out'")
+        raise misuse("--out", f"{out} must end in .toml, such as tuned.toml")
     from vse_ens.experiments.tune import Budget, read_space
     from vse_ens.experiments.tune import tune as run_search
     from vse_ens.presets import configure
@@ -124,9 +123,7 @@ class TuneProgress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 
