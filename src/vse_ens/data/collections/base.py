@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from vse_ens.errors import DataError
+
 if TYPE_CHECKING:
     from vse_ens.data.io.source import Source
 
@@ -104,3 +106,28 @@ class WritableCollection(Collection, Protocol):
         A label that an image already has is not added again. A file whose content would stay the same is left out.
         An id that the collection does not have raises a `DataError`.
         """
+
+
+Needed = Callable[[Item, LabelEdit], LabelEdit | None]
+"""Returns what is left of an edit, given the labels that the image has; None for nothing."""
+
+
+@runtime_checkable
+class OnePassCollection(WritableCollection, Protocol):
+    """A collection of many files, whose labels are read and changed in one walk."""
+
+    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
+        """Yield the changes of `changes`, with what ``needed`` leaves of each edit; unknown ids are ignored."""
+
+
+def changes_as_given(collection: OnePassCollection, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+    """Yield the changes of a collection by its `changes_needed`."""
+    found: set[str] = set()
+
+    def as_given(item: Item, edit: LabelEdit) -> LabelEdit:
+        found.add(item.image)
+        return edit
+
+    yield from collection.changes_needed(edits, as_given)
+    if left := edits.keys() - found:
+        raise DataError(f"{collection.path} has no image {min(left)!r}")
