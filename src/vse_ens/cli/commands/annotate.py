@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.curate.suggest import Suggestion, SuggestOptions
 
-Load = Callable[[], "Annotator"]
 Mode = Literal["images", "labels", "file", "collection"]
 """Images of the model, a new image by its labels, or all images: to a file or to their collection."""
 
@@ -112,33 +111,28 @@ def annotate(
         raise misuse("--defuse-formulas", "needs --all and --out FILE.csv")
     if completeness is not None and cluster.cluster:
         raise misuse("--completeness", "cannot be combined with --cluster; use vse calibrate")
-    share = parse_completeness(completeness)
+    if min_confidence is None:
+        min_confidence = _WRITE_CONFIDENCE if mode == "collection" else 0.0
     options: SuggestOptions = {
         "top": top,
         "allow": parse_or_read_labels(allow),
         "deny": parse_or_read_labels(deny),
-        "min_confidence": (_WRITE_CONFIDENCE if mode == "collection" else 0.0)
-        if min_confidence is None
-        else min_confidence,
+        "min_confidence": min_confidence,
         "explain": explain,
     }
     if only:
         options["only"] = only
     if per_namespace is not None:
         options["per_namespace"] = per_namespace
-
-    def load() -> Annotator:
-        annotator = load_model(model, console)
-        return annotator if share is None else annotator.calibrate(completeness=share)
-
+    run = _Run(model, parse_completeness(completeness), options, console)
     if mode == "images":
-        _annotate_images(load, model, images, options, console)
+        run.images(list(images))
     elif mode == "labels":
-        _annotate_labels(load, model, parse_labels(labels or ""), options, console)
+        run.labels(parse_labels(labels or ""))
     elif out is not None:
-        _annotate_all(load, model, out, file_format, prefix, defuse_formulas, options, cluster, console)
+        run.to_file(out, file_format, prefix, cluster, defuse_formulas=defuse_formulas)
     elif write is not None:
-        _write(load, write, file_format, prefix, options, writing, console)
+        run.to_collection(write, file_format, prefix, writing)
 
 
 def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None) -> Mode:
@@ -154,88 +148,89 @@ def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path
     return "images" if images else "labels"
 
 
-def _annotate_images(load: Load, model: Path, images: Sequence[str], options: SuggestOptions, console: Console) -> None:
-    suggestion_lists = load().annotate(list(images), **options)
-    document, rows = [], []
-    for image, suggestions in zip(images, suggestion_lists, strict=True):
-        document.append({"image": image, "suggestions": _suggestions_json(suggestions, options["explain"])})
-        names = [image, *[""] * len(suggestions)]  # the first row names the image
-        rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
-    console.result(document, _table(("image", *_COLUMNS), rows, options["explain"]))
-    best = next(((image, found[0].label) for image, found in zip(images, suggestion_lists, strict=True) if found), None)
-    console.finish(
-        f"{plural(sum(map(len, suggestion_lists)), 'suggestion')} for {plural(len(images), 'image')}.",
-        *(("explain", model, *best) if best else ()),
-    )
+@dataclass(frozen=True)
+class _Run:
+    """The four modes, each a method."""
 
+    model: Path
+    completeness: float | dict[str, float] | None
+    options: SuggestOptions
+    console: Console
 
-def _annotate_labels(load: Load, model: Path, labels: list[str], options: SuggestOptions, console: Console) -> None:
-    suggestions = load().annotate(labels=labels, **options)
-    document = [{"image": None, "labels": labels, "suggestions": _suggestions_json(suggestions, options["explain"])}]
-    console.result(document, _table(_COLUMNS, _rows(suggestions), options["explain"]))
-    console.finish(f"{plural(len(suggestions), 'label')} would suit such an image.", "search", model, *labels[:1])
-
-
-def _annotate_all(
-    load: Load,
-    model: Path,
-    out: Path,
-    file_format: str | None,
-    prefix: str,
-    defuse_formulas: bool,
-    options: SuggestOptions,
-    cluster: ClusterOptions,
-    console: Console,
-) -> None:
-    from vse_ens.export.suggestions import format_of
-
-    file_format = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
-    annotator = load()
-    with console.progress("annotating", len(annotator.known_.images), "images") as progress:
-        written = annotator.annotate_all(
-            out,
-            file_format,
-            prefix=prefix,
-            defuse_formulas=defuse_formulas,
-            progress=progress,
-            **vars(cluster),
-            **options,
+    def images(self, images: list[str]) -> None:
+        """Print suggestions for images of the model."""
+        found = self._load().annotate(images, **self.options)
+        document, rows = [], []
+        for image, suggestions in zip(images, found, strict=True):
+            document.append({"image": image, "suggestions": self._json(suggestions)})
+            names = [image, *[""] * len(suggestions)]  # the first row names the image
+            rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
+        self.console.result(document, self._table(("image", *_COLUMNS), rows))
+        best = next(((image, first[0].label) for image, first in zip(images, found, strict=True) if first), None)
+        self.console.finish(
+            f"{plural(sum(map(len, found)), 'suggestion')} for {plural(len(images), 'image')}.",
+            *(("explain", self.model, *best) if best else ()),
         )
-    counts = asdict(written)
-    rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
-    console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
-    console.finish(f"The suggestions for all images are in {out}.", "audit", model)
 
+    def labels(self, labels: list[str]) -> None:
+        """Print suggestions for a new image with some labels."""
+        found = self._load().annotate(labels=labels, **self.options)
+        document = [{"image": None, "labels": labels, "suggestions": self._json(found)}]
+        self.console.result(document, self._table(_COLUMNS, _rows(found)))
+        self.console.finish(
+            f"{plural(len(found), 'label')} would suit such an image.", "search", self.model, *labels[:1]
+        )
 
-def _write(
-    load: Load,
-    source: Path,
-    source_format: str | None,
-    prefix: str,
-    options: SuggestOptions,
-    writing: WriteOptions,
-    console: Console,
-) -> None:
-    collection = writing.open(source, source_format)  # fails before the model is loaded
-    annotator = load()
-    with console.progress("annotating", len(annotator.known_.images), "images") as progress:
-        edits = annotator.suggested_edits(progress=progress, **options)
-    writing.write(collection, edits, console, prefix=prefix)
+    def to_file(
+        self, out: Path, file_format: str | None, prefix: str, cluster: ClusterOptions, *, defuse_formulas: bool
+    ) -> None:
+        """Write suggestions for all images to a file."""
+        from vse_ens.export.suggestions import format_of
 
+        form = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
+        annotator = self._load()
+        with self.console.progress("annotating", len(annotator.known_.images), "images") as progress:
+            written = annotator.annotate_all(
+                out,
+                form,
+                prefix=prefix,
+                defuse_formulas=defuse_formulas,
+                progress=progress,
+                **vars(cluster),
+                **self.options,
+            )
+        counts = asdict(written)
+        rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
+        self.console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
+        self.console.finish(f"The suggestions for all images are in {out}.", "audit", self.model)
 
-def _suggestions_json(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, Any]]:
-    rows = []
-    for suggestion in suggestions:
-        row: dict[str, Any] = {
-            "label": suggestion.label,
-            "score": suggestion.score,
-            "confidence": suggestion.confidence,
-            "hit": suggestion.hit,
-        }
-        if explain:
-            row["because"] = reasons_json(suggestion.because)
-        rows.append(row)
-    return rows
+    def to_collection(self, source: Path, source_format: str | None, prefix: str, writing: WriteOptions) -> None:
+        """Add suggestions for all images to their collection."""
+        collection = writing.open(source, source_format)  # fails before the model is loaded
+        annotator = self._load()
+        with self.console.progress("annotating", len(annotator.known_.images), "images") as progress:
+            edits = annotator.suggested_edits(progress=progress, **self.options)
+        writing.write(collection, edits, self.console, prefix=prefix)
+
+    def _load(self) -> Annotator:
+        annotator = load_model(self.model, self.console)
+        return annotator if self.completeness is None else annotator.calibrate(completeness=self.completeness)
+
+    def _json(self, suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
+        return [
+            {
+                "label": one.label,
+                "score": one.score,
+                "confidence": one.confidence,
+                "hit": one.hit,
+                **({"because": reasons_json(one.because)} if self.options["explain"] else {}),
+            }
+            for one in suggestions
+        ]
+
+    def _table(self, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+        width = len(names) if self.options["explain"] else len(names) - 1
+        return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "hit", "score"))
 
 
 def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
@@ -243,16 +238,11 @@ def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
 
     return [
         (
-            suggestion.label,
-            confidence_text(suggestion.confidence),
-            confidence_text(suggestion.hit),
-            f"{suggestion.score:.2f}",
-            reasons_text(suggestion.because),
+            one.label,
+            confidence_text(one.confidence),
+            confidence_text(one.hit),
+            f"{one.score:.2f}",
+            reasons_text(one.because),
         )
-        for suggestion in suggestions
+        for one in suggestions
     ] or [("(none)", "", "", "", "")]
-
-
-def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: bool) -> Table:
-    width = len(names) if explain else len(names) - 1
-    return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "hit", "score"))
