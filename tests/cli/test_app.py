@@ -51,7 +51,7 @@ def test_every_command_has_help_that_ends_with_an_example(path: tuple[str, ...],
 
 
 @EVERY
-def test_help_of_a_group_lists_the_first_sentence_of_each_command(path: tuple[str, ...], vse: Vse) -> None:
+def test_group_help_lists_the_summary_of_each_command(path: tuple[str, ...], vse: Vse) -> None:
     listed = " ".join(vse(*path[:-1], "--help").out.split()) if path else ""
     sentence = " ".join(ALL[path].help.split("\n\n")[0].split())
     assert not path or f" {path[-1]} {sentence} " in listed
