@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vse_ens.kernels.target import host_level
 from vse_ens.experiments.self_test import different_bits
+from vse_ens.kernels.target import host_level
 
 ROOT = Path(__file__).parents[1]
 # OpenBLAS has Haswell kernels for CPUs with AVX2 and without AVX-512, and Sandybridge kernels for those with AVX alone.

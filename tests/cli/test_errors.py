@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
-import typer
 
 from vse_ens.cli import errors
 from vse_ens.cli.app import main
@@ -39,7 +39,7 @@ def raising(error: BaseException) -> Callable[[], None]:
             "error: pairs.csv is empty; write some pairs to it",
         ),
         (UnknownIdError("a", "image"), 1, "error: unknown image 'a'"),
-        (typer.BadParameter("too large", param_hint="'--seed'"), 2, "error: invalid value for '--seed': too large"),
+        (click.BadParameter("too large", param_hint="'--seed'"), 2, "error: invalid value for '--seed': too large"),
         (PermissionError(errno.EACCES, "Permission denied", "a/b.csv"), 1, "error: a/b.csv: permission denied"),
         (OSError(errno.ENOSPC, "No space left on device", b"x"), 1, "error: x: no space left on device"),
         (OSError(errno.ENOSPC, "No space left"), 1, "error: standard output: no space left"),

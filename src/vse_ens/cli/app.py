@@ -1,260 +1,218 @@
 """The command ``vse`` and its tree of commands.
 
-Only the command that runs is imported, so that ``vse --help`` and every command start quickly. For the same reason no
-command may import pyarrow or numba at module level.
+A command is imported when it runs or when its own help is shown, so that ``vse --help`` and every command start
+quickly. For the same reason no command may import pyarrow or numba at module level.
 """
 
 from __future__ import annotations
 
 import gc
 import io
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
+import click
 
 from vse_ens import __version__
 from vse_ens.cli import errors
-from vse_ens.cli.conversion import PlainGroup
-from vse_ens.cli.errors import CliState, Debug
+from vse_ens.cli.errors import DEBUG_HELP, INTERRUPTED, CliState, set_debug
+from vse_ens.cli.parameters import Command, example_text
 
 # Python looks for garbage after every 700 new objects, and importing the libraries makes a million that stay.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
-class _Command(NamedTuple):
-    """A command: a function of a module in `vse_ens.cli.commands`."""
+class _Entry(NamedTuple):
+    """A command that is imported on first use: a function or a `click.Command` in `vse_ens.cli.commands`."""
 
-    name: str
     source: str
-    """Module and function."""
-    example: str
-    summary: str = ""
-    """The first sentence of its help, for the help of ``vse``; a test compares them."""
-    cls: str = ""
-    """A class of the module in place of typer's."""
-
-
-class _Group(NamedTuple):
-    """Commands of two words."""
-
-    name: str
-    example: str
+    """Module and name."""
     summary: str
-    commands: tuple[_Command, ...]
-    cls: str = ""
+    """The first sentence of its help, which ``vse --help`` shows without the import; a test compares them."""
 
 
-_COMMANDS = (
-    _Command("demo", "demo:demo", "vse demo", "Train on the built-in data set and show suggestions."),
-    _Command("info", "info:info", "vse info pairs.csv", "Show a summary of a file of pairs or of a collection."),
-    _Command(
-        "split",
-        "split:split",
-        "vse split pairs.csv --out split --seed 0",
-        "Split pairs into train.parquet and test.parquet.",
-    ),
-    _Command("train", "train:train", "vse train split/train.parquet --out model", "Train a model on pairs."),
-    _Command(
-        "evaluate",
-        "evaluate:evaluate",
-        "vse evaluate model split/test.parquet",
-        "Measure how well a model ranks held-out labels.",
-    ),
-    _Command(
-        "annotate",
-        "annotate:annotate",
-        "vse annotate model img_0000001 img_0000002",
-        "Suggest missing labels for images.",
-    ),
-    _Command(
-        "calibrate",
-        "calibrate:calibrate",
-        "vse calibrate model --completeness 0.7 --out calibrated",
-        "Set what confidences rest on: completeness and verdicts.",
-    ),
-    _Command(
-        "search",
-        "search:search",
-        "vse search model beach -person",
-        "Find images for labels, including images not tagged with them.",
-        "search:SearchCommand",
-    ),
-    _Command(
-        "similar",
-        "similar:similar",
-        "vse similar model beach",
-        "Find labels similar to a label, or images similar to an image.",
-    ),
-    _Command(
-        "explain",
-        "explain:explain",
-        "vse explain model img_0000001 sand",
-        "Explain the score of a label for an image.",
-    ),
-    _Command(
-        "audit",
-        "audit:audit",
-        "vse audit model --out audit.csv --page audit.html",
-        "Find labels that are likely wrong, missing or duplicate.",
-    ),
-    _Command(
-        "export",
-        "export:export",
-        "vse export model --out labels.parquet",
-        "Export label or image vectors for other programs.",
-    ),
-    _Command(
-        "push",
-        "push:push",
-        "vse push model ann/holiday-labels --private",
-        "Upload a model to the Hugging Face Hub, with a page about it.",
-    ),
-    _Command(
-        "pull",
-        "pull:pull",
-        "vse pull ann/holiday-labels --out model",
-        "Download a model from the Hugging Face Hub and verify every byte.",
-    ),
-    _Command("serve", "serve:serve", "vse serve model", "Serve a model over HTTP, with a web page."),
-    _Command(
-        "apply",
-        "apply:apply",
-        "vse apply pairs.csv --feedback model.feedback.sqlite --out clean.csv",
-        "Clean a data set by feedback, audit decisions and rules.",
-    ),
-    _Command("undo", "undo:undo", "vse undo undo.jsonl", "Restore the files that a write changed, byte for byte."),
-    _Command(
-        "update",
-        "update:update",
-        "vse update model model.feedback.sqlite --out model-2",
-        "Add new pairs, images and labels to a trained model.",
-    ),
-    _Command(
-        "compare",
-        "compare:compare",
-        "vse compare pairs.csv --models context,ease --out report.html",
-        "Compare models and baselines on one split.",
-    ),
-    _Command(
-        "tune",
-        "tune:tune",
-        "vse tune split/train.parquet --trials 30 --out tuned.toml",
-        "Search for better settings of a preset.",
-    ),
-    _Command(
-        "reproduce",
-        "reproduce:reproduce",
-        "vse reproduce --quick --out reproduction",
-        "Rerun the experiments of the paper.",
-    ),
-    _Command("doctor", "doctor:doctor", "vse doctor", "Check the installation and this machine."),
+class LazyGroup(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        example: str,
+        sections: dict[str, dict[str, _Entry | LazyGroup]],
+        *,
+        default: str = "",
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, help=summary, epilog=example_text(example), no_args_is_help=True, **settings)
+        self._sections = sections
+        self._entries = {name: entry for entries in sections.values() for name, entry in entries.items()}
+        self._default = default
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order of the help."""
+        del ctx
+        return [*self._entries]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        del ctx
+        entry = self._entries.get(cmd_name)
+        if not isinstance(entry, _Entry):
+            return entry
+        module, _, name = entry.source.partition(":")
+        found = getattr(import_module(f"vse_ens.cli.commands.{module}"), name)
+        return found if isinstance(found, click.Command) else Command(found, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and their summaries, which needs no import."""
+        del ctx
+        width = max(map(len, self._entries))
+        for heading, entries in self._sections.items():
+            rows = [
+                (name.ljust(width), entry.help or "" if isinstance(entry, LazyGroup) else entry.summary)
+                for name, entry in entries.items()
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Add the name of the default command, if there is one."""
+        if self._default and args and args[0] not in (*self._entries, *ctx.help_option_names):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; the message about an unknown one suggests the nearest."""
+        if args[0] not in self._entries and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=self._entries, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click would print an empty line on Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+_FEEDBACK = LazyGroup(
+    "feedback",
+    "Count verdicts, export accepted pairs, or write verdicts to a collection.",
+    "vse feedback model.feedback.sqlite --out accepted.csv",
+    {
+        "Commands": {
+            "show": _Entry("clean:show", "Show feedback counts and export accepted pairs."),
+            "apply": _Entry("clean:apply_feedback", "Write accepted and rejected labels to a collection."),
+        }
+    },
+    default="show",  # as it was before there was another command
 )
-_GROUPS = (
-    _Group(
-        "feedback",
-        "vse feedback model.feedback.sqlite --out accepted.csv",
-        "Show feedback counts, export accepted pairs, or write verdicts to a collection.",
-        (
-            _Command("show", "feedback:show", "vse feedback show model.feedback.sqlite --out accepted.csv"),
-            _Command("apply", "feedback:apply", "vse feedback apply model.feedback.sqlite --to Pictures"),
-        ),
-        "feedback:FeedbackGroup",
-    ),
-    _Group(
-        "rules",
-        "vse rules propose pairs.csv --out proposals.csv",
-        "Propose aliases and implications between labels, accept them as rules, list and undo rules.",
-        (
-            _Command("propose", "rules:propose", "vse rules propose pairs.csv --out proposals.csv"),
-            _Command("apply", "rules:apply_proposals", "vse rules apply rules.jsonl proposals.csv"),
-            _Command("list", "rules:list_rules", "vse rules list rules.jsonl"),
-            _Command("undo", "rules:undo_rules", "vse rules undo rules.jsonl 3"),
-        ),
-    ),
-    _Group(
-        "data",
-        "vse data scenes --images 2000 --out pairs.csv",
-        "Generate a data set, or convert one.",
-        (
-            _Command("scenes", "data.scenes:scenes", "vse data scenes --images 2000 --out pairs.csv"),
-            _Command("convert", "data.convert:convert", "vse data convert pairs.csv --out scenes.jsonl"),
-            _Command(
-                "openimages", "data.published:openimages", "vse data openimages openimages --out openimages.parquet"
+_RULES = LazyGroup(
+    "rules",
+    "Propose aliases and implications, accept them as rules, list and undo rules.",
+    "vse rules propose pairs.csv --out proposals.csv",
+    {
+        "Commands": {
+            "propose": _Entry("rules:propose", "Propose aliases and implications between labels."),
+            "apply": _Entry("rules:apply_proposals", "Accept and reject proposals, or add rules of your own."),
+            "list": _Entry("rules:list_rules", "List the rules in force, then the rejected ones."),
+            "undo": _Entry("rules:undo_rules", "Undo rules; without numbers, those that were added together last."),
+        }
+    },
+)
+_DATA = LazyGroup(
+    "data",
+    "Generate a data set, or convert one.",
+    "vse data scenes --images 2000 --out pairs.csv",
+    {
+        "Commands": {
+            "scenes": _Entry("data:scenes", "Generate the built-in data set of everyday scenes."),
+            "convert": _Entry("data:convert", "Convert pairs from any format that vse reads to another one."),
+            "openimages": _Entry(
+                "published:openimages", "Convert the image-level labels of Open Images, versions 1 to 7."
             ),
-            _Command(
-                "nuswide",
-                "data.published:nuswide",
-                "vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet",
+            "nuswide": _Entry(
+                "published:nuswide", "Convert the tags or concepts of NUS-WIDE; image IDs are Flickr IDs."
             ),
-            _Command("iaprtc12", "data.published:iaprtc12", "vse data iaprtc12 iaprtc12 --out iaprtc12.parquet"),
-        ),
-    ),
+            "iaprtc12": _Entry("published:iaprtc12", "Convert the labels or descriptions of IAPR TC-12."),
+        }
+    },
 )
 
 
-def make_app(only: str | None = None) -> typer.Typer:
-    """Return the tree of commands; with ``only``, a name or none, the others have a summary and no options."""
-    app = typer.Typer(
-        name="vse",
-        cls=PlainGroup,
-        epilog=_epilog("vse demo"),
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["--help", "-h"]},
-    )
-    app.callback()(vse)
-    for command in _COMMANDS:
-        if only in (None, command.name):
-            _add_command(app, command)
-        else:
-            app.command(command.name, help=command.summary)(_not_loaded)
-    for group in _GROUPS:
-        loads = only in (None, group.name)
-        cls = _find(group.cls) if loads and group.cls else PlainGroup
-        commands = typer.Typer(cls=cls, help=group.summary, epilog=_epilog(group.example), no_args_is_help=True)
-        for command in group.commands if loads else ():
-            _add_command(commands, command)
-        app.add_typer(commands, name=group.name)
-    return app
-
-
-def _print_version(requested: bool) -> None:
+def _print_version(context: click.Context, _: click.Parameter, requested: bool) -> None:
     if requested:
-        typer.echo(f"vse-ens {__version__}")
-        raise typer.Exit
+        click.echo(f"vse-ens {__version__}")
+        context.exit()
 
 
-def vse(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-    debug: Debug = False,
-) -> None:
-    """Learn which labels belong to which image from (image, label) pairs alone."""
+def _complete(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
+    if requested:
+        from vse_ens.cli import completion
+
+        click.echo(
+            (completion.install if parameter.name == "install_completion" else completion.script)(context.command)
+        )
+        context.exit()
 
 
-def _not_loaded() -> None:
-    """Stand in for a command that does not run."""
+def _flags() -> Iterable[click.Parameter]:
+    for name, callback, help_text in (
+        ("--version", _print_version, "Print the version and exit."),
+        ("--debug", set_debug, DEBUG_HELP),
+        ("--install-completion", _complete, "Install completion for the current shell."),
+        ("--show-completion", _complete, "Print the completion script of the current shell."),
+    ):
+        yield click.Option([name], is_flag=True, is_eager=True, expose_value=False, callback=callback, help=help_text)
 
 
-def _add_command(app: typer.Typer, command: _Command) -> None:
-    from vse_ens.cli.options import add_command
-
-    options: dict[str, Any] = {"cls": _find(command.cls)} if command.cls else {}
-    add_command(app, _find(command.source), example=command.example, name=command.name, **options)
-
-
-def _find(source: str) -> Any:
-    module, _, name = source.partition(":")
-    return getattr(import_module(f"vse_ens.cli.commands.{module}"), name)
-
-
-def _epilog(example: str) -> str:
-    return f"\b\nExample:\n  $ {example}"
+VSE = LazyGroup(
+    "vse",
+    "Learn which labels belong to which image from (image, label) pairs alone.",
+    "vse demo",
+    {
+        "Get started": {
+            "demo": _Entry("demo:demo", "Train on the built-in data set and show suggestions."),
+            "info": _Entry("data:info", "Show a summary of a file of pairs or of a collection."),
+            "doctor": _Entry("doctor:doctor", "Check the installation and this machine."),
+        },
+        "Train and measure": {
+            "split": _Entry("data:split", "Split pairs into train.parquet and test.parquet."),
+            "train": _Entry("train:train", "Train a model on pairs."),
+            "evaluate": _Entry("evaluate:evaluate", "Measure how well a model ranks held-out labels."),
+            "compare": _Entry("compare:compare", "Compare models and baselines on one split."),
+            "tune": _Entry("tune:tune", "Search for better settings of a preset."),
+            "calibrate": _Entry("evaluate:calibrate", "Recalibrate confidences."),
+            "update": _Entry("train:update", "Add new pairs, images and labels to a trained model."),
+            "reproduce": _Entry("reproduce:reproduce", "Rerun the experiments of the paper."),
+        },
+        "Use a model": {
+            "annotate": _Entry("annotate:annotate", "Suggest missing labels for images."),
+            "search": _Entry("query:SEARCH", "Find images for labels, including images not tagged with them."),
+            "similar": _Entry("query:similar", "Find labels similar to a label, or images similar to an image."),
+            "explain": _Entry("query:explain", "Explain the score of a label for an image."),
+            "audit": _Entry("audit:audit", "Find labels that are likely wrong, missing or duplicate."),
+            "serve": _Entry("serve:serve", "Serve a model over HTTP, with a web page."),
+            "export": _Entry("export:export", "Export label or image vectors for other programs."),
+            "push": _Entry("export:push", "Upload a model to the Hugging Face Hub, with a page about it."),
+            "pull": _Entry("export:pull", "Download a model from the Hugging Face Hub and verify it."),
+        },
+        "Work on data": {
+            "apply": _Entry("clean:apply", "Clean a data set by feedback, audit decisions and rules."),
+            "undo": _Entry("clean:undo", "Restore the files that a write changed, byte for byte."),
+            "feedback": _FEEDBACK,
+            "rules": _RULES,
+            "data": _DATA,
+        },
+    },
+    params=list(_flags()),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -265,13 +223,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # IDs may be any Unicode text, whatever the locale.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     state = CliState()
-    words = sys.argv[1:] if arguments is None else arguments
-    # Before the command there are flags only. Shell completion may ask for any command.
-    only = None if "_VSE_COMPLETE" in os.environ else next((word for word in words if not word.startswith("-")), "")
-    command = typer.main.get_command(make_app(only))
-    sys.exit(
-        errors.run(
-            lambda: command.main(args=arguments, prog_name="vse", standalone_mode=False, obj=state),
-            state,
-        )
-    )
+    sys.exit(errors.run(lambda: VSE.main(args=arguments, prog_name="vse", standalone_mode=False, obj=state), state))

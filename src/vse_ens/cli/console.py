@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 import time
@@ -10,32 +11,55 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console as RichConsole
-from rich.console import RenderableType
+from rich.console import ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from vse_ens.cli.errors import Debug
-from vse_ens.cli.terminal import PlainConsole, escape_control
+from vse_ens.cli.errors import DEBUG_HELP, set_debug
+from vse_ens.cli.parameters import Option
 
 if TYPE_CHECKING:
     from rich.progress import Progress as LiveProgress
     from rich.progress import TaskID
 
+    from vse_ens.curate.explain import Reason
+
 _SILENT_SECONDS = 1.0
 _LOG_INTERVAL_SECONDS = 10.0
+
+
+# All control characters except tab and line feed, and the characters that reverse the direction of text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class PlainConsole(RichConsole):
+    """A console that shows control characters instead of sending them; styles and live displays still work.
+
+    IDs, labels and file names may contain any characters. An escape sequence among them could clear the screen, change
+    the title of the window, or rewrite lines that were printed before.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return the segments of what is printed, with control characters as escapes such as ``\\x1b``."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(escape_control(segment.text), segment.style)
+
+
+def escape_control(text: str, form: str = "\\x{:02x}") -> str:
+    """Return a text with its control characters as escapes."""
+    return _CONTROL.sub(lambda match: (form if ord(match[0]) < 256 else "\\u{:04x}").format(ord(match[0])), text)
 
 
 @dataclass
 class Console:
     """Output options, an option group of every command, and the methods that print."""
 
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False
-    debug: Debug = False
+    json: Annotated[bool, Option("Print one JSON document on stdout and nothing else.", name="--json")] = False
+    debug: Annotated[bool, Option(DEBUG_HELP, callback=set_debug)] = False
 
     @cached_property
     def out(self) -> RichConsole:
@@ -62,14 +86,19 @@ class Console:
             self.out.print(*text, sep="\n")
             sys.stdout.flush()  # a pipe would hold it back
 
-    def finish(self, sentence: str, *following: object) -> None:
-        """End a command in a terminal: a sentence on standard error, and the words of the next command to try.
+    def line(self, text: str) -> None:
+        """Print part of a result in one line: a long path must not be broken where people copy it."""
+        if not self.json:
+            self.out.print(Text(text), soft_wrap=True)
+
+    def finish(self, message: str, *following: object) -> None:
+        """End a command in a terminal: a message on standard error, and the next command to try.
 
         A script or a pipe gets neither.
         """
         if self.json or not self.err.is_terminal:
             return
-        self.err.print(Text(sentence))
+        self.err.print(Text(message))
         if following:
             command = shlex.join(["vse", *map(str, following)])
             self.err.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
@@ -77,6 +106,11 @@ class Console:
     def note(self, text: str) -> None:
         """Print a note on standard error."""
         self.log(f"note: {text}")
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Print notes on standard error."""
+        for note in notes:
+            self.note(note)
 
     def log(self, text: str) -> None:
         """Print one line on standard error, without wrapping it."""
@@ -115,9 +149,7 @@ class Progress:
         self._last_logged = self._started
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -159,10 +191,10 @@ class Progress:
 
 
 class ReadingProgress:
-    """Progress of reading a file or a collection: a spinner until the number of files is known, then a bar."""
+    """Progress of reading a file or a collection: a spinner until the total is known, then a bar of ``unit``."""
 
-    def __init__(self, console: Console, path: object) -> None:
-        self._console = console
+    def __init__(self, console: Console, path: object, unit: str = "files", size: int = 1) -> None:
+        self._console, self._unit, self._size = console, unit, size
         self._text = f"reading {path}"
         self._stack = ExitStack()
         self._progress: Progress | None = None
@@ -175,13 +207,15 @@ class ReadingProgress:
         self._stack.close()
 
     def __call__(self, done: int, total: int | None) -> None:
-        """Report the number of files read and the number of all files, if it is known."""
+        """Report how much is read and the total, if it is known; a unit is ``size`` of it."""
         if total is None:
             return
         if self._progress is None:
             self._stack.close()  # the spinner
-            self._progress = self._stack.enter_context(self._console.progress(self._text, total, "files"))
-        self._progress(done)
+            self._progress = self._stack.enter_context(
+                self._console.progress(self._text, total // self._size, self._unit)
+            )
+        self._progress(done // self._size)
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:
@@ -202,3 +236,42 @@ def columns(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequen
     for row in rows:
         table.add_row(*map(Text, row))
     return table
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in seconds, minutes or hours."""
+    whole = round(seconds)
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun, such as ``1 pair`` or ``2 pairs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def confidence_text(confidence: float | None) -> str:
+    """Return a confidence for a table; ``-`` if the model has none."""
+    return "-" if confidence is None else f"{confidence:.3f}"
+
+
+def listed(rows: int, limit: int) -> str:
+    """Return how many rows there are, and how many of them a table lists."""
+    return f"{rows:,}" if rows <= limit else f"the first {limit} of {rows:,}"
+
+
+def label_list(labels: Sequence[str], *, first: Sequence[str] = (), limit: int = 6) -> str:
+    """Return the labels of an image for a table: at most ``limit`` of them, those in ``first`` in front."""
+    ordered = sorted(labels, key=lambda label: label not in first)
+    more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
+    return ", ".join(ordered[:limit]) + more
+
+
+def reasons_json(reasons: Sequence[Reason]) -> list[dict[str, Any]]:
+    """Return reasons for ``--json``."""
+    return [{"labels": list(reason.labels), "share": reason.share, "source": reason.source} for reason in reasons]

@@ -1,240 +1,97 @@
-"""Arguments and option groups that commands share.
-
-An option group is a dataclass whose fields are typer options. A command that has one as a parameter gets all its
-options on the command line and receives the filled dataclass:
-
-    def info(file: PairsFile, reading: ReadOptions, console: Console) -> None: ...
-
-    add_command(app, info, example="vse info pairs.csv")
-"""
+"""Arguments and groups of options that commands share; see `vse_ens.cli.parameters`."""
 
 from __future__ import annotations
 
 import csv
-import functools
-import inspect
 import json
 import re
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
 
-import typer
-from rich.text import Text
-from typer.core import TyperCommand
+import click
 
 from vse_ens.cli.console import Console, ReadingProgress, facts
-from vse_ens.cli.conversion import PlainCommand
+from vse_ens.cli.parameters import Argument, Field, Option, misuse
 from vse_ens.config import LOSSES, METRICS, SAMPLERS, TOWERS
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.presets import PRESETS
+from vse_ens.read_options import DEFAULTS, ReadOptions
 
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.collections.base import FileChange, LabelEdit, WritableCollection
+    from vse_ens.data.collections.base import LabelEdit, WritableCollection
     from vse_ens.data.partition.parts import PartFiles
-
-Command = Callable[..., None]
 
 PAIRS_HELP = (
     "A file of (image, label) pairs (csv, tsv, txt, jsonl or parquet, optionally gzipped), or a collection such as a "
     "folder of photos with keywords; see docs/collections.md."
 )
 
-PairsFile = Annotated[Path, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)]
-ModelDir = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model directory.")]
-HubRepo = Annotated[
-    str,
-    typer.Argument(metavar="USER/NAME", show_default=False, help="A model repository on the Hugging Face Hub."),
-]
-CollectionPath = Annotated[
-    Path,
-    typer.Option("--to", metavar="SOURCE", show_default=False, help="The collection to write to: a folder or a file."),
-]
-CollectionFormat = Annotated[
-    str | None,
-    typer.Option("--format", metavar="NAME", show_default=False, help="Format of SOURCE; recognised by default."),
-]
+PairsFile = Annotated[Path, Argument(PAIRS_HELP, "PAIRS")]
+ModelDir = Annotated[Path, Argument("A model directory.", "MODEL")]
+HubRepo = Annotated[str, Argument("A model repository on the Hugging Face Hub.", "USER/NAME")]
+CollectionPath = Annotated[Path, Option("The collection to write to: a folder or a file.", "SOURCE", name="--to")]
+CollectionFormat = Annotated[str | None, Option("Format of SOURCE; recognized by default.", "NAME", name="--format")]
 CompletenessOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="X",
-        show_default=False,
-        help="Share of all right labels that the data record, such as 0.7, or a .csv file with a label and its share "
+    Option(
+        "Share of all right labels that the data record, such as 0.7, or a .csv file with a label and its share "
         "per line. By default it is estimated.",
+        "X",
     ),
 ]
 LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,C",
-        show_default=False,
-        help="Comma-separated labels of a new image, instead of an image of the model.",
-    ),
+    str | None, Option("Comma-separated labels of a new image, instead of an image of the model.", "A,B,C")
 ]
 DefuseFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--defuse-formulas",
-        help="In a .csv file, put an apostrophe before text that a spreadsheet would run as a formula.",
-    ),
+    bool, Option("In a .csv file, put an apostrophe before text that a spreadsheet would run as a formula.")
 ]
-Workers = Annotated[
-    int | None, typer.Option(metavar="N", min=1, show_default="all cores", help="Number of worker threads.")
-]
-
+Workers = Annotated[int | None, Option("Number of worker threads.", "N", min=1, default="all cores")]
 Portable = Annotated[
-    bool,
-    typer.Option(
-        "--portable", help="Compute so that every x86-64-v3 machine gives the same bytes; slower on newer ones."
-    ),
+    bool, Option("Compute so that every x86-64-v3 machine gives the same bytes; slower on newer ones.")
 ]
 
 
-def add_command(
-    app: typer.Typer,
-    function: Command,
-    *,
-    example: str,
-    cls: type[TyperCommand] = PlainCommand,
-    name: str | None = None,
-) -> None:
-    """Register a function as a command, by default under its own name, with help that ends with ``example``."""
-    app.command(name, cls=cls, epilog=f"\b\nExample:\n  $ {example}")(expand_options(function))
+class Reading:
+    """The options of commands that read pairs: those of `ReadOptions`."""
 
+    def __init__(self, **values: Any) -> None:
+        label = [_column(name) for text in values.pop("label") for name in text.split(",") if name]
+        given = {name: value for name, value in values.items() if value != DEFAULTS.get(name)}
+        if "image" in given:
+            given["image"] = _column(given["image"])
+        if "quote" in given:
+            given["quote"] = given["quote"] or None
+        if label:
+            given["label"] = label
+        self.options: ReadOptions = given  # type: ignore[assignment]  # the names are those of ReadOptions
+        self.rules = None if values["rules"] is None else Path(values["rules"])
+        self.format: str | None = values["format"]
 
-def expand_options(function: Command) -> Command:
-    """Return the function with every option group in its signature replaced by the group's options."""
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, type[Any]] = {}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if is_dataclass(group := hints[name]) and isinstance(group, type):
-            groups[name] = group
-            parameters += _group_parameters(group)
-        else:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
+    @staticmethod
+    def parameters() -> list[click.Parameter]:
+        """Return the options for click."""
+        hints = get_type_hints(ReadOptions, include_extras=True)
+        found = []
+        for name, hint in hints.items():
+            if get_origin(hint) is Annotated:
+                kind, about = hint.__origin__, hint.__metadata__[0]
+                option = Option(about.help, about.metavar, about.name, about.min)
+                found.append(Field(name, Annotated[kind, option], DEFAULTS.get(name)).parameter("Reading options"))
+        return found
 
-    @functools.wraps(function)
-    def run(**values: Any) -> None:
-        filled = {
-            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
-        }
-        function(**values, **filled)
-
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
-
-
-def _group_parameters(group: type[Any]) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(group)
-    ]
-
-
-def _read_option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, **{"show_default": False, **more})
-
-
-@dataclass
-class ReadOptions:
-    """Options of commands that read pairs."""
-
-    image_column: Annotated[
-        str | None, _read_option("NAME", "Column of image IDs: its name, or its number from 0.")
-    ] = None
-    label_column: Annotated[
-        list[str] | None,
-        _read_option("NAME", "Column of labels: its name, or its number from 0. Several: repeat it, or use commas."),
-    ] = None
-    header: Annotated[
-        bool | None,
-        _read_option(None, "Whether line 1 has column names; detected by default.", "--header/--no-header"),
-    ] = None
-    separator: Annotated[str | None, _read_option("CHAR", "Column separator; detected by default.")] = None
-    quote: Annotated[str, _read_option("CHAR", "Quote character; '' disables quoting.")] = '"'
-    layout: Annotated[
-        Literal["long", "wide"] | None,
-        _read_option("NAME", "long: one pair per row. wide: one image with its labels per row."),
-    ] = None
-    label_separator: Annotated[str | None, _read_option("TEXT", "Separator between the labels of a row.")] = None
-    label_namespaces: Annotated[
-        bool,
-        _read_option(None, "Put the column's name in front of a label, as in artist:monet.", "--label-namespaces"),
-    ] = False
-    format: Annotated[
-        str | None,
-        _read_option(
-            "NAME", "Format, such as csv, photos or coco; recognised by default. docs/collections.md lists all."
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        _read_option("PATTERN", "Leave out labels that match, such as 'suggested|*'; may be repeated."),
-    ] = None
-    ancestors: Annotated[
-        bool, _read_option(None, "Give an image with the label place|beach the label place too.", "--ancestors")
-    ] = False
-    merge_spelling: Annotated[
-        bool, _read_option(None, "Merge labels that differ only in case or accents.", "--merge-spelling")
-    ] = False
-    cache: Annotated[
-        bool,
-        _read_option(None, "Whether to keep the labels of a folder's files for the next read.", "--cache/--no-cache"),
-    ] = True
-    min_rating: Annotated[
-        float | None, _read_option("X", "Lowest rating that makes a pair; 4 for MovieLens, else any.")
-    ] = None
-    rows: Annotated[
-        str | None, _read_option("FILE", "Read the rows that a split of the XMC repository lists; FILE:N for column N.")
-    ] = None
-    rules: Annotated[
-        Path | None, _read_option("FILE", "Apply the aliases, renames and implications of a rules file; see vse rules.")
-    ] = None
-    min_images_per_label: Annotated[
-        int, _read_option("N", "Drop labels with fewer images.", min=1, show_default=True)
-    ] = 1
-    min_labels_per_image: Annotated[
-        int, _read_option("N", "Drop images with fewer labels.", min=1, show_default=True)
-    ] = 1
-
-    def read(self, path: Path, console: Console) -> Annotations:
+    def read(self, path: Path, console: Console, *, rules: bool = True) -> Annotations:
         """Read a file of pairs or a collection. The result carries notes for the user, such as merged duplicates."""
         with ReadingProgress(console, path) as progress:
             from vse_ens.data.io.read import read
 
-            return read(
-                path,
-                image=_column(self.image_column),
-                label=_columns(self.label_column),
-                header=self.header,
-                separator=self.separator,
-                quote=self.quote or None,
-                format=self.format,
-                layout=self.layout,
-                label_separator=self.label_separator,
-                label_namespaces=self.label_namespaces,
-                min_images_per_label=self.min_images_per_label,
-                min_labels_per_image=self.min_labels_per_image,
-                ignore=self.ignore or (),
-                ancestors=self.ancestors,
-                merge_spelling=self.merge_spelling,
-                rules=self.rules,
-                cache=self.cache,
-                min_rating=self.min_rating,
-                rows=self.rows,
-                on_progress=progress,
-            )
+            options: ReadOptions = {**self.options, "on_progress": progress}
+            return read(path, **(options if rules else {**options, "rules": None}))
 
     def is_parts(self, path: Path) -> bool:
         """Return whether a path is a folder of Parquet files or an address such as s3://bucket/pairs."""
@@ -250,10 +107,10 @@ class ReadOptions:
         """Return the Parquet files of a folder."""
         from vse_ens.data.partition.parts import PartFiles
 
-        labels = _columns(self.label_column) or []
-        if len(labels) > 1:
+        labels = self.options.get("label") or []
+        if isinstance(labels, str | int) or len(labels) > 1:
             raise ConfigError(f"{path} is a folder of Parquet files, which takes one --label-column")
-        return PartFiles.find(_address(path), _column(self.image_column), labels[0] if labels else None)
+        return PartFiles.find(_address(path), self.options.get("image"), labels[0] if labels else None)
 
 
 def _address(path: Path) -> str:
@@ -261,95 +118,66 @@ def _address(path: Path) -> str:
     return re.sub(r"^([a-z][a-z0-9+]+):/(?!/)", r"\1://", str(path))
 
 
-def _column(text: str | None) -> str | int | None:
+def _column(text: str) -> str | int:
     """Return a column number if the text is one, since files without a header have no column names."""
-    return int(text) if text is not None and text.isdecimal() else text
-
-
-def _columns(texts: list[str] | None) -> list[str | int] | None:
-    """Return columns that were named one by one or with commas between them."""
-    names = [name for text in texts or () for name in text.split(",")]
-    return [column for name in names if (column := _column(name)) is not None] or None
-
-
-_PANEL = "Training"
-
-
-def _setting_option(help_text: str, metavar: str = "X", *names: str) -> Any:
-    """Return an option for a setting that comes from the preset by default."""
-    return typer.Option(*names, metavar=metavar, rich_help_panel=_PANEL, show_default=False, help=help_text)
+    return int(text) if text.isdecimal() else text
 
 
 @dataclass
 class TrainOptions:
     """Options of commands that train."""
 
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=_PANEL,
-            help=f"Model preset: {', '.join(PRESETS)}, or a .toml file of vse tune.",
-        ),
-    ] = "context"
-    sampler: Annotated[str | None, _setting_option(f"Negative sampler: {', '.join(SAMPLERS)}.", "NAME")] = None
-    loss: Annotated[str | None, _setting_option(f"Ranking loss: {', '.join(LOSSES)}.", "NAME")] = None
-    tower: Annotated[str | None, _setting_option(f"Source of image vectors: {', '.join(TOWERS)}.", "NAME")] = None
-    dimensions: Annotated[int | None, _setting_option("Length of a vector.", "K")] = None
-    epochs: Annotated[int | None, _setting_option("Number of passes over the pairs.", "N")] = None
-    rank_scale: Annotated[
-        float | None,
-        _setting_option("Scale of sampled ranks relative to the label count (vse-ens, naive).", "X", "--lambda"),
-    ] = None
-    learning_rate: Annotated[float | None, _setting_option("Learning rate.")] = None
-    learning_rate_decay: Annotated[float | None, _setting_option("Factor on the learning rate after every epoch.")] = (
-        None
+    SECTION: ClassVar = "Training options"
+
+    preset: Annotated[str, Option(f"Model preset: {', '.join(PRESETS)}, or a .toml file of vse tune.", "NAME")] = (
+        "context"
     )
-    regularization: Annotated[float | None, _setting_option("L2 regularization of the vectors.")] = None
-    negatives: Annotated[int | None, _setting_option("Negatives per positive (softmax).", "M")] = None
+    sampler: Annotated[str | None, Option(f"Negative sampler: {', '.join(SAMPLERS)}.", "NAME")] = None
+    loss: Annotated[str | None, Option(f"Ranking loss: {', '.join(LOSSES)}.", "NAME")] = None
+    tower: Annotated[str | None, Option(f"Source of image vectors: {', '.join(TOWERS)}.", "NAME")] = None
+    dimensions: Annotated[int | None, Option("Length of a vector.", "K")] = None
+    epochs: Annotated[int | None, Option("Number of passes over the pairs.", "N")] = None
+    rank_scale: Annotated[
+        float | None, Option("Scale of sampled ranks relative to the label count (vse-ens, naive).", "X", "--lambda")
+    ] = None
+    learning_rate: Annotated[float | None, Option("Learning rate.", "X")] = None
+    learning_rate_decay: Annotated[float | None, Option("Factor on the learning rate after every epoch.", "X")] = None
+    regularization: Annotated[float | None, Option("L2 regularization of the vectors.", "X")] = None
+    negatives: Annotated[int | None, Option("Negatives per positive (softmax).", "M")] = None
     validate: Annotated[
-        bool | None,
-        _setting_option("Hold out one label of some images and keep the best epoch on them.", "", "--validate"),
+        bool | None, Option("Hold out one label of some images and keep the best epoch on them.", name="--validate")
     ] = None
-    metric: Annotated[str | None, _setting_option(f"Validation metric: {', '.join(METRICS)}.", "NAME")] = None
-    patience: Annotated[int | None, _setting_option("Epochs without improvement before training stops.", "N")] = None
+    metric: Annotated[str | None, Option(f"Validation metric: {', '.join(METRICS)}.", "NAME")] = None
+    patience: Annotated[int | None, Option("Epochs without improvement before training stops.", "N")] = None
     shards: Annotated[
-        int | None,
-        _setting_option("Parts of the images trained separately, for a cluster; changes the model.", "N"),
+        int | None, Option("Parts of the images trained separately, for a cluster; changes the model.", "N")
     ] = None
-    more: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            rich_help_panel=_PANEL,
-            show_default=False,
-            help="Any other setting of docs/training.md, such as margin=0.5; may be repeated.",
+    overrides: Annotated[
+        Sequence[str],
+        Option(
+            "Any other setting of docs/training.md, such as margin=0.5; may be repeated.", "NAME=VALUE", name="--set"
         ),
-    ] = None
-    seed: Annotated[int, typer.Option(metavar="N", rich_help_panel=_PANEL, help="Random seed; part of the model.")] = 0
+    ] = ()
+    seed: Annotated[int, Option("Random seed; part of the model.", "N")] = 0
     workers: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            rich_help_panel=_PANEL,
-            show_default="all cores",
-            help="Number of worker threads; does not change the model on one kind of CPU.",
-        ),
+        Option("Number of worker threads; does not change the model on one kind of CPU.", "N", default="all cores"),
     ] = None
 
     def settings(self) -> dict[str, Any]:
         """Return the settings given, by the field names of `vse_ens.config.Config`."""
-        fixed = {name: value for name, value in vars(self).items() if name not in ("preset", "more", "seed", "workers")}
+        fixed = {
+            name: value for name, value in vars(self).items() if name not in ("preset", "overrides", "seed", "workers")
+        }
         given = {name: value for name, value in fixed.items() if value is not None}
-        return given | dict(map(parse_setting, self.more or []))
+        return given | dict(map(parse_setting, self.overrides))
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
     """Parse NAME=VALUE of ``--set``."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise typer.BadParameter(f"{text!r} is not NAME=VALUE, such as margin=0.5", param_hint="'--set'")
+        raise misuse("--set", f"{text!r} is not NAME=VALUE, such as margin=0.5")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:
@@ -360,44 +188,30 @@ def parse_setting(text: str) -> tuple[str, Any]:
 class ClusterOptions:
     """Options of commands that can run on a cluster."""
 
-    cluster: Annotated[
-        Literal["ray"] | None,
-        typer.Option(metavar="ray", show_default=False, help="Run on a Ray cluster; see docs/scale.md."),
-    ] = None
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", show_default=False, help="Cluster address; by default one starts on this machine."
-        ),
-    ] = None
-    allow_mixed_cpus: Annotated[
-        bool,
-        typer.Option(
-            "--allow-mixed-cpus", help="Go on although CPUs of several kinds take part, which changes the last bits."
-        ),
-    ] = False
+    SECTION: ClassVar = "Cluster options"
+
+    cluster: Annotated[Literal["ray"] | None, Option("Run on a Ray cluster; see docs/scale.md.", "ray")] = None
+    address: Annotated[str | None, Option("Cluster address; by default one starts on this machine.", "HOST:PORT")] = (
+        None
+    )
+    allow_mixed_cpus: Annotated[bool, Option("Allow different CPU types; last bits may differ.")] = False
 
 
 @dataclass
 class WriteOptions:
     """Options of commands that write labels to a collection."""
 
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes as a diff and write nothing.")] = False
+    dry_run: Annotated[bool, Option("Show the changes as a diff and write nothing.")] = False
     journal: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="a new file in ~/.local/state/vse-ens/undo",
-            help="The undo journal to write, for vse undo.",
-        ),
+        Option("The undo journal to write, for vse undo.", "FILE", default="a new file in ~/.local/state/vse-ens/undo"),
     ] = None
 
     def open(self, source: Path, source_format: str | None) -> WritableCollection:
         """Open a collection to write to."""
-        from vse_ens.data.collections.detect import open_collection
-        from vse_ens.data.collections.write import writable
+        from vse_ens.data.collections.write_back import open_writable
 
-        return writable(open_collection(source, source_format))
+        return open_writable(source, source_format)
 
     def write(
         self,
@@ -409,64 +223,25 @@ class WriteOptions:
         more: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the edits, or show them, and print the result; ``more`` is added to the JSON document."""
-        from vse_ens.data.collections.journal import default_journal, diff
-        from vse_ens.data.collections.write import write_labels
+        from vse_ens.data.collections.journal import default_journal
+        from vse_ens.data.collections.write_back import write_back
 
-        diffs: list[dict[str, str]] = []
-
-        def show(change: FileChange) -> None:
-            text = diff(change)
-            if console.json:
-                diffs.append({"file": str(change.path), "diff": text})
-            else:
-                console.out.print(Text(text.rstrip("\n")), soft_wrap=True)
-
-        planned = self.journal or default_journal()
+        journal = self.journal or default_journal()
+        show = (lambda diff: console.line(diff.rstrip("\n"))) if self.dry_run else None
         try:
             with console.progress("writing", max(len(edits), 1), "files") as progress:
-                report = write_labels(
-                    collection,
-                    edits,
-                    planned,
-                    prefix=prefix,
-                    dry_run=show if self.dry_run else None,
-                    progress=progress,
-                )
+                done = write_back(collection, edits, journal, prefix=prefix, on_diff=show, progress=progress)
         except KeyboardInterrupt:
-            if planned.exists():
-                console.log(f"stopped; vse undo {shlex.quote(str(planned))} restores the files written so far")
+            if journal.exists():
+                console.log(f"stopped; vse undo {shlex.quote(str(journal))} restores the files written so far")
             raise
-        for note in report.notes:
-            console.note(note)
-        files, journal = report.written.files, report.written.journal
-        document: dict[str, Any] = {
-            "source": str(collection.path),
-            "format": collection.format,
-            "dry_run": self.dry_run,
-            "images": report.images,
-            "labels_added": report.added,
-            "labels_removed": report.removed,
-            "files": [str(path) for path in files],
-            "skipped": [str(path) for path in report.written.skipped],
-            "missing": report.missing,
-            "journal": None if journal is None else str(journal),
-            "notes": report.notes,
-            **(more or {}),
-        }
-        if self.dry_run:
-            document["changes"] = diffs
-        rows = [
-            ("source", f"{collection.path} ({collection.format})"),
-            ("images", f"{report.images:,}"),
-            ("labels", f"{report.added:,} added, {report.removed:,} removed"),
-            ("files", f"{len(files):,}" + (" would change" if self.dry_run else " written")),
-        ]
-        console.result(document, facts(rows))
-        if journal is not None and not console.json:
-            # A long path must not be broken: people copy this line.
-            console.out.print(Text(f"to undo: vse undo {shlex.quote(str(journal))}"), soft_wrap=True)
-        what = "Nothing was written: this was a trial." if self.dry_run else "The collection has the labels."
-        console.finish(what, *(("undo", journal) if journal is not None else ()))
+        console.notes(done.report.notes)
+        console.result({**done.to_dict(), **(more or {})}, facts(done.rows()))
+        if done.report.written.journal is None:
+            console.finish("Dry run: nothing written." if self.dry_run else "The collection has the labels.")
+            return
+        console.line(f"to undo: vse undo {shlex.quote(str(journal))}")
+        console.finish("The collection has the labels.", "undo", journal)
 
 
 def load_model(path: Path, console: Console) -> Annotator:
@@ -504,11 +279,9 @@ def parse_completeness(text: str | None) -> float | dict[str, float] | None:
         return float(text)
     except ValueError:
         pass
-    path, hint = Path(text), "'--completeness'"
+    path, option = Path(text), "--completeness"
     if not path.is_file():
-        raise typer.BadParameter(
-            f"{text!r} is neither a number such as 0.7 nor a file of labels and numbers", param_hint=hint
-        )
+        raise misuse(option, f"{text!r} is neither a number such as 0.7 nor a file of labels and numbers")
     found: dict[str, float] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.reader(file), 1):
@@ -516,9 +289,8 @@ def parse_completeness(text: str | None) -> float | dict[str, float] | None:
                 found[row[0]] = float(row[1])
             except (IndexError, ValueError):
                 if number > 1 and row:  # the first line may be a header
-                    raise typer.BadParameter(
-                        f"{path}, line {number} must be a label and a number, such as beach,0.7", param_hint=hint
-                    ) from None
+                    message = f"{path}, line {number} must be a label and a number, such as beach,0.7"
+                    raise misuse(option, message) from None
     return found
 
 
@@ -532,5 +304,5 @@ def parse_or_read_labels(text: str | None) -> list[str] | None:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{path} is not UTF-8 text with one label per line") from error
+        raise click.BadParameter(f"{path} is not UTF-8 text with one label per line") from error
     return [label for line in lines if (label := line.strip())]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from vse_ens.cli.formatting import duration
+from vse_ens.cli.console import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +52,7 @@ class TrainingProgress:
             self._live.update(Text("compiling kernels (once, a few seconds) ..."))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from vse_ens.kernels.arrays import Csr
 
 if TYPE_CHECKING:
     from vse_ens.data.collections.pictures import Pictures
-    from vse_ens.data.io.wide import Layout
+    from vse_ens.read_options import Layout, ReadOptions
 
 # Keys processed at a time: a copy of all of them would double the RAM.
 _CHUNK = 1 << 17
@@ -129,59 +129,17 @@ class Annotations:
         return cls(images, labels, indptr, _low_halves(keys, pairs), notes=notes)
 
     @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        *,
-        image: str | int | None = None,
-        label: str | int | Sequence[str | int] | None = None,
-        header: bool | None = None,
-        separator: str | None = None,
-        quote: str | None = '"',
-        format: str | None = None,  # noqa: A002  # the usual word
-        layout: Layout | None = None,
-        label_separator: str | None = None,
-        label_namespaces: bool = False,
-        min_images_per_label: int = 1,
-        min_labels_per_image: int = 1,
-        ignore: Sequence[str] = (),
-        ancestors: bool = False,
-        merge_spelling: bool = False,
-        rules: str | Path | None = None,
-        cache: bool = True,
-        min_rating: float | None = None,
-        rows: str | Path | None = None,
-        on_progress: Callable[[int, int | None], None] | None = None,
-    ) -> Annotations:
+    def read(cls, path: str | Path, **options: Unpack[ReadOptions]) -> Annotations:
         """Read a file of pairs or a collection, such as a folder of photos; see `vse_ens.data.io.read.read`.
+
+        `vse_ens.read_options.ReadOptions` documents the keywords.
 
         >>> Annotations.read("pairs.csv") == data
         True
         """
         from vse_ens.data.io.read import read
 
-        return read(
-            path,
-            image=image,
-            label=label,
-            header=header,
-            separator=separator,
-            quote=quote,
-            format=format,
-            layout=layout,
-            label_separator=label_separator,
-            label_namespaces=label_namespaces,
-            min_images_per_label=min_images_per_label,
-            min_labels_per_image=min_labels_per_image,
-            ignore=ignore,
-            ancestors=ancestors,
-            merge_spelling=merge_spelling,
-            rules=rules,
-            cache=cache,
-            min_rating=min_rating,
-            rows=rows,
-            on_progress=on_progress,
-        )
+        return read(path, **options)
 
     @classmethod
     def from_frame(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vse_ens.cli import doctor_checks
+from vse_ens.cli.commands import doctor as doctor_checks
 
 Vse = Callable[..., Any]
 
@@ -21,7 +21,7 @@ def test_a_machine_that_runs_the_tests_is_healthy(vse: Vse) -> None:
     answer = vse("doctor", "--json")
     assert (answer.status, answer.err, answer.document["healthy"]) == (0, "", True)
     found = checks(answer)
-    required = {"vse-ens", "python", "numpy", "numba", "narwhals", "pyarrow", "rich", "typer", "scipy"}
+    required = {"vse-ens", "python", "numpy", "numba", "narwhals", "pyarrow", "rich", "click", "scipy"}
     assert required <= found.keys()
     assert {
         "frames",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.annotator import Annotator
-from vse_ens.cli.commands.explain import _rounded
+from vse_ens.cli.commands.query import _rounded
 
 Vse = Callable[..., Any]
 

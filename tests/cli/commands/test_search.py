@@ -61,7 +61,7 @@ def test_letters_of_options_may_begin_a_label(vse: Vse, model: Path) -> None:
     assert "unknown label 'hzz'" in vse("search", model, "sky", "-hzz").err
     assert "--top must be at least 1, got '-5'" in vse("search", model, "sky", "--top", "-5").err
     assert vse("search", model, "-h").out.startswith("Usage: vse search")
-    assert "no such option: --tpo" in vse("search", model, "sky", "--tpo", "3").err
+    assert "no such option '--tpo'" in vse("search", model, "sky", "--tpo", "3").err
 
 
 @pytest.mark.parametrize(

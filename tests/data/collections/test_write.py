@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import dataset_files
-from tests.support.collections_made import tags_folder
+from tests.support.collections_made import photo_folder, tags_folder
 from vse_ens.data.collections import FileChange, LabelEdit, open_collection
+from vse_ens.data.collections.base import Needed, OnePassCollection
+from vse_ens.data.collections.folder import FolderReader
 from vse_ens.data.collections.write import writable, write_labels
 from vse_ens.errors import DataError
 
@@ -40,15 +44,16 @@ def test_a_catalogue_is_refused_with_another_way(tmp_path: Path) -> None:
 
 def test_a_file_that_another_program_changes_meanwhile_is_told(folder: Path, tmp_path: Path) -> None:
     image = next(iter(labels(folder)))
-    collection = writable(open_collection(folder))
-    changes = collection.changes
+    collection = open_collection(folder)
+    assert isinstance(collection, OnePassCollection)
+    changes = collection.changes_needed
 
-    def late(edits: dict[str, LabelEdit]) -> list[FileChange]:
-        found = list(changes(edits))
+    def late(edits: dict[str, LabelEdit], needed: Needed) -> list[FileChange]:
+        found = list(changes(edits, needed))
         found[0].path.write_text("mine")
         return found
 
-    collection.changes = late  # type: ignore[method-assign, assignment]
+    collection.changes_needed = late  # type: ignore[method-assign, assignment]
     report = write_labels(collection, {image: LabelEdit(("new label",))}, tmp_path / "journal")
     assert [note for note in report.notes if "was changed by another program in the meantime" in note]
 
@@ -61,3 +66,22 @@ def test_images_that_the_collection_lacks_are_counted_or_refused(folder: Path, t
     assert [note for note in report.notes if "1 image not in" in note]
     with pytest.raises(DataError, match="has none of the 1 images, such as 'gone'"):
         write_labels(writable(open_collection(folder)), {"gone": edits["gone"]}, tmp_path / "other")
+
+
+@pytest.mark.parametrize("make", [tags_folder, photo_folder])
+def test_write_walks_a_folder_once(
+    make: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make(tmp_path / "folder")
+    edits = {image: LabelEdit(("new label",)) for image in labels(folder)}
+    walks = []
+    walk = FolderReader.folders
+
+    def counted(reader: FolderReader, *arguments: Any) -> Any:
+        walks.append(reader)
+        return walk(reader, *arguments)
+
+    monkeypatch.setattr(FolderReader, "folders", counted)
+    report = write_labels(writable(open_collection(folder)), edits, tmp_path / "journal")
+    assert report.images == len(edits)
+    assert len(walks) == 1

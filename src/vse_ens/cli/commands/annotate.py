@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
-from vse_ens.cli.console import Console, columns, facts
-from vse_ens.cli.formatting import confidence_text, plural, reasons_json
+from vse_ens.cli.console import Console, columns, confidence_text, facts, plural, reasons_json
 from vse_ens.cli.options import (
     ClusterOptions,
     CompletenessOption,
@@ -23,102 +20,78 @@ from vse_ens.cli.options import (
     parse_labels,
     parse_or_read_labels,
 )
+from vse_ens.cli.parameters import Argument, Option, given_parameters, misuse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
     from vse_ens.annotator import Annotator
     from vse_ens.curate.suggest import Suggestion, SuggestOptions
 
-Load = Callable[[], "Annotator"]
+Mode = Literal["images", "labels", "file", "collection"]
+"""Images of the model, a new image by its labels, or all images: to a file or to their collection."""
 
 _WRITE_CONFIDENCE = 0.5  # of labels that are written to people's files, unless given
+# Options that only some modes take: their parameters, those modes, and the message about the first option.
+_RESTRICTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...], str, str], ...] = (
+    (("dry_run", "journal"), ("collection",), "--dry-run", "--dry-run and --journal need --write"),
+    (("file_format", "prefix"), ("file", "collection"), "--format", "--format and --prefix need --all"),
+    (("cluster", "address"), ("file",), "--cluster", "--cluster and --address need --all --out"),
+    (("explain",), ("images", "labels"), "--explain", "cannot be combined with --all"),
+)
 _COLUMNS = ("suggestion", "confidence", "hit", "score", "because of")
 
 
 def annotate(
     model: ModelDir,
-    images: Annotated[
-        list[str] | None, typer.Argument(metavar="IMAGE", show_default=False, help="IDs of images of the model.")
-    ] = None,
+    images: Annotated[Sequence[str], Argument("IDs of images of the model.", "[IMAGE]...")] = (),
     *,
     labels: LabelsOption = None,
-    all_images: Annotated[bool, typer.Option("--all", help="All images of the model; needs --out or --write.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Output of --all: a .parquet, .csv or .jsonl file."),
-    ] = None,
+    all_images: Annotated[bool, Option("All images of the model; needs --out or --write.", name="--all")] = False,
+    out: Annotated[Path | None, Option("Output of --all: a .parquet, .csv or .jsonl file.", "FILE")] = None,
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="F",
-            show_default=False,
-            help="Format of FILE if not given by its suffix: parquet, csv, jsonl, exiftool (XMP keywords) or "
-            "label-studio. With --write, the format of SOURCE if it is not recognised.",
+        Option(
+            "Format of FILE if not given by its suffix: parquet, csv, jsonl, exiftool (XMP keywords) or "
+            "label-studio. With --write, the format of SOURCE if it is not recognized.",
+            "F",
+            name="--format",
         ),
     ] = None,
     write: Annotated[
         Path | None,
-        typer.Option(
-            metavar="SOURCE",
-            show_default=False,
-            help="Add the suggestions of --all to a collection: .xmp sidecars, .txt files or an annotation file. "
+        Option(
+            "Add the suggestions of --all to a collection: .xmp sidecars, .txt files or an annotation file. "
             "Image files are never changed.",
+            "SOURCE",
         ),
     ] = None,
     writing: WriteOptions,
     prefix: Annotated[
         str,
-        typer.Option(
-            metavar="TEXT",
-            show_default=False,
-            help="Prefix that turns an image ID into a path or URL (exiftool, label-studio). With --write, text before "
+        Option(
+            "Prefix that turns an image ID into a path or URL (exiftool, label-studio). With --write, text before "
             "every added label, such as 'suggested|'.",
+            "TEXT",
         ),
     ] = "",
     defuse_formulas: DefuseFormulas = False,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of suggestions per image.")] = 5,
-    allow: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B", show_default=False, help="Suggest only these labels; or a file with one label per line."
-        ),
-    ] = None,
-    deny: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B", show_default=False, help="Never suggest these labels; or a file with one label per line."
-        ),
-    ] = None,
+    top: Annotated[int, Option("Maximum number of suggestions per image.", "N", min=1)] = 5,
+    allow: Annotated[str | None, Option("Suggest only these labels; or a file with one label per line.", "A,B")] = None,
+    deny: Annotated[str | None, Option("Never suggest these labels; or a file with one label per line.", "A,B")] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            show_default=False,
-            help="Suggest only labels that match, such as 'place|*' or 'character:*'; may be repeated.",
-        ),
-    ] = None,
+        Sequence[str],
+        Option("Suggest only labels that match, such as 'place|*' or 'character:*'; may be repeated.", "PATTERN"),
+    ] = (),
     per_namespace: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, show_default=False, help="At most N suggestions per namespace such as 'place|'."
-        ),
+        int | None, Option("At most N suggestions per namespace such as 'place|'.", "N", min=1)
     ] = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            min=0.0,
-            max=1.0,
-            show_default="0, or 0.5 with --write",
-            help="Drop suggestions with lower confidence.",
-        ),
+        Option("Drop suggestions with lower confidence.", "X", min=0.0, max=1.0, default="0, or 0.5 with --write"),
     ] = None,
     completeness: CompletenessOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the reasons of every suggestion.")] = False,
+    explain: Annotated[bool, Option("Show the reasons of every suggestion.")] = False,
     cluster: ClusterOptions,
     console: Console,
 ) -> None:
@@ -127,136 +100,137 @@ def annotate(
     Suggestions are sorted, best first, and exclude labels the image is known to have. The confidence is the chance that
     the label is right for the image; it depends on how complete the labels are (vse calibrate). The hit is the chance
     that it is the missing label of an image that lacks exactly one.
+
+    Example: vse annotate model img_0000001 img_0000002
     """
-    if sum((bool(images), labels is not None, all_images)) != 1:
-        raise typer.BadParameter("give exactly one of IMAGE, --labels and --all", param_hint="'IMAGE'")
-    if all_images != (out is not None or write is not None):
-        raise typer.BadParameter("--all and --out FILE or --write SOURCE must be given together", param_hint="'--all'")
-    if out is not None and write is not None:
-        raise typer.BadParameter("cannot be combined with --out", param_hint="'--write'")
-    if (writing.dry_run or writing.journal) and write is None:
-        raise typer.BadParameter("--dry-run and --journal need --write", param_hint="'--dry-run'")
-    if (file_format or prefix) and not all_images:
-        raise typer.BadParameter("--format and --prefix need --all", param_hint="'--format'")
+    mode = _mode(images, labels, all_images, out, write)
+    for names, modes, option, message in _RESTRICTED:
+        if mode not in modes and not given_parameters().keys().isdisjoint(names):
+            raise misuse(option, message)
     if defuse_formulas and (out is None or (file_format or out.suffix) not in ("csv", ".csv")):
-        raise typer.BadParameter("needs --all and --out FILE.csv", param_hint="'--defuse-formulas'")
-    if (cluster.cluster or cluster.address) and out is None:
-        raise typer.BadParameter("--cluster and --address need --all --out", param_hint="'--cluster'")
-    if all_images and explain:
-        raise typer.BadParameter("cannot be combined with --all", param_hint="'--explain'")
+        raise misuse("--defuse-formulas", "needs --all and --out FILE.csv")
+    if completeness is not None and cluster.cluster:
+        raise misuse("--completeness", "cannot be combined with --cluster; use vse calibrate")
+    if min_confidence is None:
+        min_confidence = _WRITE_CONFIDENCE if mode == "collection" else 0.0
     options: SuggestOptions = {
         "top": top,
         "allow": parse_or_read_labels(allow),
         "deny": parse_or_read_labels(deny),
-        "min_confidence": (0.0 if write is None else _WRITE_CONFIDENCE) if min_confidence is None else min_confidence,
+        "min_confidence": min_confidence,
         "explain": explain,
     }
     if only:
         options["only"] = only
     if per_namespace is not None:
         options["per_namespace"] = per_namespace
-    if completeness is not None and cluster.cluster:
-        raise typer.BadParameter("cannot be combined with --cluster; use vse calibrate", param_hint="'--completeness'")
-    given = parse_completeness(completeness)
-
-    def load() -> Annotator:
-        annotator = load_model(model, console)
-        return annotator if given is None else annotator.calibrate(completeness=given)
-
-    if out is not None:
-        _annotate_all(load, model, out, file_format, prefix, defuse_formulas, options, cluster, console)
+    run = _Run(model, parse_completeness(completeness), options, console)
+    if mode == "images":
+        run.images(list(images))
+    elif mode == "labels":
+        run.labels(parse_labels(labels or ""))
+    elif out is not None:
+        run.to_file(out, file_format, prefix, cluster, defuse_formulas=defuse_formulas)
     elif write is not None:
-        _write(load, write, file_format, prefix, options, writing, console)
-    elif labels is not None:
-        _annotate_labels(load, model, parse_labels(labels), options, console)
-    else:
-        _annotate_images(load, model, images or [], options, console)
+        run.to_collection(write, file_format, prefix, writing)
 
 
-def _annotate_images(load: Load, model: Path, images: list[str], options: SuggestOptions, console: Console) -> None:
-    suggestion_lists = load().annotate(images, **options)
-    document, rows = [], []
-    for image, suggestions in zip(images, suggestion_lists, strict=True):
-        document.append({"image": image, "suggestions": _suggestions_json(suggestions, options["explain"])})
-        names = [image, *[""] * len(suggestions)]  # the first row names the image
-        rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
-    console.result(document, _table(("image", *_COLUMNS), rows, options["explain"]))
-    best = next(((image, found[0].label) for image, found in zip(images, suggestion_lists, strict=True) if found), None)
-    console.finish(
-        f"{plural(sum(map(len, suggestion_lists)), 'suggestion')} for {plural(len(images), 'image')}.",
-        *(("explain", model, *best) if best else ()),
-    )
+def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None) -> Mode:
+    """Return what to annotate and where the suggestions go."""
+    if sum((bool(images), labels is not None, all_images)) != 1:
+        raise misuse("IMAGE", "give exactly one of IMAGE, --labels and --all")
+    if all_images != (out is not None or write is not None):
+        raise misuse("--all", "--all and --out FILE or --write SOURCE must be given together")
+    if out is not None and write is not None:
+        raise misuse("--write", "cannot be combined with --out")
+    if all_images:
+        return "file" if out is not None else "collection"
+    return "images" if images else "labels"
 
 
-def _annotate_labels(load: Load, model: Path, labels: list[str], options: SuggestOptions, console: Console) -> None:
-    suggestions = load().annotate(labels=labels, **options)
-    document = [{"image": None, "labels": labels, "suggestions": _suggestions_json(suggestions, options["explain"])}]
-    console.result(document, _table(_COLUMNS, _rows(suggestions), options["explain"]))
-    console.finish(f"{plural(len(suggestions), 'label')} would suit such an image.", "search", model, *labels[:1])
+@dataclass(frozen=True)
+class _Run:
+    """The four modes, each a method."""
 
+    model: Path
+    completeness: float | dict[str, float] | None
+    options: SuggestOptions
+    console: Console
 
-def _annotate_all(
-    load: Load,
-    model: Path,
-    out: Path,
-    file_format: str | None,
-    prefix: str,
-    defuse_formulas: bool,
-    options: SuggestOptions,
-    cluster: ClusterOptions,
-    console: Console,
-) -> None:
-    from vse_ens.export.suggestions import format_of
-
-    file_format = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
-    annotator = load()
-    with console.progress("annotating", len(annotator.known_.images), "images") as progress:
-        written = annotator.annotate_all(
-            out,
-            file_format,
-            prefix=prefix,
-            defuse_formulas=defuse_formulas,
-            progress=progress,
-            cluster=cluster.cluster,
-            address=cluster.address,
-            allow_mixed_cpus=cluster.allow_mixed_cpus,
-            **options,
+    def images(self, images: list[str]) -> None:
+        """Print suggestions for images of the model."""
+        found = self._load().annotate(images, **self.options)
+        document, rows = [], []
+        for image, suggestions in zip(images, found, strict=True):
+            document.append({"image": image, "suggestions": self._json(suggestions)})
+            names = [image, *[""] * len(suggestions)]  # the first row names the image
+            rows += [(name, *row) for name, row in zip(names, _rows(suggestions), strict=False)]
+        self.console.result(document, self._table(("image", *_COLUMNS), rows))
+        best = next(((image, first[0].label) for image, first in zip(images, found, strict=True) if first), None)
+        self.console.finish(
+            f"{plural(sum(map(len, found)), 'suggestion')} for {plural(len(images), 'image')}.",
+            *(("explain", self.model, *best) if best else ()),
         )
-    counts = asdict(written)
-    rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
-    console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
-    console.finish(f"The suggestions for all images are in {out}.", "audit", model)
 
+    def labels(self, labels: list[str]) -> None:
+        """Print suggestions for a new image with some labels."""
+        found = self._load().annotate(labels=labels, **self.options)
+        document = [{"image": None, "labels": labels, "suggestions": self._json(found)}]
+        self.console.result(document, self._table(_COLUMNS, _rows(found)))
+        self.console.finish(
+            f"{plural(len(found), 'label')} would suit such an image.", "search", self.model, *labels[:1]
+        )
 
-def _write(
-    load: Load,
-    source: Path,
-    source_format: str | None,
-    prefix: str,
-    options: SuggestOptions,
-    writing: WriteOptions,
-    console: Console,
-) -> None:
-    collection = writing.open(source, source_format)  # fails before the model is loaded
-    annotator = load()
-    with console.progress("annotating", len(annotator.known_.images), "images") as progress:
-        edits = annotator.suggested_edits(progress=progress, **options)
-    writing.write(collection, edits, console, prefix=prefix)
+    def to_file(
+        self, out: Path, file_format: str | None, prefix: str, cluster: ClusterOptions, *, defuse_formulas: bool
+    ) -> None:
+        """Write suggestions for all images to a file."""
+        from vse_ens.export.suggestions import format_of
 
+        form = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
+        annotator = self._load()
+        with self.console.progress("annotating", len(annotator.known_.images), "images") as progress:
+            written = annotator.annotate_all(
+                out,
+                form,
+                prefix=prefix,
+                defuse_formulas=defuse_formulas,
+                progress=progress,
+                **vars(cluster),
+                **self.options,
+            )
+        counts = asdict(written)
+        rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
+        self.console.result({"file": str(out), **counts}, facts([("file", str(out)), *rows]))
+        self.console.finish(f"The suggestions for all images are in {out}.", "audit", self.model)
 
-def _suggestions_json(suggestions: Sequence[Suggestion], explain: bool) -> list[dict[str, Any]]:
-    rows = []
-    for suggestion in suggestions:
-        row: dict[str, Any] = {
-            "label": suggestion.label,
-            "score": suggestion.score,
-            "confidence": suggestion.confidence,
-            "hit": suggestion.hit,
-        }
-        if explain:
-            row["because"] = reasons_json(suggestion.because)
-        rows.append(row)
-    return rows
+    def to_collection(self, source: Path, source_format: str | None, prefix: str, writing: WriteOptions) -> None:
+        """Add suggestions for all images to their collection."""
+        collection = writing.open(source, source_format)  # fails before the model is loaded
+        annotator = self._load()
+        with self.console.progress("annotating", len(annotator.known_.images), "images") as progress:
+            edits = annotator.suggested_edits(progress=progress, **self.options)
+        writing.write(collection, edits, self.console, prefix=prefix)
+
+    def _load(self) -> Annotator:
+        annotator = load_model(self.model, self.console)
+        return annotator if self.completeness is None else annotator.calibrate(completeness=self.completeness)
+
+    def _json(self, suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
+        return [
+            {
+                "label": one.label,
+                "score": one.score,
+                "confidence": one.confidence,
+                "hit": one.hit,
+                **({"because": reasons_json(one.because)} if self.options["explain"] else {}),
+            }
+            for one in suggestions
+        ]
+
+    def _table(self, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+        width = len(names) if self.options["explain"] else len(names) - 1
+        return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "hit", "score"))
 
 
 def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
@@ -264,16 +238,11 @@ def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:
 
     return [
         (
-            suggestion.label,
-            confidence_text(suggestion.confidence),
-            confidence_text(suggestion.hit),
-            f"{suggestion.score:.2f}",
-            reasons_text(suggestion.because),
+            one.label,
+            confidence_text(one.confidence),
+            confidence_text(one.hit),
+            f"{one.score:.2f}",
+            reasons_text(one.because),
         )
-        for suggestion in suggestions
+        for one in suggestions
     ] or [("(none)", "", "", "", "")]
-
-
-def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], explain: bool) -> Table:
-    width = len(names) if explain else len(names) - 1
-    return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "hit", "score"))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
-from vse_ens.cli.console import Console, columns
-from vse_ens.cli.formatting import confidence_text
+from vse_ens.cli.console import Console, columns, confidence_text, listed
 from vse_ens.cli.options import DefuseFormulas, ModelDir, load_model
+from vse_ens.cli.parameters import Option, misuse
 from vse_ens.errors import MissingPartError
 
 if TYPE_CHECKING:
@@ -30,28 +30,18 @@ _ROWS_SHOWN = 5  # per kind in the terminal; the files have all
 def audit(
     model: ModelDir,
     *,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of findings per kind.")] = 50,
+    top: Annotated[int, Option("Maximum number of findings per kind.", "N", min=1)] = 50,
     wrong_share: Annotated[
-        float,
-        typer.Option(
-            metavar="X", help="Expected share of wrong labels; scales their confidence, does not change the order."
-        ),
+        float, Option("Expected share of wrong labels; scales their confidence, does not change the order.", "X")
     ] = 0.02,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv", show_default=False, help="Write all findings, with an empty column for decisions."
-        ),
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", show_default=False, help="Write all findings as an HTML page.")
-    ] = None,
+    out: Annotated[Path | None, Option("Write all findings, with an empty column for decisions.", "FILE.csv")] = None,
+    page: Annotated[Path | None, Option("Write all findings as an HTML page.", "FILE.html")] = None,
     images: Annotated[
         str | None,
-        typer.Option(
-            metavar="SOURCE",
-            show_default="where the model was trained",
-            help="Pictures for --page: their folder, a collection that knows where they are, or 'drawn'.",
+        Option(
+            "Pictures for --page: their folder, a collection that knows where they are, or 'drawn'.",
+            "SOURCE",
+            default="where the model was trained",
         ),
     ] = None,
     defuse_formulas: DefuseFormulas = False,
@@ -60,14 +50,16 @@ def audit(
     """Find labels that are likely wrong, missing or duplicate.
 
     Examines the pairs the model was trained on and changes nothing: the decisions are yours.
+
+    Example: vse audit model --out audit.csv --page audit.html
     """
     for path, suffix, option in ((out, ".csv", "--out"), (page, ".html", "--page")):
         if path is not None and path.suffix != suffix:
-            raise typer.BadParameter(f"{path} must end in {suffix}", param_hint=f"'{option}'")
+            raise misuse(option, f"{path} must end in {suffix}")
     if defuse_formulas and out is None:
-        raise typer.BadParameter("needs --out FILE.csv", param_hint="'--defuse-formulas'")
+        raise misuse("--defuse-formulas", "needs --out FILE.csv")
     if images is not None and page is None:
-        raise typer.BadParameter("needs --page FILE.html", param_hint="'--images'")
+        raise misuse("--images", "needs --page FILE.html")
     annotator = load_model(model, console)
     picture_of = _pictures(annotator, images) if page is not None else None
     findings = _audit(annotator, top, wrong_share, console)
@@ -161,12 +153,8 @@ def _tables(findings: Audit) -> list[RenderableType]:
     )
     parts: list[RenderableType] = []
     for title, names, rows in kinds:
-        parts += [Text(f"{title}: {_count(len(rows))}"), *_table(names, rows), Text()]
+        parts += [Text(f"{title}: {listed(len(rows), _ROWS_SHOWN)}"), *_table(names, rows), Text()]
     return parts
-
-
-def _count(rows: int) -> str:
-    return f"{rows:,}" if rows <= _ROWS_SHOWN else f"the first {_ROWS_SHOWN} of {rows:,}"
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[RenderableType]:

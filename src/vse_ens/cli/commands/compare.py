@@ -9,14 +9,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 from rich.table import Table
 from rich.text import Text
 
-from vse_ens.cli.argv import command_line, given_parameters
 from vse_ens.cli.console import Console
 from vse_ens.cli.errors import FAILED, INTERRUPTED
-from vse_ens.cli.options import PAIRS_HELP, ReadOptions, Workers
+from vse_ens.cli.options import PAIRS_HELP, Reading, Workers
+from vse_ens.cli.parameters import Argument, Option, command_line, given_parameters, misuse
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -26,63 +26,52 @@ if TYPE_CHECKING:
 
 
 def compare(
-    context: typer.Context,
-    pairs: Annotated[Path | None, typer.Argument(metavar="PAIRS", show_default=False, help=PAIRS_HELP)] = None,
+    pairs: Annotated[Path | None, Argument(PAIRS_HELP, "PAIRS")] = None,
     *,
     models: Annotated[
         str,
-        typer.Option(
-            metavar="NAMES",
-            help="Comma-separated presets and baselines (popularity, cooccurrence, ease, als), with settings after a "
+        Option(
+            "Comma-separated presets and baselines (popularity, cooccurrence, ease, als), with settings after a "
             "colon: vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
+            "NAMES",
         ),
     ] = "context,vse-ens,warp,opt-auc,popularity,cooccurrence,ease",
-    budget: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=0.0, show_default=False, help="Time limit for the training of each model."),
-    ] = None,
+    budget: Annotated[float | None, Option("Time limit for the training of each model.", "SECONDS", min=0.0)] = None,
     dimensions: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, show_default="each model's own", help="Length of a vector in all models."),
+        int | None, Option("Length of a vector in all models.", "K", min=1, default="each model's own")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the split and of every model.")] = 0,
+    seed: Annotated[int, Option("Random seed of the split and of every model.", "N")] = 0,
     workers: Workers = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="REPORT.html", show_default=False, help="Write an HTML report with curves and settings."),
-    ] = None,
+    out: Annotated[Path | None, Option("Write an HTML report with curves and settings.", "REPORT.html")] = None,
     rankings: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            show_default="REPORT.rankings",
-            help="Folder for the rankings of every model, from which all metrics are computed.",
+        Option(
+            "Folder for the rankings of every model, from which all metrics are computed.",
+            "DIR",
+            default="REPORT.rankings",
         ),
     ] = None,
     from_rankings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            show_default=False,
-            help="Recompute table and report from such a folder, without training.",
-        ),
+        Path | None, Option("Recompute table and report from such a folder, without training.", "DIR")
     ] = None,
-    reading: ReadOptions,
+    reading: Reading,
     console: Console,
 ) -> None:
     """Compare models and baselines on one split.
 
     One label per image is held out. All models train on the same remaining pairs and are evaluated in the same way.
+
+    Example: vse compare pairs.csv --models context,ease --out report.html
     """
     if pairs is None and from_rankings is None:
-        raise typer.BadParameter("give a file of pairs, or a folder with --from-rankings", param_hint="'PAIRS'")
+        raise misuse("PAIRS", "give a file of pairs, or a folder with --from-rankings")
     if out is not None and (out.is_dir() or out == rankings):
-        raise typer.BadParameter(f"{out} is a folder; give a file such as report.html", param_hint="'--out'")
+        raise misuse("--out", f"{out} is a folder; give a file such as report.html")
     if from_rankings is not None:
-        unused = [name for name in given_parameters(context) if name not in ("from_rankings", "out", "json", "debug")]
+        unused = [name for name in given_parameters() if name not in ("from_rankings", "out", "json", "debug")]
         if unused:
-            hint = "PAIRS" if unused[0] == "pairs" else f"--{unused[0].replace('_', '-')}"
-            raise typer.BadParameter("cannot be combined with --from-rankings", param_hint=f"'{hint}'")
+            hint = click.get_current_context().obj.options.get(unused[0], "PAIRS")
+            raise misuse(hint, "cannot be combined with --from-rankings")
         _show(_load(from_rankings, console), out, from_rankings, console)
         return
 
@@ -94,15 +83,14 @@ def compare(
     with ExitStack() as stack:
         folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vse-compare-")))
         data = reading.read(Path(str(pairs)), console)
-        for note in data.notes:
-            console.note(note)
+        console.notes(data.notes)
         comparison = run_comparison(
             data,
             entries,
             folder,
             _CompareProgress(console, len(entries)),
             pairs=str(pairs),
-            command=command_line(context),
+            command=command_line(),
             seed=seed,
             budget=budget,
             workers=workers,
@@ -183,9 +171,9 @@ def _show(comparison: Comparison, out: Path | None, rankings: Path | None, conso
     )
     console.finish(f"{len(comparison.results):,} methods were measured on the same images.", "train", "--help")
     if comparison.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
     if comparison.failed:
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _table(comparison: Comparison) -> Table:

@@ -8,13 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from vse_ens.cli.commands.info import summary_json
-from vse_ens.cli.console import Console, columns
-from vse_ens.cli.formatting import duration
+from vse_ens.cli.commands.data import summary_json
+from vse_ens.cli.console import Console, columns, duration
+from vse_ens.cli.parameters import Option
 from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
@@ -26,17 +25,17 @@ _MIN_KNOWN_LABELS = 3  # images with fewer make poor examples
 
 def demo(
     *,
-    images: Annotated[int, typer.Option(min=100, metavar="N", help="Number of images.")] = 5000,
-    shown: Annotated[int, typer.Option(min=1, metavar="N", help="Number of example images to show.")] = 6,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed; another seed gives other images.")] = 0,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Then serve the model and open its web page, on a free port.")
-    ] = False,
+    images: Annotated[int, Option("Number of images.", "N", min=100)] = 5000,
+    shown: Annotated[int, Option("Number of example images to show.", "N", min=1)] = 6,
+    seed: Annotated[int, Option("Random seed; another seed gives other images.", "N")] = 0,
+    serve: Annotated[bool, Option("Then serve the model and open its web page, on a free port.")] = False,
     console: Console,
 ) -> None:
     """Train on the built-in data set and show suggestions.
 
     Generates everyday scenes, holds out one label per image, trains on the other pairs, and suggests labels.
+
+    Example: vse demo
     """
     from vse_ens.annotator import Annotator
     from vse_ens.data.datasets.scenes import scenes

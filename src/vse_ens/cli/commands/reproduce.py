@@ -2,76 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.text import Text
 
-from vse_ens.cli.console import Console, Progress
-from vse_ens.cli.formatting import duration
+from vse_ens.cli.console import Console, Progress, duration
 from vse_ens.cli.options import Workers
+from vse_ens.cli.parameters import Option
 from vse_ens.cli.repository import add_benchmarks
 from vse_ens.errors import ConfigError, DataError
 
 
 def _data_option(name: str) -> Any:
-    return typer.Option(
-        metavar="PAIRS",
-        show_default=False,
-        help=f"{name} as a file of pairs; without it, synthetic data of the paper's shape is used.",
-    )
+    return Option(f"{name} as a file of pairs; without it, synthetic data of the paper's shape is used.", "PAIRS")
 
 
 def reproduce(
     *,
     out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", help="Folder for report.html, report.md and report.json; finished parts in it are reused."
-        ),
+        Path, Option("Folder for report.html, report.md and report.json; finished parts in it are reused.", "DIR")
     ] = Path("reproduction"),
     iaprtc12: Annotated[Path | None, _data_option("IAPR-TC12")] = None,
     nuswide: Annotated[Path | None, _data_option("NUS-WIDE")] = None,
     openimages: Annotated[Path | None, _data_option("Open Images")] = None,
     data_set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--data-set",
-            metavar="NAME",
-            show_default=False,
-            help="Only this data set: iaprtc12, nuswide or openimages; can be repeated.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Smaller synthetic data, one seed, no tuning: a few minutes."),
-    ] = False,
-    seeds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, show_default=False, help="Trainings of each model on real data. Default: 3."),
-    ] = None,
+        Sequence[str],
+        Option("Only this data set: iaprtc12, nuswide or openimages; may be repeated.", "NAME", name="--data-set"),
+    ] = (),
+    quick: Annotated[bool, Option("Smaller synthetic data, one seed, no tuning: a few minutes.")] = False,
+    seeds: Annotated[int | None, Option("Trainings of each model on real data.", "N", min=1, default="3")] = None,
     trials: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, show_default=False, help="Settings to try for each model. Default: the whole grid."
-        ),
+        int | None, Option("Settings to try for each model.", "N", min=0, default="the whole grid")
     ] = None,
     minutes: Annotated[
-        float | None,
-        typer.Option(
-            metavar="M", min=0.0, show_default=False, help="CPU time after which one training is ended. Default: 15."
-        ),
+        float | None, Option("CPU time after which one training is ended.", "M", min=0.0, default="15")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run finished parts again.")] = False,
+    fresh: Annotated[bool, Option("Run finished parts again.")] = False,
     workers: Workers = None,
     console: Console,
 ) -> None:
     """Rerun the experiments of the paper.
 
-    Writes its tables and figures as one page, in the order of the paper, with its numbers beside the new ones, and a
-    verdict on each of its statements. A run that was stopped goes on where it was. Needs a clone of the repository.
+    Writes its tables and figures as one page, in the order of the paper, next to its numbers, and a
+    verdict on each of its statements. A stopped run continues. Needs a clone of the repository.
+
+    Example: vse reproduce --quick --out reproduction
     """
     add_benchmarks("vse reproduce")
     from benchmarks.paper.numbers import DATA_SETS
@@ -80,7 +58,7 @@ def reproduce(
 
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder with --out")
-    for name in data_set or ():
+    for name in data_set:
         if name not in DATA_SETS:
             raise ConfigError(f"--data-set must be one of {', '.join(DATA_SETS)}, got {name!r}")
     effort = QUICK if quick else FULL

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from vse_ens.cli.console import Console, columns, facts
-from vse_ens.cli.formatting import plural
-from vse_ens.cli.options import DefuseFormulas, ReadOptions, load_model
+from vse_ens.cli.console import Console, columns, facts, listed, plural
+from vse_ens.cli.options import DefuseFormulas, Reading, load_model
+from vse_ens.cli.parameters import Argument, Option, misuse
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -21,32 +21,20 @@ if TYPE_CHECKING:
 _ROWS_SHOWN = 10
 _COLUMNS = ("rule", "kind", "label", "other", "by", "date")
 
-RulesPath = Annotated[Path, typer.Argument(metavar="RULES", show_default=False, help="A rules file (.jsonl).")]
-Person = Annotated[
-    str | None,
-    typer.Option("--by", metavar="NAME", show_default="your user name", help="Your name, kept with the event."),
-]
+RulesPath = Annotated[Path, Argument("A rules file (.jsonl).", "RULES")]
+Person = Annotated[str | None, Option("Your name, kept with the event.", "NAME", name="--by", default="your user name")]
 
 
 def propose(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="MODEL|PAIRS", show_default=False, help="A model directory, or a file of pairs."),
-    ],
+    source: Annotated[Path, Argument("A model directory, or a file of pairs.", "MODEL|PAIRS")],
     *,
-    min_support: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Smallest number of images of a label that implies another.")
-    ] = 20,
+    min_support: Annotated[int, Option("Smallest number of images of a label that implies another.", "N", min=1)] = 20,
     min_confidence: Annotated[
-        float,
-        typer.Option(metavar="X", help="Smallest share of them with the other label, at 95 % confidence."),
+        float, Option("Smallest share of them with the other label, at 95 % confidence.", "X")
     ] = 0.85,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", show_default=False, help="Write all proposals, with a column for decisions."),
-    ] = None,
+    out: Annotated[Path | None, Option("Write all proposals, with a column for decisions.", "FILE.csv")] = None,
     defuse_formulas: DefuseFormulas = False,
-    reading: ReadOptions,
+    reading: Reading,
     console: Console,
 ) -> None:
     """Propose aliases and implications between labels.
@@ -54,6 +42,8 @@ def propose(
     A label implies another if almost all of its images have the other label, more than by chance. Aliases are the same
     word in another form, or labels that are used as two names of one thing. With --rules, rejected proposals and those
     that a rule settles are left out.
+
+    Example: vse rules propose pairs.csv --out proposals.csv
     """
     from vse_ens.curate.rules.proposals_file import write_proposals
     from vse_ens.curate.rules.propose import propose_rules
@@ -76,10 +66,10 @@ def propose(
         (one.label, one.implies, f"{one.support:,}", f"{one.confidence:.1%}", f"{one.exceptions:,}")
         for one in proposals.implications
     ]
-    parts: list[Any] = [Text(f"Implications: {_count(len(implications))}")]
+    parts: list[Any] = [Text(f"Implications: {listed(len(implications), _ROWS_SHOWN)}")]
     if implications:
         parts.append(columns(("label", "implies", *numbers), implications[:_ROWS_SHOWN], numbers=numbers))
-    parts += [Text(), Text(f"Aliases: {_count(len(proposals.aliases))}")]
+    parts += [Text(), Text(f"Aliases: {listed(len(proposals.aliases), _ROWS_SHOWN)}")]
     if proposals.aliases:
         parts.append(columns(("label", "same as", "evidence"), list(map(tuple, proposals.aliases[:_ROWS_SHOWN]))))
     following = (
@@ -88,58 +78,48 @@ def propose(
         else "Use --out FILE.csv or --json for all proposals."
     )
     console.result(proposals.to_dict(), *parts, Text())
-    if not console.json:
-        # A long path must not be broken: people copy this line.
-        console.out.print(Text(following), soft_wrap=True)
+    console.line(following)
 
 
 def apply_proposals(
     path: RulesPath,
     proposals: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[PROPOSALS.csv]",
-            show_default=False,
-            help="The file of vse rules propose --out, with accept or reject in the column decision.",
+        Argument(
+            "The file of vse rules propose --out, with accept or reject in the column decision.", "[PROPOSALS.csv]"
         ),
     ] = None,
     *,
-    alias: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A=B", show_default=False, help="Label A means label B and is replaced by it."),
-    ] = None,
-    rename: Annotated[
-        list[str] | None, typer.Option(metavar="A=B", show_default=False, help="Label A is called B from now on.")
-    ] = None,
-    implies: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A=B", show_default=False, help="Images with label A get label B too."),
-    ] = None,
-    accept_all: Annotated[bool, typer.Option("--all", help="Accept the proposals without a decision, too.")] = False,
+    alias: Annotated[Sequence[str], Option("Label A means label B and is replaced by it.", "A=B")] = (),
+    rename: Annotated[Sequence[str], Option("Label A is called B from now on.", "A=B")] = (),
+    implies: Annotated[Sequence[str], Option("Images with label A get label B too.", "A=B")] = (),
+    accept_all: Annotated[bool, Option("Accept the proposals without a decision, too.", name="--all")] = False,
     by: Person = None,
     console: Console,
 ) -> None:
-    """Accept and reject proposals, or add rules of your own to a rules file.
+    """Accept and reject proposals, or add rules of your own.
 
     A rejected proposal is not made again by vse rules propose --rules. All rules are added or none: a cycle or a
     contradiction is refused. The file is created if it does not exist.
+
+    Example: vse rules apply rules.jsonl proposals.csv
     """
     from vse_ens.curate.rules.proposals_file import read_proposals
     from vse_ens.data.rules.store import NewRule, RulesFile
 
     new: list[NewRule] = [] if proposals is None else read_proposals(proposals, accept_all=accept_all)
-    given: tuple[tuple[RuleKind, str, list[str] | None], ...] = (
+    given: tuple[tuple[RuleKind, str, Sequence[str]], ...] = (
         ("alias", "--alias", alias),
         ("rename", "--rename", rename),
         ("implication", "--implies", implies),
     )
     for kind, option, texts in given:
-        new += [NewRule(kind, *_split(text, option)) for text in texts or ()]
+        new += [NewRule(kind, *_split(text, option)) for text in texts]
     if not new:
         where = f"{proposals} has no decision" if proposals else "there is no rule to add"
-        raise typer.BadParameter(
+        raise misuse(
+            "PROPOSALS.csv",
             f"{where}; write accept or reject into the column decision, or give --alias, --rename or --implies",
-            param_hint="'PROPOSALS.csv'",
         )
     file = RulesFile(path)
     before = file.rules
@@ -151,13 +131,7 @@ def apply_proposals(
     if rejected:
         rows.append(("rejected", plural(rejected, "proposal")))
     console.result(
-        {
-            "file": str(path),
-            "rules": rules,
-            "added": added,
-            "rejected": rejected,
-            "in_force": len(file.rules),
-        },
+        {"file": str(path), "rules": rules, "added": added, "rejected": rejected, "in_force": len(file.rules)},
         facts([*rows, ("in force", plural(len(file.rules), "rule"))]),
         Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"),
     )
@@ -167,15 +141,17 @@ def list_rules(
     path: RulesPath,
     *,
     pairs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PAIRS", show_default=False, help="Count the images and exceptions of every rule in these pairs."
-        ),
+        Path | None, Option("Count the images and exceptions of every rule in these pairs.", "PAIRS")
     ] = None,
-    reading: ReadOptions,
+    reading: Reading,
     console: Console,
 ) -> None:
-    """List the rules in force, with their exceptions if pairs are given, then the rejected ones."""
+    """List the rules in force, then the rejected ones.
+
+    If pairs are given, the exceptions of each rule are counted.
+
+    Example: vse rules list rules.jsonl
+    """
     from vse_ens.data.rules.exceptions import ImagesOfLabels
     from vse_ens.data.rules.store import RulesFile, read_rules
 
@@ -203,20 +179,15 @@ def list_rules(
     if rejected:
         parts += [Text(), Text("Rejected, not proposed again:")]
         parts.append(columns(_COLUMNS, rejected_rows, numbers=("rule",)))
-    document = {
-        "rules": entries,
-        "rejected": [one._asdict() for one in rejected],
-        "version": RulesFile(path).version,
-    }
+    document = {"rules": entries, "rejected": [one._asdict() for one in rejected], "version": RulesFile(path).version}
     console.result(document, *parts)
 
 
 def undo_rules(
     path: RulesPath,
     numbers: Annotated[
-        list[int] | None,
-        typer.Argument(metavar="[RULE]...", show_default="those added last", help="Numbers of rules to undo."),
-    ] = None,
+        Sequence[int], Argument("Numbers of rules to undo; by default those added last.", "[RULE]...")
+    ] = (),
     *,
     by: Person = None,
     console: Console,
@@ -224,6 +195,8 @@ def undo_rules(
     """Undo rules; without numbers, those that were added together last.
 
     The file keeps both events. Data sets that were written with the rule do not change.
+
+    Example: vse rules undo rules.jsonl 3
     """
     from vse_ens.data.rules.store import RulesFile
 
@@ -236,15 +209,14 @@ def undo_rules(
     )
 
 
-def _pairs(source: Path, reading: ReadOptions, console: Console) -> Annotations:
+def _pairs(source: Path, reading: Reading, console: Console) -> Annotations:
     """Return the pairs that a model knows, or read them."""
     from vse_ens.storage.artifact import MANIFEST
 
     if (source / MANIFEST).is_file():
         return load_model(source, console).known_
     data = reading.read(source, console)
-    for note in data.notes:
-        console.note(note)
+    console.notes(data.notes)
     return data
 
 
@@ -252,14 +224,10 @@ def _row(rule: Rule) -> list[str]:
     return [str(rule.id), rule.kind, rule.label, rule.other, rule.by, rule.at[:10]]
 
 
-def _count(rows: int) -> str:
-    return f"{rows:,}" if rows <= _ROWS_SHOWN else f"the first {_ROWS_SHOWN} of {rows:,}"
-
-
 def _split(text: str, option: str) -> tuple[str, str]:
     label, equals, other = text.partition("=")
     if not equals or not label.strip() or not other.strip():
-        raise typer.BadParameter(f"{text!r} is not A=B, such as cars=car", param_hint=f"'{option}'")
+        raise misuse(option, f"{text!r} is not A=B, such as cars=car")
     return label.strip(), other.strip()
 
 

@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
 from vse_ens.cli.console import Console
 from vse_ens.cli.options import ModelDir
+from vse_ens.cli.parameters import Option
 from vse_ens.errors import ConfigError, MissingPartError
 
 if TYPE_CHECKING:
@@ -27,74 +27,55 @@ def serve(
     model: ModelDir,
     *,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; any other than localhost needs an API key.")
+        str, Option("Address to listen on; any other than localhost needs an API key.", "ADDRESS")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65_535, help="Port to listen on; 0 for any free port.")
-    ] = 8765,
+    port: Annotated[int, Option("Port to listen on; 0 for any free port.", "N", min=0, max=65_535)] = 8765,
     feedback: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="MODEL.feedback.sqlite",
-            help="File for accepted and rejected suggestions.",
-        ),
+        Path | None, Option("File for accepted and rejected suggestions.", "FILE", default="MODEL.feedback.sqlite")
     ] = None,
     image_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            show_default=False,
-            help='URL of the pictures, with {image} for the ID: "https://example.org/{image}.jpg".',
-        ),
+        str | None, Option('URL of the pictures, with {image} for the ID: "https://example.org/{image}.jpg".', "URL")
     ] = None,
     images: Annotated[
         str | None,
-        typer.Option(
-            metavar="SOURCE",
-            show_default="where the model was trained",
-            help="Folder of the pictures, a collection that knows where they are, or 'drawn' for drawings of labels.",
+        Option(
+            "Folder of the pictures, a collection that knows where they are, or 'drawn' for drawings of labels.",
+            "SOURCE",
+            default="where the model was trained",
         ),
     ] = None,
-    no_images: Annotated[bool, typer.Option("--no-images", help="Show no pictures.")] = False,
+    no_images: Annotated[bool, Option("Show no pictures.")] = False,
     picture_cache: Annotated[
-        int,
-        typer.Option(metavar="MB", min=0, help="Disk space for thumbnails in ~/.cache/vse-ens; 0 keeps none."),
+        int, Option("Disk space for thumbnails in ~/.cache/vse-ens; 0 keeps none.", "MB", min=0)
     ] = 1000,
     api_key_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help=f"File with the API key that every request must send, or several as NAME:KEY; or set {_KEY_VARIABLE}.",
+        Option(
+            f"File with the API key that every request must send, or several as NAME:KEY; or set {_KEY_VARIABLE}.",
+            "FILE",
         ),
     ] = None,
     read_key_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help=f"File with keys that allow reading only; or set {_READ_KEY_VARIABLE}.",
-        ),
+        Path | None, Option(f"File with keys that allow reading only; or set {_READ_KEY_VARIABLE}.", "FILE")
     ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Check every byte of the model; skip it for a huge one.")
-    ] = True,
+    verify: Annotated[bool, Option("Check every byte of the model; skip it for a huge one.")] = True,
     learn_after: Annotated[
         int,
-        typer.Option(
-            metavar="N",
+        Option(
+            "Update the model in the background after every N verdicts; it is written to MODEL.learnt.",
+            "N",
             min=0,
-            show_default="off",
-            help="Update the model in the background after every N decisions; it is written to MODEL.learnt.",
+            default="off",
         ),
     ] = 0,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_page: Annotated[bool, Option("Open the page in a browser.", name="--open")] = False,
     console: Console,
 ) -> None:
     """Serve a model over HTTP, with a web page.
 
     SIGHUP or POST /api/reload loads the model directory again. SIGTERM finishes open requests and stops.
+
+    Example: vse serve model
     """
     try:
         from vse_ens.service.server import run

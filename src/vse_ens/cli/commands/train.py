@@ -1,17 +1,29 @@
-"""``vse train``: train a model on pairs."""
+"""``vse train`` and ``vse update``: train a model, and add new pairs to it."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
+import click
 
-from vse_ens.cli.console import Console, facts
+from vse_ens.cli.console import Console, duration, facts, plural
 from vse_ens.cli.errors import INTERRUPTED
-from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import ClusterOptions, PairsFile, Portable, ReadOptions, TrainOptions, save_model
+from vse_ens.cli.options import (
+    ClusterOptions,
+    ModelDir,
+    PairsFile,
+    Portable,
+    Reading,
+    TrainOptions,
+    Workers,
+    load_model,
+    save_model,
+)
+from vse_ens.cli.parameters import Argument, Option, misuse
 from vse_ens.cli.train_progress import TrainingProgress
 from vse_ens.portable import use_portable_cpu
 
@@ -23,43 +35,27 @@ if TYPE_CHECKING:
 
 def train(
     pairs: PairsFile,
-    out: Annotated[Path, typer.Option(metavar="MODEL", show_default=False, help="The model directory to write.")],
+    out: Annotated[Path, Option("The model directory to write.", "MODEL")],
     *,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Continue a stopped or killed run; on one kind of CPU the model is the same."),
+        bool, Option("Continue a stopped or killed run; on one kind of CPU the model is the same.")
     ] = False,
     portable: Portable = False,
     features: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Image features for towers that use them: parquet or csv, the image ID first, then numbers.",
-        ),
+        Option("Image features for towers that use them: parquet or csv, the image ID first, then numbers.", "FILE"),
     ] = None,
     feedback: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Feedback file of vse serve: accepted pairs are added, rejected pairs removed.",
-        ),
+        Path | None, Option("Feedback file of vse serve: accepted pairs are added, rejected pairs removed.", "FILE")
     ] = None,
     track: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHERE",
-            show_default=False,
-            help="Record the training: mlflow:URI, wandb (offline) or tensorboard:DIR; may be repeated.",
-        ),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also show the loss, the violations and the speed.")
-    ] = False,
+        Sequence[str],
+        Option("Record the training: mlflow:URI, wandb (offline) or tensorboard:DIR; may be repeated.", "WHERE"),
+    ] = (),
+    verbose: Annotated[bool, Option("Also show the loss, the violations and the speed.")] = False,
     cluster: ClusterOptions,
     training: TrainOptions,
-    reading: ReadOptions,
+    reading: Reading,
     console: Console,
 ) -> None:
     """Train a model on pairs.
@@ -67,6 +63,8 @@ def train(
     Settings that are not given come from the preset; see docs/training.md. A folder of Parquet files is partitioned
     into MODEL.checkpoint.shards and trained shard by shard, without loading all pairs. MODEL.checkpoint has the state
     of the run. Ctrl-C stops after the current round and saves the model.
+
+    Example: vse train split/train.parquet --out model
     """
     if portable:
         use_portable_cpu()
@@ -77,16 +75,14 @@ def train(
 
     model = Annotator(training.preset, seed=training.seed, workers=training.workers, **training.settings())
     config = model.config()  # fails on a wrong setting before the data is read
-    trackers = [parse_tracker(text) for text in track or ()]
+    trackers = [parse_tracker(text) for text in track]
     checkpoint = out.with_name(out.name + ".checkpoint")
     data: Annotations | Partition
     with reserve_target(out):
         check_run_files(checkpoint)
         if reading.is_parts(pairs):
             if features is not None or feedback is not None or reading.rules is not None:
-                raise typer.BadParameter(
-                    "--features, --feedback and --rules need all pairs in one file", param_hint="'PAIRS'"
-                )
+                raise misuse("PAIRS", "--features, --feedback and --rules need all pairs in one file")
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
@@ -102,9 +98,7 @@ def train(
                 callbacks=trackers,
                 checkpoint=checkpoint,
                 resume=resume,
-                cluster=cluster.cluster,
-                address=cluster.address,
-                allow_mixed_cpus=cluster.allow_mixed_cpus,
+                **vars(cluster),
             )
         seconds = time.perf_counter() - started
         if resume and not model.resumed_:
@@ -117,12 +111,10 @@ def train(
             model.remove_checkpoint(checkpoint)
     _show(model, out, seconds, console)
     if model.interrupted_:
-        raise typer.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _read(
-    pairs: Path, features: Path | None, feedback: Path | None, reading: ReadOptions, console: Console
-) -> Annotations:
+def _read(pairs: Path, features: Path | None, feedback: Path | None, reading: Reading, console: Console) -> Annotations:
     """Read pairs, apply feedback and attach image features."""
     data = reading.read(pairs, console)
     if feedback is not None:
@@ -134,8 +126,7 @@ def _read(
             data = apply_feedback(data, feedback)
         else:
             data = clean(data, feedback=feedback, rules=read_rules(reading.rules)).data
-    for note in data.notes:
-        console.note(note)
+    console.notes(data.notes)
     if features is not None:
         from vse_ens.data.features.attach import read_features
 
@@ -196,3 +187,87 @@ def _epochs(model: Annotator) -> str:
         f"after {validated} validation epochs" if model.config_.has_ids else f"from the best of {validated} epochs on"
     )
     return f"{epochs - validated} on all pairs, {start} (best: {best})"
+
+
+def update(
+    model: ModelDir,
+    more: Annotated[
+        Sequence[Path],
+        Argument("Files of new pairs, in any format that vse train reads, or feedback files of vse serve.", "MORE"),
+    ],
+    *,
+    out: Annotated[Path, Option("The model directory to write.", "NEW_MODEL")],
+    portable: Portable = False,
+    workers: Workers = None,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Add new pairs, images and labels to a trained model.
+
+    This takes a fraction of the training time and changes existing suggestions little. Rejected pairs are ignored:
+    vse train --feedback removes them.
+
+    Example: vse update model model.feedback.sqlite --out model-2
+    """
+    if portable:
+        use_portable_cpu()
+    from vse_ens.model.store import reserve_target
+
+    with reserve_target(out):
+        inputs = [_read_new(path, reading, console) for path in more]
+        joined = reduce(lambda left, right: left.joined(right), (item.pairs for item in inputs))
+        rejected = sum(item.rejected for item in inputs)
+        annotator = load_model(model, console)
+        annotator.workers = workers
+        before = annotator.known_
+        started = time.perf_counter()
+        with TrainingProgress(console.err, annotator.config_.metric) as progress:
+            annotator.partial_fit(joined, progress=progress)
+        seconds = time.perf_counter() - started
+        save_model(annotator, out)
+    after = annotator.known_
+    new = {
+        "pair": after.pairs - before.pairs,
+        "image": len(after.images) - len(before.images),
+        "label": len(after.labels) - len(before.labels),
+    }
+    if not new["pair"]:
+        console.note(f"the model already has the given {plural(joined.pairs, 'pair')}; {out} is the same model")
+    if rejected:
+        console.note(f"ignored {plural(rejected, 'rejected pair')}; vse train --feedback removes rejected pairs")
+    document = {
+        "model": str(out),
+        "from": str(model),
+        "given": joined.pairs,
+        "new": {f"{name}s": count for name, count in new.items()},
+        "rejected": rejected,
+        "seconds": round(seconds, 3),
+    }
+    rows = [
+        ("model", str(out)),
+        ("new", ", ".join(plural(count, name) for name, count in new.items())),
+        ("data", repr(after).removeprefix("Annotations(").removesuffix(")")),
+        ("time", duration(seconds)),
+    ]
+    console.result(document, facts(rows))
+    console.finish(f"{out} has learned {plural(new['pair'], 'new pair')}.", "serve", out)
+
+
+class _Input(NamedTuple):
+    pairs: Annotations
+    rejected: int
+
+
+def _read_new(path: Path, reading: Reading, console: Console) -> _Input:
+    """Read a file of pairs or of feedback, and count the rejected pairs of the latter."""
+    from vse_ens.data.feedback.pairs import read_feedback
+    from vse_ens.data.feedback.store import is_feedback_file
+
+    if is_feedback_file(path):
+        with console.status(f"reading {path}"):
+            feedback = read_feedback(path)
+        return _Input(feedback.accepted, feedback.rejected.pairs)
+    pairs = reading.read(path, console)
+    for note in pairs.notes:
+        console.note(f"{path}: {note}")
+    return _Input(pairs, 0)

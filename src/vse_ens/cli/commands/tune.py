@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 from rich.text import Text
 
-from vse_ens.cli.argv import command_line
-from vse_ens.cli.console import Console, facts
+from vse_ens.cli.console import Console, duration, facts, plural
 from vse_ens.cli.errors import INTERRUPTED
-from vse_ens.cli.formatting import duration, plural
-from vse_ens.cli.options import PairsFile, ReadOptions, parse_setting
+from vse_ens.cli.options import PairsFile, Reading, parse_setting
+from vse_ens.cli.parameters import Option, command_line, misuse
 from vse_ens.config import METRICS
 from vse_ens.presets import PRESETS
 
@@ -28,79 +26,59 @@ _DEFAULT_MINUTES = 10.0
 
 
 def tune(
-    context: typer.Context,
     pairs: PairsFile,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE.toml", show_default=False, help="The preset file to write, for vse train.")
-    ],
+    out: Annotated[Path, Option("The preset file to write, for vse train.", "FILE.toml")],
     *,
-    preset: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Preset to start from: {', '.join(PRESETS)}, or a .toml file.")
-    ] = "context",
+    preset: Annotated[str, Option(f"Preset to start from: {', '.join(PRESETS)}, or a .toml file.", "NAME")] = "context",
     minutes: Annotated[
-        float | None,
-        typer.Option(metavar="M", show_default="10 without --trials", help="End the search after this time."),
+        float | None, Option("End the search after this time.", "M", default="10 without --trials")
     ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, show_default=False, help="End the search when the study has N trials."),
-    ] = None,
+    trials: Annotated[int | None, Option("End the search when the study has N trials.", "N", min=1)] = None,
     space: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="that of the preset",
-            help="The settings to search: a .toml file of ranges and choices; see docs/tuning.md.",
+        Option(
+            "The settings to search: a .toml file of ranges and choices; see docs/tuning.md.",
+            "FILE",
+            default="from the preset",
         ),
     ] = None,
     metric: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", show_default="that of the preset", help=f"To maximise: {', '.join(METRICS)}."),
+        str | None, Option(f"To maximize: {', '.join(METRICS)}.", "NAME", default="from the preset")
     ] = None,
-    more: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", show_default=False, help="A setting of all trials; may be repeated."
-        ),
-    ] = None,
+    overrides: Annotated[
+        Sequence[str], Option("A setting of all trials; may be repeated.", "NAME=VALUE", name="--set")
+    ] = (),
     study: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", show_default="FILE.sqlite beside --out", help="All trials; an existing study is continued."
-        ),
+        Option("All trials; an existing study is continued.", "FILE", default="--out with the suffix .sqlite"),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="REPORT.html", show_default=False, help="Write an HTML report of the search."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the search and of all trials.")] = 0,
+    report: Annotated[Path | None, Option("Write an HTML report of the search.", "REPORT.html")] = None,
+    seed: Annotated[int, Option("Random seed of the search and of all trials.", "N")] = 0,
     workers: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="Trials at a time, which share the cores; with 1 a search is repeatable."
-        ),
+        int, Option("Trials at a time, which share the cores; with 1 a search is repeatable.", "N", min=1)
     ] = 1,
-    reading: ReadOptions,
+    reading: Reading,
     console: Console,
 ) -> None:
     """Search for better settings of a preset.
 
     Trials are measured on labels held out of the pairs: give it the training part of a split only. Started again, also
-    after Ctrl-C or a crash, the search goes on where it was. Needs Optuna; see docs/tuning.md.
+    after Ctrl-C or a crash, the search continues. Needs Optuna; see docs/tuning.md.
+
+    Example: vse tune split/train.parquet --trials 30 --out tuned.toml
     """
     if out.suffix != ".toml":
-        raise typer.BadParameter(f"{out} must end in .toml, such as tuned.toml", param_hint="'--out'")
+        raise misuse("--out", f"{out} must end in .toml, such as tuned.toml")
     from vse_ens.experiments.tune import Budget, read_space
     from vse_ens.experiments.tune import tune as run_search
     from vse_ens.presets import configure
 
-    settings = dict(map(parse_setting, more or []))
+    settings = dict(map(parse_setting, overrides))
     configure(preset, **settings, metric=metric, seed=seed)  # fails on a wrong setting before the data is read
     searched = None if space is None else read_space(space)
     budget = Budget(trials, _DEFAULT_MINUTES if minutes is None and trials is None else minutes)
     data = reading.read(pairs, console)
-    for note in data.notes:
-        console.note(note)
+    console.notes(data.notes)
     with TuneProgress(console, budget.trials, budget.minutes) as progress:
         result = run_search(
             data,
@@ -118,10 +96,10 @@ def tune(
     if report is not None:
         from vse_ens.experiments.tune.page import tuning_page
 
-        tuning_page(result, pairs.name, command_line(context)).write(report)
+        tuning_page(result, pairs.name, command_line()).write(report)
     _show(result, out, report, console)
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
 
 
 class TuneProgress:
@@ -145,9 +123,7 @@ class TuneProgress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 
@@ -157,7 +133,7 @@ class TuneProgress:
         if finished:
             self._console.note(f"continuing a study with {plural(finished, 'trial')}")
         if not default_in_space:
-            self._console.note("the space does not have the settings of the preset, so they are no trial")
+            self._console.note("the space does not have the settings of the preset, so they are not a trial")
 
     def epoch(self, settings: Mapping[str, Any], epoch: int, value: float) -> None:  # noqa: ARG002
         """Show an epoch of a running trial."""

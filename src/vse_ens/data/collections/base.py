@@ -119,3 +119,28 @@ def edited(labels: Sequence[str], edit: LabelEdit) -> list[str]:
     """Return the labels of an image after an edit, each once, in their order."""
     kept = [label for label in labels if label not in edit.remove or label in edit.add]
     return list(dict.fromkeys([*kept, *edit.add]))
+
+
+Needed = Callable[[Item, LabelEdit], LabelEdit | None]
+"""Returns what is left of an edit, given the labels that the image has; None for nothing."""
+
+
+@runtime_checkable
+class OnePassCollection(WritableCollection, Protocol):
+    """A collection of many files, whose labels are read and changed in one walk."""
+
+    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
+        """Yield the changes of `changes`, with what ``needed`` leaves of each edit; unknown ids are ignored."""
+
+
+def changes_as_given(collection: OnePassCollection, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+    """Yield the changes of a collection by its `changes_needed`."""
+    found: set[str] = set()
+
+    def as_given(item: Item, edit: LabelEdit) -> LabelEdit:
+        found.add(item.image)
+        return edit
+
+    yield from collection.changes_needed(edits, as_given)
+    if left := edits.keys() - found:
+        raise DataError(f"{collection.path} has no image {min(left)!r}")

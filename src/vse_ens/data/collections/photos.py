@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vse_ens.data.collections import keywords, xmp
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, Needed, OpenOptions, changes_as_given
 from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
@@ -118,10 +118,11 @@ class PhotoFolder:
                     labels = tuple(_split(values[name].partition(FIELD)[0]))
                 yield Item(folder.prefix + name, labels)
 
-    def _images(self) -> Iterator[_Image]:
+    def _images(self, wanted: Container[str]) -> Iterator[_Image]:
         for folder, values, images, sidecars in self._folders():
             for name in images:
-                yield _Image(folder.prefix, name, _files(name, sidecars, values))
+                if folder.prefix + name in wanted:
+                    yield _Image(folder.prefix, name, _files(name, sidecars, values))
 
     def _folders(
         self, on_progress: Progress | None = None
@@ -139,27 +140,29 @@ class PhotoFolder:
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
-        """Yield the changes of sidecars; labels inside an image file are not removed, which `notes` tells."""
+        """Yield the changes of sidecars; labels inside an image file are not removed, which `notes` says."""
+        return changes_as_given(self, edits)
+
+    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
+        """Yield the changes of sidecars, with what ``needed`` leaves of each edit."""
         self.kept_inside = 0
-        left, style = set(edits), self._sidecar_style()
+        style = self._sidecar_style()
         # The sidecars of one folder, because two images such as IMG.jpg and IMG.cr2 can share one.
         files: dict[Path, FileChange] = {}
         folder = ""
-        for image in self._images():
-            name = image.prefix + image.name
-            if name not in edits:
+        for image in self._images(edits):
+            item = Item(image.prefix + image.name, keywords.merge(image.files.values()))
+            edit = needed(item, edits[item.image])
+            if edit is None:
                 continue
-            left.discard(name)
             if image.prefix != folder:
                 yield from _changed(files)
                 files, folder = {}, image.prefix
             try:
-                self.kept_inside += _edit(image, edits[name], self.root / image.prefix, style, files)
+                self.kept_inside += _edit(image, edit, self.root / image.prefix, style, files)
             except DamagedFileError as error:
                 self.faults.add(f"{image.prefix}{_sidecar(image, style)}", f"{error}; not changed")
         yield from _changed(files)
-        if left:
-            raise DataError(f"{self.path} has no image {min(left)!r}")
 
     def _sidecar_style(self) -> str:
         """Return ``stem`` if most sidecars of the folder are named ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""

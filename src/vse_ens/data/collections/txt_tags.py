@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, Needed, OpenOptions, changes_as_given
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import Folder, is_image, stem
 from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
@@ -129,14 +129,17 @@ class TxtTagsFolder:
 
     def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
         """Yield the changes of files of tags; an image without one gets ``IMG.txt``."""
-        left = set(edits)
+        return changes_as_given(self, edits)
+
+    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
+        """Yield the changes of files of tags, with what ``needed`` leaves of each edit."""
         files: dict[Path, FileChange] = {}
         folder = ""
-        for prefix, image, text, _ in self._images():
-            edit = edits.get(prefix + image)
+        for prefix, image, text, tags in self._images():
+            asked = edits.get(prefix + image)
+            edit = None if asked is None else needed(Item(prefix + image, tuple(tags)), asked)
             if edit is None:
                 continue
-            left.discard(prefix + image)
             if prefix != folder:
                 yield from _changed(files)
                 files, folder = {}, prefix
@@ -148,8 +151,6 @@ class TxtTagsFolder:
             content = known.after if known else before
             files[path] = FileChange(path, before, _edited(content or b"", edit))
         yield from _changed(files)
-        if left:
-            raise DataError(f"{self.path} has no image {min(left)!r}")
 
 
 def _wanted(folder: Folder) -> list[str]:

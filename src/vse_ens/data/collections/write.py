@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections.base import Collection, FileChange, LabelEdit, WritableCollection
+from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OnePassCollection, WritableCollection
 from vse_ens.data.collections.journal import Written, write_changes
 from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.data.decisions import read_decisions
@@ -60,14 +60,17 @@ def write_labels(
         dry_run: Called with every change instead of writing it.
         progress: Called with the number of files written.
     """
-    report = WriteReport()
-    needed = _needed(collection, edits, prefix, report)
-    if edits and len(report.missing) == len(edits):
-        raise DataError(
-            f"{collection.path} has none of the {len(edits):,} images, such as {report.missing[0]!r}; "
-            f"name the collection that the model was trained on"
-        )
-    changes = collection.changes(needed)
+    report, present = WriteReport(), set[str]()
+
+    def needed(item: Item, edit: LabelEdit) -> LabelEdit | None:
+        present.add(item.image)
+        return _needed(item, edit, prefix, report)
+
+    if isinstance(collection, OnePassCollection):
+        changes = collection.changes_needed(edits, needed)
+    else:
+        asked = ((item, edits[item.image]) for item in collection.items() if item.image in edits)
+        changes = collection.changes({item.image: left for item, edit in asked if (left := needed(item, edit))})
     if dry_run is None:
         report.written = write_changes(changes, journal, progress=progress)
     else:
@@ -76,6 +79,12 @@ def write_labels(
             dry_run(change)
             files.append(change.path)
         report.written = Written(files, None)
+    report.missing = sorted(edits.keys() - present)
+    if edits and not present:
+        raise DataError(
+            f"{collection.path} has none of the {len(edits):,} images, such as {report.missing[0]!r}; "
+            f"name the collection that the model was trained on"
+        )
     if isinstance(collection, PhotoFolder):
         report.removed -= collection.kept_inside
     if report.missing:
@@ -89,30 +98,18 @@ def write_labels(
     return report
 
 
-def _needed(
-    collection: Collection, edits: Mapping[str, LabelEdit], prefix: str, report: WriteReport
-) -> dict[str, LabelEdit]:
-    """Return the edits without the labels that images already have or lack."""
-    needed: dict[str, LabelEdit] = {}
-    present = set()
-    for item in collection.items():
-        edit = edits.get(item.image)
-        if edit is None:
-            continue
-        present.add(item.image)
-        # A flat keyword that is part of a hierarchical one is no label of its own.
-        has = {*item.labels, *(part for label in item.labels if "|" in label for part in label.split("|"))}
-        add = tuple(
-            dict.fromkeys(prefix + label for label in edit.add if label not in has and prefix + label not in has)
-        )
-        remove = tuple(label for label in edit.remove if label in item.labels)
-        if add or remove:
-            needed[item.image] = LabelEdit(add, remove)
-            report.images += 1
-            report.added += len(add)
-            report.removed += len(remove)
-    report.missing = sorted(set(edits) - present)
-    return needed
+def _needed(item: Item, edit: LabelEdit, prefix: str, report: WriteReport) -> LabelEdit | None:
+    """Return an edit without the labels that its image already has or lacks, and count the rest."""
+    # A flat keyword that is part of a hierarchical one is not a label of its own.
+    has = {*item.labels, *(part for label in item.labels if "|" in label for part in label.split("|"))}
+    add = tuple(dict.fromkeys(prefix + label for label in edit.add if label not in has and prefix + label not in has))
+    remove = tuple(label for label in edit.remove if label in item.labels)
+    if not add and not remove:
+        return None
+    report.images += 1
+    report.added += len(add)
+    report.removed += len(remove)
+    return LabelEdit(add, remove)
 
 
 def pair_edits(add: Iterable[tuple[str, str]], remove: Iterable[tuple[str, str]] = ()) -> dict[str, LabelEdit]:

@@ -19,9 +19,10 @@ from vse_ens.data.arrow import as_arrow, as_numpy
 from vse_ens.data.io.columns import choose_columns
 from vse_ens.data.io.ingest import ingest
 from vse_ens.data.io.parquet import TableSource
-from vse_ens.data.io.wide import Layout, WideRows
+from vse_ens.data.io.wide import WideRows
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError, MissingPartError
+from vse_ens.read_options import Layout
 
 
 def from_frame(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,7 @@ from vse_ens.data.arrow import as_arrow, as_numpy, lists_to_arrow
 from vse_ens.data.io.id_index import is_blank
 from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import ConfigError, DataError
-
-Layout = Literal["long", "wide"]
+from vse_ens.read_options import Layout
 
 # Labels that are examined to see whether they are JSON lists.
 _SAMPLE = 100

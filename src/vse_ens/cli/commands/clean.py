@@ -1,0 +1,253 @@
+"""``vse apply``, ``vse undo`` and ``vse feedback``: bring verdicts, decisions and rules into the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from vse_ens.cli.console import Console, columns, facts, plural
+from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, Reading, WriteOptions
+from vse_ens.cli.parameters import Argument, Option, misuse
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from vse_ens.data.cleaning import Changes, Cleaned
+    from vse_ens.data.feedback.pairs import VerdictCounts
+
+_SOURCES = {"audit": "the audit", "feedback": "feedback", "rule": "implications"}
+
+
+def apply(
+    file: Annotated[
+        Path,
+        Argument(
+            "A file of pairs or a collection to clean; or, with --to alone, an audit.csv with decisions.", "PAIRS"
+        ),
+    ],
+    *,
+    feedback: Annotated[
+        Path | None, Option("Feedback file of vse serve: accepted labels are added, rejected ones removed.", "FILE")
+    ] = None,
+    audit: Annotated[
+        Path | None, Option("The file of vse audit --out, with accept or reject in the column decision.", "FILE")
+    ] = None,
+    accept_from: Annotated[
+        float | None,
+        Option("With --audit, also accept findings without a decision from this confidence on.", "X", min=0.0, max=1.0),
+    ] = None,
+    out: Annotated[Path | None, Option("Write the cleaned pairs: .csv, .jsonl or .parquet.", "FILE")] = None,
+    to: Annotated[Path | None, Option("Write the changed labels to a collection.", "SOURCE")] = None,
+    writing: WriteOptions,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Clean a data set by feedback, audit decisions and rules.
+
+    Accepted labels are added, rejected ones removed, duplicates merged, and the rules of --rules applied. The column
+    source of --out says where a pair comes from: data, audit, feedback or rule. Image files are never changed; vse undo
+    restores everything else that --to changes.
+
+    Example: vse apply pairs.csv --feedback model.feedback.sqlite --out clean.csv
+    """
+    if accept_from is not None and audit is None:
+        raise misuse("--accept-from", "needs --audit")
+    if feedback is audit is reading.rules is None:
+        if to is None:
+            raise misuse("PAIRS", "give --feedback, --audit or --rules")
+        if out is not None:
+            raise misuse("--out", "needs --feedback, --audit or --rules")
+        _apply_audit(file, to, writing, reading, console)
+        return
+    if out is to is None:
+        raise misuse("PAIRS", "give --out FILE or --to SOURCE")
+    if out is not None and to is not None:
+        raise misuse("--out", "cannot be combined with --to")
+    _clean(file, feedback, audit, accept_from, out, to, writing, reading, console)
+
+
+def _apply_audit(file: Path, to: Path, writing: WriteOptions, reading: Reading, console: Console) -> None:
+    from vse_ens.data.collections.write import audit_edits
+
+    collection = writing.open(to, reading.format)
+    with console.status(f"reading {file}"):
+        edits = audit_edits(file, collection)
+    writing.write(collection, edits, console)
+
+
+def _clean(
+    file: Path,
+    feedback: Path | None,
+    audit: Path | None,
+    accept_from: float | None,
+    out: Path | None,
+    to: Path | None,
+    writing: WriteOptions,
+    reading: Reading,
+    console: Console,
+) -> None:
+    from vse_ens.data.cleaning import check_name, clean
+    from vse_ens.data.collections.write import difference_edits
+    from vse_ens.data.rules.store import read_rules
+
+    if out is not None:
+        check_name(out)
+    collection = None if to is None else writing.open(to, reading.format)
+    rules = None if reading.rules is None else read_rules(reading.rules)
+    # The rules are applied after the decisions, so that the report tells them apart.
+    data = reading.read(file, console, rules=False)
+    with console.status("cleaning"):
+        cleaned = clean(data, audit=audit, accept_from=accept_from, feedback=feedback, rules=rules)
+    console.notes(data.notes)
+    if collection is not None:
+        console.text(facts(_rows(cleaned)))
+        edits = difference_edits(data, cleaned.data)
+        writing.write(collection, edits, console, more={"cleaned": cleaned.to_dict()})
+        return
+    if out is not None:
+        cleaned.write(out)
+    console.result(
+        {"file": str(out), **cleaned.to_dict()},
+        facts([("file", str(out)), *_rows(cleaned)]),
+        f"{_summary(cleaned)} Next: vse train {out} --out model",
+    )
+
+
+def _rows(cleaned: Cleaned) -> list[tuple[str, str]]:
+    rows = [
+        (name, f"{count:,}" + (f" (before {before:,})" if before != count else ""))
+        for (name, before), count in zip(cleaned.before.items(), cleaned.to_dict()["after"].values(), strict=True)
+    ]
+    for source, name in _SOURCES.items():
+        rows += _change(f"added by {name}", cleaned.added.get(source))
+    for source, name in _SOURCES.items():
+        rows += _change(f"removed by {name}", cleaned.removed.get(source))
+    if cleaned.renamed:
+        first = cleaned.renamed[0]
+        total = plural(len(cleaned.renamed), "label")
+        rows.append(("replaced", f"{total}, such as {first.label} by {first.other} on {plural(first.images, 'image')}"))
+    return rows
+
+
+def _change(name: str, changes: Changes | None) -> list[tuple[str, str]]:
+    if changes is None or not changes.count:
+        return []
+    image, label = changes.first[0]
+    return [(name, f"{plural(changes.count, 'pair')}, such as {label} on {image}")]
+
+
+def _summary(cleaned: Cleaned) -> str:
+    added = sum(one.count for one in cleaned.added.values())
+    removed = sum(one.count for one in cleaned.removed.values())
+    return f"{plural(added, 'pair')} added and {removed:,} removed."
+
+
+def undo(
+    journal: Annotated[Path, Argument("The journal that the write reported.", "JOURNAL")],
+    *,
+    force: Annotated[bool, Option("Also restore files that were changed after the write.")] = False,
+    console: Console,
+) -> None:
+    """Restore the files that a write changed, byte for byte.
+
+    New files are removed. Nothing is restored if a file was changed after the write, unless --force is given.
+
+    Example: vse undo undo.jsonl
+    """
+    from vse_ens.data.collections.journal import undo as undo_journal
+
+    with console.status(f"restoring the files of {journal}"):
+        undone = undo_journal(journal, force=force)
+    document = {"journal": str(journal), "files": [str(path) for path in undone.files]}
+    rows = [("journal", str(journal)), ("restored", plural(len(undone.files), "file"))]
+    message = f"Every file is as it was before the write of {journal}."
+    if undone.left:
+        document["left"] = [str(path) for path in undone.left]
+        rows.append(("left as they are", f"{plural(len(undone.left), 'file')}, such as {undone.left[0]}"))
+        message = "The write was stopped at or before the files that were left, which were changed since."
+    console.result(document, facts(rows))
+    console.finish(message)
+
+
+_ROWS_SHOWN = 10  # people, and latest days; --json has all
+
+
+FeedbackFile = Annotated[Path, Argument("A feedback file of vse serve (.sqlite).", "FILE")]
+
+
+def apply_feedback(
+    file: FeedbackFile,
+    to: CollectionPath,
+    *,
+    source_format: CollectionFormat = None,
+    writing: WriteOptions,
+    console: Console,
+) -> None:
+    """Write accepted and rejected labels to a collection.
+
+    Accepted labels are added and rejected ones removed; the last verdict on a pair counts. Image files are never
+    changed; vse undo restores everything else.
+
+    Example: vse feedback apply model.feedback.sqlite --to Pictures
+    """
+    from vse_ens.data.collections.write import feedback_edits
+
+    collection = writing.open(to, source_format)
+    with console.status(f"reading {file}"):
+        edits = feedback_edits(file)
+    writing.write(collection, edits, console)
+
+
+def show(
+    file: FeedbackFile,
+    *,
+    out: Annotated[
+        Path | None,
+        Option("Write the accepted pairs with person, time and model: a .csv, .parquet or .jsonl file.", "PAIRS"),
+    ] = None,
+    defuse_formulas: DefuseFormulas = False,
+    console: Console,
+) -> None:
+    """Show feedback counts and export accepted pairs.
+
+    The last verdict on a pair counts, unless it was undone. The service may be running.
+
+    Example: vse feedback show model.feedback.sqlite --out accepted.csv
+    """
+    from vse_ens.data.feedback.pairs import check_name, count_feedback, export_accepted
+
+    if defuse_formulas and (out is None or out.suffix != ".csv"):
+        raise misuse("--defuse-formulas", "needs --out FILE.csv")
+    if out is not None:
+        check_name(out)
+    with console.status(f"reading {file}"):
+        counts = count_feedback(file)
+        written = None if out is None else export_accepted(file, out, defuse_formulas=defuse_formulas)
+    document = {"file": str(file), **asdict(counts), "out": None if out is None else str(out), "written": written}
+    rows = [
+        ("file", str(file)),
+        ("accepted", f"{counts.in_force.accepted:,}"),
+        ("rejected", f"{counts.in_force.rejected:,}"),
+        ("undone", f"{counts.undone:,}"),
+        ("events", f"{counts.events:,} in total"),
+    ]
+    if written is not None:
+        rows.append(("written", f"{plural(written, 'accepted pair')} to {out}"))
+    people = dict(islice(counts.by_person.items(), _ROWS_SHOWN))
+    days = dict(islice(reversed(counts.by_day.items()), _ROWS_SHOWN))
+    tables = [table for table in (_table("person", people), _table("day", days)) if table.row_count]
+    console.result(document, facts(rows), *(part for table in tables for part in ("", table)))
+    decided = counts.in_force.accepted + counts.in_force.rejected
+    console.finish(f"{plural(decided, 'verdict')} in force; an update teaches them to the model.", "update", "--help")
+
+
+def _table(name: str, rows: Mapping[str, VerdictCounts]) -> Table:
+    numbers = ("accepted", "rejected")
+    return columns(
+        (name, *numbers),
+        [(key, f"{counted.accepted:,}", f"{counted.rejected:,}") for key, counted in rows.items()],
+        numbers=numbers,
+    )

@@ -1,1 +1,0 @@
-"""``vse data``: generate the built-in data set or convert published ones."""
