@@ -136,7 +136,6 @@ CONFIDENCE = Benchmark(
         "kernels",
         "label_weights",
         "model/completeness",
-        "model/label_counts",
         "presets",
         "train",
     ),

@@ -18,7 +18,7 @@ from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, Sugg
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.csr import take_rows
-from vse_ens.display import Shown, Table, rounded
+from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
@@ -36,7 +36,7 @@ from vse_ens.streams import Streams
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit
     from vse_ens.curate.explain import Explanation
-    from vse_ens.curate.label_first import ImageScan, LabelRanker
+    from vse_ens.curate.label_ranking import ImageScan, LabelRanker
     from vse_ens.curate.search import FoundImages, Neighbours, Searcher
     from vse_ens.curate.suggest_remote import RemoteSuggester
     from vse_ens.data.partition.store import Partition
@@ -61,7 +61,7 @@ _MAX_JUDGED = 50_000
 _DEFAULT_SHARDS = 8
 
 
-class Annotator(Shown):
+class Annotator(TableRepr):
     """Learns which labels belong to which image, and suggests the missing ones.
 
         model = Annotator(seed=0).fit(train)
@@ -717,7 +717,7 @@ class Annotator(Shown):
 
         When the scan is done, pass it to `use_scan`, so that the first search does not score all images again.
         """
-        from vse_ens.curate.label_first import ImageScan, LabelRanker
+        from vse_ens.curate.label_ranking import ImageScan, LabelRanker
 
         self._check_fitted()
         return LabelRanker(

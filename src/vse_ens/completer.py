@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
 from vse_ens.config import Settings
-from vse_ens.curate.marginals import Marginals
+from vse_ens.curate.label_probabilities import LabelProbabilities
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.partition.parts import number_ids
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, MissingPartError
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.model.topk import row_blocks
 
 try:
@@ -111,7 +111,7 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _block(self, rows: Csr, block: slice, _worker: int) -> Any:
         loaded = self.annotator_._loaded
-        marginals = Marginals(loaded, self._law, self.annotator_._vectors_by_labels)
+        marginals = LabelProbabilities(loaded, self._law, self.annotator_._vectors_by_labels)
         found = marginals.probabilities(take_rows(*rows, np.arange(block.start, block.stop)))
         return found if self.top is None else _top(found, self.top)
 

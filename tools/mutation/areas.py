@@ -70,7 +70,7 @@ AREAS = {
             "curate/rules/implications",
             "curate/rules/aliases",
             "curate/rules/proposals_file",
-            "curate/usage",
+            "curate/label_similarity",
             "service/rules",
         ),
         (
@@ -78,7 +78,7 @@ AREAS = {
             "tests/data/test_cleaning.py",
             "tests/data/test_decisions.py",
             "tests/curate/rules",
-            "tests/curate/test_usage.py",
+            "tests/curate/test_label_similarity.py",
             "tests/service/routes/test_rules.py",
             "tests/cli/commands/test_rules.py",
         ),

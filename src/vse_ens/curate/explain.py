@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.display import Shown, Table, rounded
+from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.attribution import PairContributions, context_contributions
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -54,7 +54,7 @@ def reasons_text(reasons: Sequence[Reason], most: int = 3) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Shown):
+class Explanation(TableRepr):
     """A label's score for an image, and the reasons that add up to it."""
 
     label: str

@@ -193,7 +193,7 @@ class Suggester:
         calibration = self._loaded.calibration
         if calibration is None:
             return block
-        hits = calibration.hits(block.scores, block.log_totals[:, None], counts[:, None])
+        hits = calibration.held_out_probabilities(block.scores, block.log_totals[:, None], counts[:, None])
         confidences = calibration.confidences(hits, counts[:, None], block.labels)
         block = block._replace(confidences=confidences, hits=hits)
         if not self._min_confidence:

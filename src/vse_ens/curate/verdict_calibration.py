@@ -108,8 +108,9 @@ def judged_counts(loaded: LoadedModel, judged: Judged, fold_in: FoldIn | None = 
         sizes = np.diff(rows.indptr)
         scores[np.repeat(np.arange(len(sizes)), sizes), rows.indices] = -np.inf
         totals = calibration.log_totals(scores, sizes)
-        hits = calibration.hits(scores[np.arange(len(sizes)), judged.labels[block]], totals, sizes)
-        counts[block] = calibration.expected_counts(hits, sizes, judged.labels[block])
+        labels = judged.labels[block]
+        probabilities = calibration.held_out_probabilities(scores[np.arange(len(sizes)), labels], totals, sizes)
+        counts[block] = calibration.expected_counts(probabilities, sizes, labels)
     return counts
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.display import Shown, Table, Value, aligned
+from vse_ens.display import Table, TableRepr, Value, aligned
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
 from vse_ens.evaluate.metrics import TOPS
@@ -36,7 +36,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Shown, Mapping[str, float]):
+class Report(TableRepr, Mapping[str, float]):
     """Metrics by name, as in ``report["recall@10"]``; shown as tables.
 
     All are means over images. ``intervals`` are 95 % bootstrap intervals over images. ``groups`` are the same results

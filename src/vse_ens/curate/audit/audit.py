@@ -17,7 +17,7 @@ from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label
 from vse_ens.curate.explain import Reason, contributions, own_vectors, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.io.formulas import defuse
-from vse_ens.display import Shown, Table, rounded
+from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
@@ -52,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown):
+class Audit(TableRepr):
     """Findings for a curator, each list with the most certain first; shown as three tables."""
 
     wrong: list[Finding]

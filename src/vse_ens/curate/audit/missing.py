@@ -82,8 +82,8 @@ def _best_of(
     rows = numbers // scores.shape[1]
     confidences = shares[numbers]
     if calibration:
-        hits = calibration.hits(flat[numbers], totals[rows], counts[rows])
-        confidences = calibration.confidences(hits, counts[rows], numbers % scores.shape[1])
+        probabilities = calibration.held_out_probabilities(flat[numbers], totals[rows], counts[rows])
+        confidences = calibration.confidences(probabilities, counts[rows], numbers % scores.shape[1])
     return _Candidates(numbers + images[0] * scores.shape[1], flat[numbers], confidences).best(top)
 
 
@@ -95,7 +95,7 @@ def _lowest_share(calibration: Calibration, counts: Counts, labels: int, share: 
     """
     factors = calibration.expected_counts(np.ones(1, np.float32), np.unique(counts)[:, None], np.arange(labels))
     ratio = float(factors.min() / factors.max()) if factors.size and factors.max() > 0 else 0.0
-    hit = float(calibration.hits_of(np.array([share], np.float32))[0]) * ratio
-    # A little lower, for rounding; the last knot before that hit is reached.
-    knot = int(np.searchsorted(calibration.values, hit * (1 - 1e-5))) - 1
+    lowest = float(calibration.probabilities_of_shares(np.array([share], np.float32))[0]) * ratio
+    # A little lower, for rounding; the last knot before that probability is reached.
+    knot = int(np.searchsorted(calibration.values, lowest * (1 - 1e-5))) - 1
     return min(share, float(calibration.shares[max(knot, 0)]))

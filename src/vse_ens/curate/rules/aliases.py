@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vse_ens.curate.label_similarity import LabelSimilarity, interchangeable_pairs
 from vse_ens.curate.spelling import spelling_matches
-from vse_ens.curate.usage import LabelUsage, interchangeable_pairs
 from vse_ens.data.annotations import Annotations
 
 # A typing error is this many times rarer than the word, and its company resembles that of the word.
@@ -40,7 +40,7 @@ def find_aliases(data: Annotations) -> list[Alias]:
             data.labels.id(pair.other),
             f"{pair.evidence}; {in_numbers(int(counts[pair.label]), int(counts[pair.other]), pair.together)}",
         )
-        for pair in alias_pairs(data, LabelUsage(data))
+        for pair in alias_pairs(data, LabelSimilarity(data))
     ]
 
 
@@ -49,13 +49,13 @@ def in_numbers(images: int, others: int, together: int) -> str:
     return f"on {images:,} and {others:,} images, {together:,} in common"
 
 
-def alias_pairs(data: Annotations, usage: LabelUsage) -> list[AliasPair]:
+def alias_pairs(data: Annotations, similarity: LabelSimilarity) -> list[AliasPair]:
     """Return the pairs of labels that mean the same.
 
     Evidence is the same word in another form; or one letter's difference in a much rarer label with similar company
     and never on the same image; or use as two names of one thing, hardly ever on the same image and with the same
-    company, which needs `vse_ens.curate.usage.MIN_IMAGES` images of both labels. Of every kind, labels on many images
-    come first.
+    company, which needs `vse_ens.curate.label_similarity.MIN_IMAGES` images of both labels. Of every kind, labels on
+    many images come first.
     """
     counts = data.images_per_label
     found: dict[tuple[int, int], AliasPair] = {}
@@ -63,16 +63,16 @@ def alias_pairs(data: Annotations, usage: LabelUsage) -> list[AliasPair]:
         one, other = sorted(pair, key=lambda number: (counts[number], -number))
         if counts[one] == 0:
             continue
-        together = usage.together(one, other)
+        together = similarity.together(one, other)
         if match == "same word":
             found[one, other] = AliasPair(one, other, SAME_WORD, together)
         elif (
             together == 0
             and counts[other] >= _RARER * counts[one]
-            and usage.compare(one, other).affinity >= _MIN_AFFINITY
+            and similarity.compare(one, other).affinity >= _MIN_AFFINITY
         ):
             found[one, other] = AliasPair(one, other, ONE_LETTER, together)
-    for one, other in interchangeable_pairs(data, usage):
-        found.setdefault((one, other), AliasPair(one, other, INTERCHANGEABLE, usage.together(one, other)))
+    for one, other in interchangeable_pairs(data, similarity):
+        found.setdefault((one, other), AliasPair(one, other, INTERCHANGEABLE, similarity.together(one, other)))
     order = (SAME_WORD, ONE_LETTER, INTERCHANGEABLE)
     return sorted(found.values(), key=lambda one: (order.index(one.evidence), -counts[one.label], one.label, one.other))

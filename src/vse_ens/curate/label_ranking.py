@@ -87,8 +87,8 @@ class ImageScan:
             counts = np.diff(known.indptr[first : last + 1])
             totals = block.log_totals[:, None]
             if calibration is not None:
-                hits = calibration.hits(block.scores, totals, counts[:, None])
-                confidences = calibration.confidences(hits, counts[:, None], block.labels)
+                probabilities = calibration.held_out_probabilities(block.scores, totals, counts[:, None])
+                confidences = calibration.confidences(probabilities, counts[:, None], block.labels)
             else:
                 confidences = softmax_shares(block.scores, totals, self.loaded.temperature(counts)[:, None])
             self.gains[first:last] = confidences.sum(axis=1)
@@ -177,7 +177,7 @@ class LabelRanker:
         calibration = self.scan.loaded.calibration
         if calibration is None:
             return shares
-        return calibration.expected_counts(calibration.hits_of(shares), counts, np.array([label]))
+        return calibration.expected_counts(calibration.probabilities_of_shares(shares), counts, np.array([label]))
 
     def _by_keys(self, images: Numbers, keys: Floats, total: int) -> Candidates:
         calibration = self.scan.loaded.calibration

@@ -15,7 +15,7 @@ from vse_ens.curate.audit.wrong import (
     wrong_by_evidence,
     wrong_confidences,
 )
-from vse_ens.curate.label_first import GAIN_TOP, LabelRanker
+from vse_ens.curate.label_ranking import GAIN_TOP, LabelRanker
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 
@@ -104,8 +104,8 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
         scores[[label for label in row if label != sea]] = -np.inf
         expected = np.float32(np.exp(scores[sea]) / np.exp(scores).sum())
         if calibration := annotator.calibration_:
-            hits = calibration.hits_of(np.array([expected]))
-            expected = calibration.expected_counts(hits, np.array([len(row)]), np.array([sea]))[0]
+            probabilities = calibration.probabilities_of_shares(np.array([expected]))
+            expected = calibration.expected_counts(probabilities, np.array([len(row)]), np.array([sea]))[0]
         assert key == pytest.approx(expected, rel=1e-3)
 
     before = ranker.missing(sea)
