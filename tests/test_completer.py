@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -120,12 +121,14 @@ def test_labels_drawn_independently_get_their_true_probability() -> None:
         def add_label_weights(self, *_: Any) -> None:
             pass
 
-    loaded: Any = type("Loaded", (), {"model": Exact(), "calibration": None})
+    loaded: Any = SimpleNamespace(
+        model=Exact(),
+        calibration=None,
+        vectors_by_labels=lambda given: np.zeros((len(given.indptr) - 1, 1), np.float32),
+    )
     kept = rows[:400]
     csr = sparse.csr_array(kept)
-    probabilities = LabelProbabilities(
-        loaded, LabelCountLaw.of(rows.sum(axis=1)), lambda given: np.zeros((len(given.indptr) - 1, 1), np.float32)
-    )
+    probabilities = LabelProbabilities(loaded, LabelCountLaw.of(rows.sum(axis=1)))
     found = probabilities.probabilities(Csr(csr.indptr.astype(np.int64), csr.indices.astype(np.int32)))
     # M(r) is a mean over all sets of r labels: single rows may differ, their mean may not.
     assert found.mean(axis=0) == pytest.approx(truth, rel=0.15)

@@ -73,9 +73,8 @@ def test_the_gain_is_the_expected_number_of_right_suggestions(annotator: Annotat
 
 def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
-    size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
-    fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
-    audited = wrong_confidences(Auditor(annotator.model_, known, size, fold_in, annotator._loaded.temperature))
+    size = total_step_size(annotator.config_, annotator.training_)
+    audited = wrong_confidences(Auditor(annotator.loaded_, size))
     label = known.labels.number("person")
     pairs = np.flatnonzero(known.indices == label)
     likely = pairs[audited[pairs] > 0.02]
@@ -100,7 +99,7 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
     assert found.images.tolist() == images[lacking].tolist()
     for key, row in zip(found.keys, [rows[n] for n in lacking], strict=True):
         scores = annotator.label_scores(known.labels.ids(row)).astype(np.float64)
-        scores /= annotator._loaded.temperature(np.array([len(row)]))
+        scores /= annotator.loaded_.temperature(np.array([len(row)]))
         scores[[label for label in row if label != sea]] = -np.inf
         expected = np.float32(np.exp(scores[sea]) / np.exp(scores).sum())
         if calibration := annotator.calibration_:
@@ -124,9 +123,8 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
 
 def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
-    size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
-    fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
-    auditor = Auditor(annotator.model_, known, size, fold_in, annotator._loaded.temperature)
+    size = total_step_size(annotator.config_, annotator.training_)
+    auditor = Auditor(annotator.loaded_, size)
     likely = 0
     for label in known.labels.numbers(["person", "outdoors", "indoors", "daytime", "night"]).tolist():
         firsts = known.indptr[known.images_with(label)]

@@ -7,8 +7,6 @@ plays no part in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from vse_ens.data.csr import take_rows
@@ -25,13 +23,13 @@ from vse_ens.model.topk import row_blocks
 class LabelProbabilities:
     """Computes probabilities of all labels by a model, for images given by their labels."""
 
-    def __init__(self, loaded: LoadedModel, law: LabelCountLaw, vectors_of: Callable[[Csr], Floats]) -> None:
+    def __init__(self, loaded: LoadedModel, law: LabelCountLaw) -> None:
         self._model = loaded.model
         # Without a calibration, the softmax share itself is the held-out probability.
         identity = Calibration(Temperature(1.0, 0.0), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))
         self._calibration = loaded.calibration or identity
         self._law = law
-        self._vectors_of = vectors_of
+        self._vectors_of = loaded.vectors_by_labels
 
     def probabilities(self, rows: Csr) -> Floats:
         """Return one row per image with the probability of every label, each without knowing that label."""

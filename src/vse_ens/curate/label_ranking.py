@@ -7,6 +7,7 @@ ranked over a million images in a fraction of a second, because only its own col
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from vse_ens.curate.audit.wrong import (
     Auditor,
     EvidenceWeights,
-    FoldIn,
     images_of,
     sample_pairs,
     sample_weights,
@@ -102,7 +102,7 @@ class ImageScan:
 
     def recalibrate(self, calibration: Calibration | None) -> None:
         """Use another completeness or correction from now on; the gains of images that are done stay as they are."""
-        self.loaded = self.loaded._replace(calibration=calibration)
+        self.loaded = replace(self.loaded, calibration=calibration)
 
     def label_pairs(self) -> tuple[int, Csr]:
         """Return how many images are done, and the numbers of their label pairs, one row per image."""
@@ -138,12 +138,11 @@ class LabelRanker:
         scan: ImageScan,
         *,
         step_size: float = 0.0,
-        fold_in: FoldIn | None = None,
         run: TaskRunner = run_serial,
     ) -> None:
         self.scan = scan
         self._run = run
-        self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in, scan.loaded.temperature)
+        self._auditor = Auditor(scan.loaded, step_size)
 
     def prepare(self) -> None:
         """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
@@ -208,11 +207,7 @@ class LabelRanker:
     def relabel(self, images: Numbers, rows: Csr) -> Relabelled:
         """Score all labels of images that have other labels now than in the data, given one row of labels each."""
         loaded = self.scan.loaded
-        embeddings = loaded.model.embeddings
-        if embeddings.has_context:
-            vectors = embeddings.context(*rows)
-        else:
-            vectors = self._auditor.fold_in(rows) if self._auditor.fold_in else embeddings.own_vectors(images)
+        vectors = loaded.vectors_by_labels(rows, images)
         scorer = TopKScorer(loaded.model, 1, temperature=loaded.temperature)
         totals = [block.log_totals for block in scorer.of_rows(vectors, rows)]
         return Relabelled(images, rows, vectors, np.concatenate([*totals, np.empty(0, np.float32)]))

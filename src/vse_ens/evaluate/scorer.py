@@ -15,6 +15,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Floats
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.model import Model
 from vse_ens.model.topk import TaskRunner
 
@@ -79,9 +80,12 @@ class ModelScores:
         )
 
     @classmethod
-    def of_labels(cls, model: Model, known: Csr, run: TaskRunner) -> ModelScores:
-        """Score new images by their labels; the model must have a context tower."""
-        return cls(model, lambda images: model.embeddings.context(*take_rows(*known, images)), known, run)
+    def of_labels(cls, loaded: LoadedModel, known: Csr, run: TaskRunner) -> ModelScores:
+        """Score new images by their labels; without a context tower, all of them are folded in now."""
+        if loaded.model.embeddings.has_context:
+            return cls(loaded.model, lambda images: loaded.vectors_by_labels(take_rows(*known, images)), known, run)
+        vectors = loaded.vectors_by_labels(known)
+        return cls(loaded.model, lambda images: vectors[images], known, run)
 
     def __call__(self, images: NDArray[np.int64]) -> Floats:
         """Return the scores of a block of images, one row per image."""
