@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.random_models import random_case
 from tests.support.saved_models import KINDS
-from vse_ens.evaluate.scorer import ModelScores
+from vse_ens.evaluate.rank_model import ModelScores
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.topk import run_serial

@@ -69,7 +69,7 @@ AREAS = {
             "data/decisions",
             "curate/rules/implications",
             "curate/rules/aliases",
-            "curate/rules/proposals_file",
+            "curate/rules/propose",
             "curate/label_similarity",
             "service/rules",
         ),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from vse_ens.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from vse_ens.evaluate.rank import FunctionScorer as FunctionScorer
+    from vse_ens.evaluate.rank import Scorer as Scorer
     from vse_ens.evaluate.rank import evaluate as evaluate
     from vse_ens.evaluate.rank import mean_metrics as mean_metrics
     from vse_ens.evaluate.rank_model import mean_reciprocal_rank as mean_reciprocal_rank
@@ -18,17 +20,14 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.reliability import expected_calibration_error as expected_calibration_error
     from vse_ens.evaluate.report import Report as Report
     from vse_ens.evaluate.report import summarise as summarise
-    from vse_ens.evaluate.scorer import FunctionScorer as FunctionScorer
-    from vse_ens.evaluate.scorer import Scorer as Scorer
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "rank": "evaluate mean_metrics",
+        "rank": "FunctionScorer Scorer evaluate mean_metrics",
         "rank_model": "mean_reciprocal_rank rank_by_model",
         "rankings": "Rankings",
         "reliability": "Reliability expected_calibration_error",
         "report": "Report summarise",
-        "scorer": "FunctionScorer Scorer",
     },
 )

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from vse_ens.display import Table, TableRepr, Value, aligned
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
-from vse_ens.evaluate.metrics import TOPS
+from vse_ens.evaluate.metrics import TOPS, Numbers
 from vse_ens.evaluate.rankings import GROUPS, Rankings, group_of
-from vse_ens.evaluate.ties import Numbers
 from vse_ens.streams import Streams
 
 GROUP_METRICS = ("recall@10", "map", "mrr")

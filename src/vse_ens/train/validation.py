@@ -18,10 +18,8 @@ from vse_ens.data.splits import HeldOut, one_label_each
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.evaluate.calibrate import calibrate
-from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.scorer import FunctionScorer
-from vse_ens.evaluate.ties import Numbers
+from vse_ens.evaluate.metrics import Numbers, per_image
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import Calibration

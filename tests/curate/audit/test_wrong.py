@@ -11,8 +11,7 @@ from tests.support.curate_models import IMAGES, KNOWN, LABELS, MODELS, without
 from tests.support.kernel_problems import annotations
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit import wrong
-from vse_ens.curate.audit.mistakes import mistake_probabilities
-from vse_ens.curate.audit.odds import fit_logistic_regression
+from vse_ens.curate.audit.odds import fit_logistic_regression, mistake_probabilities
 from vse_ens.curate.audit.wrong import (
     Auditor,
     EvidenceWeights,

@@ -55,8 +55,7 @@ def propose(
     word in another form, or labels that are used as two names of one thing. With --rules, rejected proposals and those
     that a rule settles are left out.
     """
-    from vse_ens.curate.rules.proposals_file import write_proposals
-    from vse_ens.curate.rules.propose import propose_rules
+    from vse_ens.curate.rules.propose import propose_rules, write_proposals
     from vse_ens.data.rules.store import read_rules
 
     data = _pairs(source, reading, console)
@@ -124,7 +123,7 @@ def apply_proposals(
     A rejected proposal is not made again by vse rules propose --rules. All rules are added or none: a cycle or a
     contradiction is refused. The file is created if it does not exist.
     """
-    from vse_ens.curate.rules.proposals_file import read_proposals
+    from vse_ens.curate.rules.propose import read_proposals
     from vse_ens.data.rules.store import NewRule, RulesFile
 
     new: list[NewRule] = [] if proposals is None else read_proposals(proposals, accept_all=accept_all)

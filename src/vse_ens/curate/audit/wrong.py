@@ -8,7 +8,7 @@ Every known label is removed from its image and compared with all labels that th
   labels, so there are n I(n) labels of the first kind to (n - 1) I(n - 1) of the second, where I(n) is the number of
   images with n labels: few, if the image has more labels than images usually have.
 - The odds of a mistake are the shares of all other labels, each times the probability that this label is chosen in its
-  place (`vse_ens.curate.audit.mistakes`), over the share of the label.
+  place (`vse_ens.curate.audit.odds`), over the share of the label.
 
 Another label that the image lacks, the *control*, is measured the same way: in turn a random one, as a slip is, and one
 that is used like the known label, as in a mistake. One logistic regression per kind of known labels against its
@@ -34,8 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.config import Config
-from vse_ens.curate.audit.mistakes import CANDIDATES, MAX_LABELS, mistake_probabilities
-from vse_ens.curate.audit.odds import alone, confidences_of, doubts, fit_logistic_regression
+from vse_ens.curate.audit.odds import (
+    CANDIDATES,
+    MAX_LABELS,
+    alone,
+    confidences_of,
+    doubts,
+    fit_logistic_regression,
+    mistake_probabilities,
+)
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Counts, log_totals, softmax_shares

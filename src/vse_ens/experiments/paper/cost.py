@@ -14,7 +14,7 @@ from scipy.stats import t as student_t
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.compare.run import warm_up
 from vse_ens.experiments.paper.equivalence import sampler_config
 from vse_ens.experiments.paper.stand_ins import Shape, stand_in
 from vse_ens.experiments.paper.training import paper_config
