@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.build_once import build_once
+from tests.support.saved_models import random_annotator
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.wrong import (
     Auditor,
@@ -189,3 +190,11 @@ def test_searches_are_sorted_by_the_number_that_is_shown(annotator: Annotator) -
     assert [one.image for one in annotator.search(["sea", "sand", "-person"], 5, tagged=True)] == [
         one.image for one in found[:5]
     ]
+
+
+def test_a_relabelled_image_keeps_its_own_vector() -> None:
+    annotator = random_annotator("id and context")
+    images = np.array([5, 2])
+    relabelled = annotator.label_ranker().relabel(images, Csr(*annotator.known_.rows(images)))
+    expected = annotator.embeddings_.vectors(images, known=annotator.known_)
+    np.testing.assert_allclose(relabelled.vectors, expected, rtol=1e-5, atol=1e-6)
