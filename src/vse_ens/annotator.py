@@ -360,15 +360,18 @@ class Annotator(TableRepr):
             raise ConfigError("explain cannot be used with frame; leave one of them out")
         if isinstance(labels, str):  # for callers without type checks
             raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
-        ids = None if images is None else [images] if isinstance(images, str) else list(images)
-        numbers = None if ids is None else self.known_.images.numbers(ids)
-        one, rows = isinstance(images, str), None
+        known, ids, numbers, rows = self.known_, None, None, None
+        one = isinstance(images, str) if labels is None else all(isinstance(label, str) for label in labels)
         if labels is not None:
-            one = all(isinstance(label, str) for label in labels)
             rows = self.loaded_.label_rows([labels] if one else labels)  # type: ignore[list-item]
+        elif isinstance(images, str):
+            numbers = np.array([known.images.number(images)])
+        else:
+            ids = list(images or ())
+            numbers = known.images.numbers(ids)
         if frame is not None:
             blocks = suggester.suggest(numbers, rows)
-            return export.suggestion_frame(blocks, None if ids is None else self.known_.images, frame)
+            return export.suggestion_frame(blocks, known.images if labels is None else None, frame)
         found = suggester.lists(numbers, rows)
         return found[0] if one else SuggestionLists(found, ids)
 
