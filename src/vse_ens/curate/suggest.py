@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple, TypedDict
@@ -214,21 +214,24 @@ class Suggester:
         whose labels have changed.
         """
         loaded = self._loaded
-        known = Csr(loaded.known.indptr, loaded.known.indices) if rows is None else rows
+        own_of: Callable[[NDArray[np.int64]], Floats | None]
         if rows is None:
-            own = None
+            known, own_of = Csr(loaded.known.indptr, loaded.known.indices), loaded.own_vectors
             passes = [scorer.of_images(loaded.known, images) for scorer in self._scorers]
         else:
             vectors = loaded.vectors_by_labels(rows, images)
             # Without a context tower, the whole vector is the image's own.
             own = loaded.own_vectors(images) if loaded.model.embeddings.has_context else vectors
+            known, own_of = rows, lambda numbers: None if own is None else own[numbers]
             passes = [scorer.of_rows(vectors, rows) for scorer in self._scorers]
         for blocks in zip(*passes, strict=True):
             best = _best(blocks, self._top)
             block = self._with_confidences(best, known.indptr[best.images + 1] - known.indptr[best.images])
             if self._explain:
-                of_block = loaded.own_vectors(best.images) if rows is None else own if own is None else own[best.images]
-                block = block._replace(because=self._reasons(block, take_rows(*known, best.images), of_block))
+                filled = block.labels >= 0
+                numbers = block.images[np.nonzero(filled)[0]]
+                parts = contributions(loaded.model, take_rows(*known, numbers), block.labels[filled], own_of(numbers))
+                block = block._replace(because=[one.reasons(block.vocabulary) for one in parts])
             yield block
 
     def lists(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> list[Suggestions]:
@@ -246,13 +249,6 @@ class Suggester:
         if self._min_confidence:
             labels = np.where(confidences >= self._min_confidence, labels, np.int32(-1))
         return SuggestionBlock(best.images, labels, best.scores, confidences, held_out, vocabulary)
-
-    def _reasons(self, block: SuggestionBlock, known: Csr, own: Floats | None) -> list[tuple[Reason, ...]]:
-        """Return the reasons of all suggestions, given the known labels and own vectors of the images."""
-        row, _ = np.nonzero(block.labels >= 0)
-        labels, vocabulary = block.labels[block.labels >= 0], block.vocabulary
-        parts = contributions(self._loaded.model, take_rows(*known, row), labels, None if own is None else own[row])
-        return [one.reasons(vocabulary) for one in parts]
 
 
 def explain_label(
