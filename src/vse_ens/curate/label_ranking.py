@@ -133,13 +133,7 @@ class ImageScan:
 class LabelRanker:
     """Ranks images for one label after another, over the images that a scan has done."""
 
-    def __init__(
-        self,
-        scan: ImageScan,
-        *,
-        step_size: float = 0.0,
-        run: TaskRunner = run_serial,
-    ) -> None:
+    def __init__(self, scan: ImageScan, *, step_size: float = 0.0, run: TaskRunner = run_serial) -> None:
         self.scan = scan
         self._run = run
         self._auditor = Auditor(scan.loaded, step_size)
