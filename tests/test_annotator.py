@@ -405,7 +405,7 @@ def test_a_model_names_the_kinds_of_cpu_that_trained_it(
     Annotator("opt-auc", **SMALL).fit(data).save(tmp_path / "model")
     model = Annotator.load(tmp_path / "model")
     assert model.training_["cpus"] == [cpu_kind()]
-    monkeypatch.setattr("vse_ens.model.cpu.cpu_kind", lambda: "elbrus")
+    monkeypatch.setattr("vse_ens.train.training_run.cpu_kind", lambda: "elbrus")
     model.partial_fit([("new", data.labels.id(0))])
     assert model.training_["cpus"] == sorted([cpu_kind(), "elbrus"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vse_ens.annotator import Annotator
 from vse_ens.completer import LabelCompleter
-from vse_ens.curate.marginals import Marginals
+from vse_ens.curate.label_probabilities import LabelProbabilities
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.model.model import Model
 
 SMALL: dict[str, Any] = {"epochs": 2, "dimensions": 8, "negatives": 4, "workers": 1}
@@ -78,30 +79,30 @@ def test_probabilities_are_those_of_the_slow_formula(completer: LabelCompleter, 
         scores[[int(one) for one in others]] = -np.inf
         size = np.array([len(others)])
         totals = calibration.log_totals(scores[None], size)
-        share = calibration.hits(scores[None], totals[:, None], size[:, None])[0, label]
+        share = calibration.held_out_probabilities(scores[None], totals[:, None], size[:, None])[0, label]
         ratio = mean / variance
         odds = share * max(mean * ratio + (1 - ratio) * len(others), 0.1 * mean)
         assert completer.predict_proba(rows[[image]])[0, label] == pytest.approx(odds / (1 + odds), rel=1e-4)
 
 
 @pytest.mark.parametrize(("size", "chance"), [(12, 0.3), (40, 0.1)])
-def test_ways_on_are_those_of_a_binomial_law(size: int, chance: float) -> None:
+def test_the_odds_factor_is_that_of_a_binomial_law(size: int, chance: float) -> None:
     # (r + 1) P(r + 1) / P(r) = (size - r) chance / (1 - chance)
     law = LabelCountLaw(size * chance, size * chance * (1 - chance))
     counts = np.arange(5)
-    assert law.ways_on(counts) == pytest.approx((size - counts) * chance / (1 - chance))
+    assert law.odds_factor(counts) == pytest.approx((size - counts) * chance / (1 - chance))
 
 
-def test_ways_on_are_those_of_a_negative_binomial_and_a_poisson_law() -> None:
+def test_the_odds_factor_is_that_of_a_negative_binomial_and_a_poisson_law() -> None:
     chance, number = 0.4, 3.0  # (r + 1) P(r + 1) / P(r) = (number + r) chance
     law = LabelCountLaw(number * chance / (1 - chance), number * chance / (1 - chance) ** 2)
-    assert law.ways_on(np.arange(9)) == pytest.approx((number + np.arange(9)) * chance)
-    assert LabelCountLaw(3.5, 3.5).ways_on(np.arange(9)) == pytest.approx(np.full(9, 3.5))
+    assert law.odds_factor(np.arange(9)) == pytest.approx((number + np.arange(9)) * chance)
+    assert LabelCountLaw(3.5, 3.5).odds_factor(np.arange(9)) == pytest.approx(np.full(9, 3.5))
 
 
 def test_equal_numbers_of_labels_give_finite_odds() -> None:
-    assert (LabelCountLaw.of(np.full(7, 4)).ways_on(np.arange(30)) > 0).all()
-    assert LabelCountLaw.of(np.zeros(0, np.int64)).ways_on(np.arange(3)).tolist() == [0.0, 0.0, 0.0]
+    assert (LabelCountLaw.of(np.full(7, 4)).odds_factor(np.arange(30)) > 0).all()
+    assert LabelCountLaw.of(np.zeros(0, np.int64)).odds_factor(np.arange(3)).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_labels_drawn_independently_get_their_true_probability() -> None:
@@ -114,13 +115,15 @@ def test_labels_drawn_independently_get_their_true_probability() -> None:
     # This model knows q(a | R): the odds of a among the odds of all labels that are not in R.
     none = np.empty((0, 1), np.float32)
     exact = Embeddings(np.ones((len(truth), 1), np.float32), np.log(shares).astype(np.float32), none, none)
-    loaded: Any = type("Loaded", (), {"model": Model(exact), "calibration": None})
+    loaded: Any = SimpleNamespace(
+        model=Model(exact),
+        calibration=None,
+        vectors_by_labels=lambda given: np.zeros((len(given.indptr) - 1, 1), np.float32),
+    )
     kept = rows[:400]
     csr = sparse.csr_array(kept)
-    marginals = Marginals(
-        loaded, LabelCountLaw.of(rows.sum(axis=1)), lambda given: np.zeros((len(given.indptr) - 1, 1), np.float32)
-    )
-    found = marginals.probabilities(Csr(csr.indptr.astype(np.int64), csr.indices.astype(np.int32)))
+    probabilities = LabelProbabilities(loaded, LabelCountLaw.of(rows.sum(axis=1)))
+    found = probabilities.probabilities(Csr(csr.indptr.astype(np.int64), csr.indices.astype(np.int32)))
     # M(r) is a mean over all sets of r labels: single rows may differ, their mean may not.
     assert found.mean(axis=0) == pytest.approx(truth, rel=0.15)
 

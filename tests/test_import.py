@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import vse_ens
-from vse_ens import curate, model
+from vse_ens import curate, evaluate, export, model
 
 Python = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -74,7 +74,7 @@ def test_every_public_name_is_found_on_first_use() -> None:
     assert set(vse_ens.__all__) <= set(dir(vse_ens))
 
 
-@pytest.mark.parametrize("package", [curate, model])
+@pytest.mark.parametrize("package", [curate, evaluate, export, model])
 def test_a_package_finds_its_names_on_first_use(package: ModuleType) -> None:
     names = dir(package)
     assert names

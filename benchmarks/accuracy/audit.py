@@ -69,9 +69,8 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
     noisy, planted = plant(data, _WRONG, streams)
     model = _fit(noisy, epochs)
     began = time.perf_counter()
-    step_size = total_step_size(model.config_, model.training_["model_epochs"])
-    temperature = LoadedModel(model.model_, noisy, model.calibration_).temperature
-    confidences = wrong_confidences(Auditor(model.model_, noisy, step_size, temperature=temperature))
+    step_size = total_step_size(model.config_, model.training_)
+    confidences = wrong_confidences(Auditor(LoadedModel(model.model_, noisy, model.calibration_), step_size))
     seconds = time.perf_counter() - began
     first = np.argsort(-confidences, kind="stable")[:_FIRST_WRONG]
     likely = confidences > _LIKELY
@@ -92,7 +91,7 @@ def _find_missing(data: Annotations, streams: Streams, epochs: int | None) -> Ra
     rest = data.with_pairs(~removed)
     model = _fit(rest, epochs)
     began = time.perf_counter()
-    found = likely_missing(model.model_, rest, _FIRST_MISSING)
+    found = likely_missing(LoadedModel(model.model_, rest), _FIRST_MISSING)
     seconds = time.perf_counter() - began
     keys = found.images * len(data.labels) + found.labels
     return {

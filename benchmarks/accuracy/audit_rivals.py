@@ -24,7 +24,6 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, total_step_size, wrong_confidences
 from vse_ens.data.annotations import Annotations
-from vse_ens.model.loaded import LoadedModel
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -159,12 +158,11 @@ def by_audit(data: Annotations, kind: str, epochs: int | None) -> list[Floats]:
     model = Annotator("context", **settings).fit(data)
     found = np.zeros((len(data.images), len(data.labels)))
     if kind == "missing":
-        missing = likely_missing(model.model_, data, found.size, model.calibration_)
+        missing = likely_missing(model.loaded_, found.size)
         found[missing.images, missing.labels] = missing.confidences
     else:
-        step_size = total_step_size(model.config_, model.training_["model_epochs"])
-        temperature = LoadedModel(model.model_, data, model.calibration_).temperature
-        auditor = Auditor(model.model_, data, step_size, temperature=temperature)
+        step_size = total_step_size(model.config_, model.training_)
+        auditor = Auditor(model.loaded_, step_size)
         found[data.image_numbers(), data.indices] = wrong_confidences(auditor)
     return [found]
 

@@ -13,7 +13,7 @@ from vse_ens.data.annotations import Split
 from vse_ens.errors import MissingPartError
 from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.report import summarise
-from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.compare.run import warm_up
 
 _METRICS = ("recall@10", "mrr", "auc")
 

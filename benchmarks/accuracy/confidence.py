@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from vse_ens.annotator import Annotator
+from vse_ens.curate.suggest import Suggester
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.evaluate.reliability import BINS, expected_calibration_error
@@ -63,7 +64,7 @@ def _measure(sizes: Sizes, rate: float, by_label: bool, seed: int) -> dict[str, 
     truth[data.image_numbers(), data.indices] = True
     numbers = {label: number for number, label in enumerate(data.labels)}
     rows = {image: number for number, image in enumerate(data.images)}
-    errors = {"hit": _error(model, truth, "hits"), "estimated": _error(model, truth)}
+    errors = {"hit": _error(model, truth, "held_out_probabilities"), "estimated": _error(model, truth)}
     completeness = model.calibration_.completeness if model.calibration_ else None
     found = {"completeness": kept.pairs / data.pairs, "estimate": completeness.mean if completeness else np.nan}
     for count in (50, 200):
@@ -90,7 +91,7 @@ def removed(data: Annotations, rate: float, by_label: bool, streams: Streams) ->
 
 def _error(model: Annotator, truth: NDArray[np.bool_], field: str = "confidences") -> float:
     """Return the calibration error of the first suggestions of all images, labels being numbered as in the truth."""
-    blocks = list(model._suggester(top=_TOP).images())
+    blocks = list(Suggester(model.loaded_, top=_TOP).suggest())
     labels = np.concatenate([block.labels for block in blocks])
     filled = labels >= 0
     right = truth[np.arange(len(labels))[:, None], labels]
@@ -136,7 +137,6 @@ CONFIDENCE = Benchmark(
         "kernels",
         "label_weights",
         "model/completeness",
-        "model/label_counts",
         "presets",
         "train",
     ),

@@ -13,13 +13,13 @@ from benchmarks.core.data_sets import REAL, real
 from vse_ens.annotator import Annotator
 from vse_ens.baselines.base import Baseline
 from vse_ens.baselines.ease import Ease
-from vse_ens.baselines.tuning import tune_ease
+from vse_ens.baselines.registry import tune_ease
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.report import Report, summarise
-from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.compare.run import warm_up
 from vse_ens.model.blas import one_thread
 from vse_ens.presets import configure
 

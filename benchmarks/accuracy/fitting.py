@@ -12,7 +12,7 @@ from benchmarks.core.benchmark import Raw
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.evaluate.rank import mean_metrics
-from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.compare.run import warm_up
 from vse_ens.model.model import Model
 from vse_ens.presets import configure
 from vse_ens.train.trainer import Trainer

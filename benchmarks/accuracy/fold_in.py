@@ -11,12 +11,11 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from benchmarks.core.models import trained_embeddings
 from vse_ens.annotator import Annotator
-from vse_ens.baselines.tuning import tune_ease
+from vse_ens.baselines.registry import tune_ease
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, NewImagesSplit
-from vse_ens.evaluate.rank import evaluate
+from vse_ens.evaluate.rank import FunctionScorer, Scorer, evaluate
 from vse_ens.evaluate.report import summarise
-from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 from vse_ens.presets import configure
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn

@@ -16,9 +16,8 @@ from benchmarks.core.process import call
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
-from vse_ens.evaluate.rank import evaluate
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
 from vse_ens.evaluate.report import summarise
-from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.learn import SUPPORT, learn_label_weights
 from vse_ens.model.weights import LabelWeights

@@ -9,9 +9,9 @@ import numpy as np
 
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
+from vse_ens.curate.label_similarity import LabelSimilarity, interchangeable_pairs
 from vse_ens.curate.rules.implications import find_implications
 from vse_ens.curate.rules.propose import propose_rules
-from vse_ens.curate.usage import LabelUsage, interchangeable_pairs
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import parent_of, scenes
 from vse_ens.data.datasets.scenes.world import build_world
@@ -123,7 +123,7 @@ def find_two_names(data: Annotations) -> Raw:
     images, labels = data.images.ids(data.image_numbers()), data.labels.ids(data.indices)
     pairs = zip(images, labels, half.tolist(), strict=True)
     split = Annotations.from_pairs((image, f"{label}zz again" if taken else label) for image, label, taken in pairs)
-    found = [split.labels.ids(pair) for pair in interchangeable_pairs(split, LabelUsage(split))]
+    found = [split.labels.ids(pair) for pair in interchangeable_pairs(split, LabelSimilarity(split))]
     right = sum(any(one == f"{other}zz again" for one, other in (pair, pair[::-1])) for pair in found)
     return {"labels": len(frequent), "found": len(found), "right": right}
 

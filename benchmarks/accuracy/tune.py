@@ -15,8 +15,7 @@ from benchmarks.core.benchmark import Benchmark, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations, Split
-from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.ties import Numbers
+from vse_ens.evaluate.metrics import Numbers, per_image
 from vse_ens.experiments.tune import Budget, TrialResult, TuneResult, tune
 
 _METRICS = ("recall@5", "recall@10", "map", "auc")

@@ -17,7 +17,7 @@ from benchmarks.paper.stand_ins import Shape, stand_in
 from benchmarks.paper.training import paper_config
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.compare.run import warm_up
 from vse_ens.kernels.arrays import DRAWS, TRIES
 from vse_ens.presets import preset
 from vse_ens.streams import Streams

@@ -15,10 +15,9 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.errors import DataError, TrainingError
 from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.rank import evaluate, mean_metrics
+from vse_ens.evaluate.rank import FunctionScorer, evaluate, mean_metrics
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.scorer import FunctionScorer
-from vse_ens.experiments.compare.fit import warm_up
+from vse_ens.experiments.compare.run import warm_up
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.presets import preset
 from vse_ens.streams import Streams

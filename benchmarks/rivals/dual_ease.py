@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.peers.base import Fitted, Settings, Trained, ones_matrix, settings_grid
 from benchmarks.rivals.base import Rival
-from vse_ens.baselines.tuning import EASE_GRID
+from vse_ens.baselines.registry import EASE_GRID
 from vse_ens.data.annotations import Annotations
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from benchmarks.peers.base import Fitted, Settings, Trained
 from benchmarks.peers.ours import DefaultPeer, EasePeer, fitted
 from benchmarks.rivals.base import OURS, Rival
-from vse_ens.baselines.popularity import Popularity
+from vse_ens.baselines.base import Popularity
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.blas import one_thread
 

@@ -27,9 +27,8 @@ from benchmarks.rivals.trees import Trees
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.metrics import coverage, per_image
-from vse_ens.evaluate.rank import evaluate
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
 from vse_ens.evaluate.rankings import GROUPS, group_of
-from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.streams import Streams
 
 RIVALS: dict[str, Rival] = {

@@ -20,15 +20,16 @@ from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_context_model, random_embeddings, save_random_model
 from benchmarks.core.process import call, peak_bytes
 from vse_ens.annotator import Annotator
+from vse_ens.curate.suggest import Suggester
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.export.suggestions import write_suggestions
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.ann_index import ImageIndex
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.model import Model
 from vse_ens.model.search import ImageSearch, Query
-from vse_ens.model.topk import TopKScorer
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 
@@ -97,8 +98,8 @@ def _annotate_all(model: Model, data: Annotations, turns: int) -> dict[str, Any]
     out = np.empty((rows, len(data.labels)), np.float32)
     seconds: dict[str, list[float]] = {"products": [], "suggestions": [], "suggestions and their file": []}
     with Workers() as team, tempfile.TemporaryDirectory() as folder:
-        suggester = TopKScorer(model, _TOP, run=team.run)
-        next(suggester.of_images(data))  # compile first: compilation is not measured
+        suggester = Suggester(LoadedModel(model, data), top=_TOP, run=team.run)
+        next(suggester.suggest())  # compile first: compilation is not measured
 
         def products() -> None:
             for first in range(0, len(vectors), rows):
@@ -106,12 +107,12 @@ def _annotate_all(model: Model, data: Annotations, turns: int) -> dict[str, Any]
                 np.matmul(block, model.embeddings.label_vectors.T, out=out[: len(block)])
 
         def suggestions() -> None:
-            for _ in suggester.of_images(data):
+            for _ in suggester.suggest():
                 pass
 
         def file() -> None:
             path = Path(folder) / "suggestions.parquet"
-            write_suggestions(path, data.images, data.labels, suggester.of_images(data), "parquet")
+            write_suggestions(path, data.images, suggester.suggest(), "parquet")
 
         for _ in range(turns):
             for name, work in zip(seconds, (products, suggestions, file), strict=True):

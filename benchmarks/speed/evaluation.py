@@ -12,9 +12,8 @@ from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_embeddings
 from benchmarks.core.process import call, peak_bytes
-from vse_ens.evaluate.rank import DEFAULT_MEMORY, evaluate
+from vse_ens.evaluate.rank import DEFAULT_MEMORY, FunctionScorer, evaluate
 from vse_ens.evaluate.report import summarise
-from vse_ens.evaluate.scorer import FunctionScorer
 
 
 @dataclass(frozen=True)

@@ -32,28 +32,23 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_MODULES = {
-    "Annotations": "vse_ens.data.annotations",
-    "Annotator": "vse_ens.annotator",
-    "LabelCompleter": "vse_ens.completer",
-    "Suggestion": "vse_ens.curate.suggest",
-    "Vocabulary": "vse_ens.data.vocabulary",
-    "Streams": "vse_ens.streams",
-    "VseError": "vse_ens.errors",
-    "ConfigError": "vse_ens.errors",
-    "DataError": "vse_ens.errors",
-    "MissingPartError": "vse_ens.errors",
-    "ModelError": "vse_ens.errors",
-    "TrainingError": "vse_ens.errors",
-    "UnknownIdError": "vse_ens.errors",
-}
+__getattr__, _exported = lazy_exports(
+    __name__,
+    {
+        "annotator": "Annotator",
+        "completer": "LabelCompleter",
+        "curate.suggest": "Suggestion",
+        "data.annotations": "Annotations",
+        "data.vocabulary": "Vocabulary",
+        "errors": "ConfigError DataError MissingPartError ModelError TrainingError UnknownIdError VseError",
+        "streams": "Streams",
+    },
+)
 
-__all__ = ["__version__", "use_portable_cpu", *sorted(_MODULES)]
+__all__ = ["__version__", "use_portable_cpu", *_exported()]
 
 if portable_requested():
     use_portable_cpu()
-
-__getattr__, _ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

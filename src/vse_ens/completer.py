@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
 from vse_ens.config import Settings
-from vse_ens.curate.marginals import Marginals
+from vse_ens.curate.label_probabilities import LabelProbabilities
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.partition.parts import number_ids
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, MissingPartError
+from vse_ens.evaluate import mean_reciprocal_rank
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.model.topk import row_blocks
+from vse_ens.run.threads import Workers
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -102,7 +104,8 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ConfigError(f"top must be at least 1, got {self.top}")
         rows = self._rows(X)
         blocks = list(row_blocks(len(rows.indptr) - 1, len(self.classes_)))
-        found = self.annotator_._run([partial(self._block, rows, block) for block in blocks])
+        with Workers(self.workers) as workers:
+            found = workers.run([partial(self._block, rows, block) for block in blocks])
         if self.top is None:
             return np.concatenate([np.empty((0, len(self.classes_)), np.float32), *found])
         from scipy import sparse
@@ -110,9 +113,8 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return sparse.vstack([sparse.csr_array((0, len(self.classes_)), dtype=np.float32), *found], format="csr")
 
     def _block(self, rows: Csr, block: slice, _worker: int) -> Any:
-        loaded = self.annotator_._loaded
-        marginals = Marginals(loaded, self._law, self.annotator_._vectors_by_labels)
-        found = marginals.probabilities(take_rows(*rows, np.arange(block.start, block.stop)))
+        probabilities = LabelProbabilities(self.annotator_.loaded_, self._law)
+        found = probabilities.probabilities(take_rows(*rows, np.arange(block.start, block.stop)))
         return found if self.top is None else _top(found, self.top)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
@@ -134,15 +136,15 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """Return the vector of each row, computed from its labels."""
         check_is_fitted(self)
-        return self.annotator_._vectors_by_labels(self._rows(X))
+        return self.annotator_.loaded_.vectors_by_labels(self._rows(X))
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803
         """Return the mean reciprocal rank of the labels of all rows, each ranked by the others: 1 is best."""
         check_is_fitted(self)
         rows, unknown = self._list_rows(X) if _is_lists(X) else (self._matrix_rows(X), [])
-        labels = self.annotator_.known_.labels
-        images = number_ids(len(rows.indptr) - 1, "image")
-        found = self.annotator_._score(Annotations.trusted(images, labels, *rows), by_id=False)
+        loaded = self.annotator_.loaded_
+        data = Annotations.trusted(number_ids(len(rows.indptr) - 1, "image"), loaded.known.labels, *rows)
+        found = mean_reciprocal_rank(loaded, data, by_id=False, workers=self.workers)
         return found * len(rows.indices) / max(1, len(rows.indices) + len(unknown))  # an unknown label is not found
 
     def _annotator(self) -> Annotator:

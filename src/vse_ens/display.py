@@ -83,7 +83,7 @@ class Table:
         return [*cut, *([self.note] if self.note else [])]
 
 
-class Shown:
+class TableRepr:
     """A result that is shown as tables; a subclass defines `_tables`."""
 
     def _tables(self) -> Sequence[Table]:
@@ -96,7 +96,7 @@ class Shown:
         return f'<div class="vse-ens">{_STYLE}{"".join(table.cut().html() for table in self._tables())}</div>'
 
 
-class ResultList(Shown, list[T]):
+class ResultList(TableRepr, list[T]):
     """A list that is shown as a table; so is a slice of it."""
 
     @overload

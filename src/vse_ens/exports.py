@@ -9,13 +9,14 @@ from typing import Any
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package, given the module of each exported name."""
+    """Return ``__getattr__`` and ``__dir__`` of a package, given the exported names of each module, with spaces."""
+    homes = {name: f"{package}.{module}" for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> Any:
-        if name not in modules:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(modules[name]), name)
+        value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return get, lambda: sorted(modules)
+    return get, lambda: sorted(homes)

@@ -174,6 +174,13 @@ def configure(name: str, **given: Any) -> Config:
     return _configure(name, chosen)
 
 
+def settings_of(name: str, config: Config) -> dict[str, Any]:
+    """Return the settings that turn a preset into a configuration, always with sampler, loss and tower."""
+    method = {"sampler": config.sampler, "loss": config.loss, "tower": config.tower}
+    base = configure(name, **method, seed=config.seed).to_dict()
+    return {**method, **{key: value for key, value in config.to_dict().items() if base[key] != value}}
+
+
 def _configure(name: str, chosen: Mapping[str, Any]) -> Config:
     base = preset(name)
     if chosen.get("validate") is False:

@@ -9,6 +9,7 @@ model.partial_fit(widget.accepted())
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from vse_ens.annotator import Annotator
@@ -21,56 +22,6 @@ try:
 except ImportError as error:
     raise MissingPartError(f"the widget needs anywidget: pip install 'vse-ens[notebook]' ({error})") from error
 
-# Text is set as text, never as HTML. Colours are those of the notebook.
-_SCRIPT = """
-function render({ model, el }) {
-  const add = (parent, tag, text, name) => {
-    const made = document.createElement(tag);
-    made.textContent = text ?? "";
-    if (name) made.className = name;
-    parent.append(made);
-    return made;
-  };
-  const draw = () => {
-    const shown = model.get("shown");
-    const focus = el.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    el.replaceChildren();
-    const box = add(el, "div", null, "vse-ens-widget");
-    add(box, "strong", shown.image ?? "All images are done.");
-    add(box, "small", ` ${shown.number} of ${shown.total}`);
-    if (shown.picture) add(box, "img").src = shown.picture;
-    if (shown.image !== null) {
-      add(box, "p", `labels: ${shown.labels.join(", ") || "none"}`);
-      for (const { label, confidence, accepted } of shown.suggestions) {
-        const button = add(box, "button", confidence === null ? label : `${label} ${Math.round(100 * confidence)} %`);
-        button.dataset.key = `label ${label}`;
-        button.setAttribute("aria-pressed", accepted);
-        button.onclick = () => model.send({ toggle: label });
-      }
-    }
-    const steps = add(box, "p");
-    for (const [name, step] of [["Back", -1], ["Next", 1]]) {
-      const button = add(steps, "button", name);
-      button.dataset.key = name;
-      button.disabled = step < 0 ? shown.number <= 1 : shown.image === null;
-      button.onclick = () => model.send({ step });
-    }
-    for (const button of box.querySelectorAll("button")) if (button.dataset.key === focus) button.focus();
-  };
-  model.on("change:shown", draw);
-  draw();
-}
-export default { render };
-"""
-_STYLE = """
-.vse-ens-widget{font:inherit;color:inherit;padding:.4em 0}
-.vse-ens-widget img{display:block;max-width:100%;max-height:20em;margin:.4em 0}
-.vse-ens-widget button{font:inherit;color:inherit;background:none;border:1px solid rgba(128,128,128,.6);
-border-radius:.3em;padding:.2em .6em;margin:0 .4em .4em 0;cursor:pointer}
-.vse-ens-widget button[aria-pressed=true]{background:rgba(20,130,220,.35);font-weight:600}
-.vse-ens-widget button:disabled{opacity:.5;cursor:default}
-"""
-
 
 class AnnotationWidget(anywidget.AnyWidget):
     """Shows images with their labels and suggestions; a click accepts a suggestion, another takes it back.
@@ -78,8 +29,7 @@ class AnnotationWidget(anywidget.AnyWidget):
     ``picture`` returns the address of the picture of an image, such as a ``data:`` URL; without it, only ids are shown.
     """
 
-    _esm = _SCRIPT
-    _css = _STYLE
+    _esm, _css = (Path(__file__).with_name(f"widget.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     shown = traitlets.Dict().tag(sync=True)
 
     def __init__(

@@ -13,7 +13,7 @@ from vse_ens.baselines.base import Baseline
 from vse_ens.baselines.registry import make_baseline
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import DataError
-from vse_ens.evaluate.scorer import Scorer
+from vse_ens.evaluate.rank import Scorer
 
 BASELINES = [
     make_baseline("popularity"),

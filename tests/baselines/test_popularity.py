@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from tests.support.baseline_cases import Matrix, annotations, everything, matrices
-from vse_ens.baselines.popularity import Popularity
+from vse_ens.baselines.base import Popularity
 
 
 @given(matrix=matrices)

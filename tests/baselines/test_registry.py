@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from vse_ens.baselines.als import Als
+from vse_ens.baselines.base import Popularity
 from vse_ens.baselines.cooccurrence import Cooccurrence
 from vse_ens.baselines.ease import Ease
-from vse_ens.baselines.popularity import Popularity
 from vse_ens.baselines.registry import BASELINES, make_baseline
 from vse_ens.errors import ConfigError
 

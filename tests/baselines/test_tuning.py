@@ -8,10 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.support.baseline_cases import annotations
-from vse_ens.baselines.base import Baseline, FittedBaseline
+from vse_ens.baselines.base import Baseline, FittedBaseline, Popularity
 from vse_ens.baselines.ease import Ease
-from vse_ens.baselines.popularity import Popularity
-from vse_ens.baselines.tuning import tune, tune_ease
+from vse_ens.baselines.registry import tune, tune_ease
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import ConfigError

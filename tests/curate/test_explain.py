@@ -6,9 +6,21 @@ import numpy as np
 import pytest
 
 from tests.support.curate_models import KNOWN, LABELS, MODELS
-from vse_ens.curate.explain import contributions, explain, own_vectors
+from vse_ens.curate.explain import Reason, contributions
+from vse_ens.kernels.arrays import Csr
+from vse_ens.model.embeddings import Floats
+from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.model import Model
 
 EVERY = np.arange(len(KNOWN.images))
+
+
+def own_vectors(model: Model, images: np.ndarray) -> Floats | None:
+    return LoadedModel(model, KNOWN).own_vectors(images)
+
+
+def all_reasons(model: Model, rows: Csr, labels: np.ndarray, own: Floats | None = None) -> list[tuple[Reason, ...]]:
+    return [one.reasons(KNOWN.labels) for one in contributions(model, rows, labels, own)]
 
 
 def all_cells() -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +32,7 @@ def test_shares_add_up_to_the_score(name: str) -> None:
     model = MODELS[name]
     scores = model.scores(EVERY, KNOWN)
     images, labels = all_cells()
-    found = contributions(model, KNOWN.rows(images), labels, own_vectors(model.embeddings, images))
+    found = contributions(model, KNOWN.rows(images), labels, own_vectors(model, images))
     sizes = [abs(one.by_label).sum() + abs(one.by_pair).sum() + abs(one.image) + abs(one.bias) for one in found]
     wrong = np.array([one.score for one in found]) - scores[images, labels]
     assert (abs(wrong) <= 1e-5 * np.array(sizes)).all()
@@ -34,7 +46,7 @@ def test_every_share_is_what_the_definition_says(name: str) -> None:
     pairs = {tuple(pair): number for number, pair in enumerate(e.label_pairs.tolist())}
     for image, label in ((0, 3), (7, 0), (3, 2), (5, 4)):
         (found,) = contributions(
-            model, KNOWN.rows(np.array([image])), np.array([label]), own_vectors(e, np.array([image]))
+            model, KNOWN.rows(np.array([image])), np.array([label]), own_vectors(model, np.array([image]))
         )
         owned = KNOWN.label_numbers(image).tolist()
         wanted = e.label_vectors[label].astype(float)
@@ -53,9 +65,9 @@ def test_every_share_is_what_the_definition_says(name: str) -> None:
 def test_many_are_explained_as_one_is() -> None:
     model = MODELS["context with sparse weights"]
     images, labels = all_cells()
-    together = explain(model, KNOWN.labels, KNOWN.rows(images), labels)
+    together = all_reasons(model, KNOWN.rows(images), labels)
     alone = [
-        explain(model, KNOWN.labels, KNOWN.rows(images[row : row + 1]), labels[row : row + 1])[0]
+        all_reasons(model, KNOWN.rows(images[row : row + 1]), labels[row : row + 1])[0]
         for row in range(0, len(images), 37)
     ]
     assert together[::37] == alone
@@ -64,33 +76,29 @@ def test_many_are_explained_as_one_is() -> None:
 def test_reasons_have_ids_and_the_largest_comes_first() -> None:
     model = MODELS["context+id with weights"]
     rows = KNOWN.rows(np.array([0]))
-    (found,) = explain(
-        model, KNOWN.labels, rows, np.array([2]), own_vectors(model.embeddings, np.array([0])), confidences=[0.5]
-    )
-    assert (found.label, found.confidence) == ("label-00002", 0.5)
-    *by_labels, image, bias = found.reasons
+    (found,) = contributions(model, rows, np.array([2]), own_vectors(model, np.array([0])))
+    reasons = found.reasons(KNOWN.labels)
+    *by_labels, image, bias = reasons
     assert (image.source, image.labels, bias.source, bias.labels) == ("image", (), "bias", ())
     sizes = [abs(reason.share) for reason in by_labels]
     assert sizes == sorted(sizes, reverse=True)
     assert {reason.labels for reason in by_labels if len(reason.labels) == 1} == {
         (label,) for label in KNOWN.labels_of("image-00000")
     }
-    assert sum(reason.share for reason in found.reasons) == pytest.approx(found.score)
+    assert sum(reason.share for reason in reasons) == pytest.approx(found.score)
 
 
 def test_of_an_image_without_labels_the_bias_is_all() -> None:
     model = MODELS["context with weights"]
-    (found,) = explain(model, KNOWN.labels, KNOWN.rows(np.array([3])), np.array([1]))
-    assert [reason.source for reason in found.reasons] == ["bias"]
+    (found,) = contributions(model, KNOWN.rows(np.array([3])), np.array([1]), None)
+    assert [reason.source for reason in found.reasons(KNOWN.labels)] == ["bias"]
     assert found.score == model.embeddings.label_bias[1]
 
 
 def test_without_a_context_only_the_memory_speaks_label_by_label() -> None:
     model = MODELS["id with weights"]
     assert model.label_weights is not None
-    (found,) = contributions(
-        model, KNOWN.rows(np.array([0])), np.array([1]), own_vectors(model.embeddings, np.array([0]))
-    )
+    (found,) = contributions(model, KNOWN.rows(np.array([0])), np.array([1]), own_vectors(model, np.array([0])))
     expected = model.label_weights_scale * model.label_weights.values[KNOWN.label_numbers(0), 1]
     np.testing.assert_allclose(found.by_label, expected, rtol=1e-6)
     assert not len(found.label_pairs)

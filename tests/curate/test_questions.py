@@ -18,7 +18,7 @@ from vse_ens.model.loaded import LoadedModel
 @pytest.fixture(scope="module")
 def loaded() -> LoadedModel:
     annotator = Annotator(epochs=2, dimensions=8, workers=1).fit(scenes(images=1_000))
-    return LoadedModel(annotator.model_, annotator.known_, annotator.calibration_)
+    return annotator.loaded_
 
 
 def ask(loaded: LoadedModel, image: str, most: int, wrong: int | None = None) -> tuple[Question, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_with_very_many_labels_a_task_is_many_blocks(
 
 def test_a_model_without_confidences_has_none_on_a_cluster(here: list[Any], tmp_path: Path) -> None:
     model = random_annotator("context")
-    model.calibration_ = None
+    model.loaded_ = replace(model.loaded_, calibration=None)
     model.save(tmp_path / "model")
     expected = written(model, tmp_path / "here.csv")
     assert written(model, tmp_path / "there.csv", cluster="ray") == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,8 @@ def test_many_verdicts_make_confidences_right_whatever_the_completeness_was() ->
 def test_the_counts_are_those_of_suggestions(model: Annotator) -> None:
     images = model.known_.images.ids(np.flatnonzero(model.known_.labels_per_image < 10)[:3])
     found = [(image, one) for image in images for one in model.annotate(image, top=4)]
-    judged = Judged.of([(image, one.label, False) for image, one in found], model._loaded)
-    counts = judged_counts(model._loaded, judged)
+    judged = Judged.of([(image, one.label, False) for image, one in found], model.loaded_)
+    counts = judged_counts(model.loaded_, judged)
     assert -np.expm1(-counts) == pytest.approx([one.confidence for _, one in found], rel=1e-4)
 
 
@@ -83,9 +84,10 @@ def test_an_accepted_label_that_the_model_knows_by_now_is_left_out_of_its_image(
     assert len(before) == 2
     grown = Annotator.__new__(Annotator)
     grown.__dict__.update(model.__dict__)
-    grown.known_ = model.known_.joined(Annotations.from_pairs([(image, one.label) for one in before]))
-    judged = Judged.of([(image, one.label, True) for one in before], grown._loaded)
-    assert judged_counts(grown._loaded, judged) == pytest.approx(
+    known = model.known_.joined(Annotations.from_pairs([(image, one.label) for one in before]))
+    grown.loaded_ = replace(model.loaded_, known=known)
+    judged = Judged.of([(image, one.label, True) for one in before], grown.loaded_)
+    assert judged_counts(grown.loaded_, judged) == pytest.approx(
         [-np.log1p(-(one.confidence or 0.0)) for one in before], rel=1e-4
     )
 
@@ -95,7 +97,7 @@ def test_what_was_not_a_suggestion_does_not_count(model: Annotator) -> None:
     known = model.known_labels(image)[0]
     new = model.annotate(image, top=1)[0].label
     judged = Judged.of(
-        [(image, known, False), (image, new, False), ("nobody", new, True), (image, "nothing", True)], model._loaded
+        [(image, known, False), (image, new, False), ("nobody", new, True), (image, "nothing", True)], model.loaded_
     )
     assert model.known_.labels.ids(judged.labels) == [new]
 
@@ -103,7 +105,7 @@ def test_what_was_not_a_suggestion_does_not_count(model: Annotator) -> None:
 def test_fifty_verdicts_correct_confidences_and_fewer_do_not(model: Annotator) -> None:
     asked = model.suggestions_to_judge(MIN_VERDICTS + 40)
     said = [(image, label, True) for image, label, _ in asked]
-    assert with_verdicts(model._loaded, said[: MIN_VERDICTS - 1]) is model.calibration_
+    assert with_verdicts(model.loaded_, said[: MIN_VERDICTS - 1]) is model.loaded_
     before = model.annotate(asked[0][0], top=1)[0]
     model.calibrate(completeness=0.6, verdicts=said)
     after = model.annotate(asked[0][0], top=1)[0]
@@ -139,7 +141,7 @@ def test_a_sample_is_proportional_to_its_weights() -> None:
 
 def test_a_model_without_confidences_says_so() -> None:
     made = random_annotator("id")
-    made.calibration_ = None
+    made.loaded_ = replace(made.loaded_, calibration=None)
     with pytest.raises(ConfigError, match="no confidences"):
         made.calibrate(completeness=0.5)
 

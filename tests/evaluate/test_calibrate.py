@@ -51,7 +51,7 @@ def learnt(scores: Floats, targets: NDArray[np.int64], temperature: float, block
 
 def confidences(calibration: Calibration, scores: Floats, counts: NDArray[np.integer] | None = None) -> Floats:
     known = np.ones(len(scores), np.int64) if counts is None else counts
-    return calibration.hits(scores, calibration.log_totals(scores, known)[:, None], known[:, None])
+    return calibration.held_out_probabilities(scores, calibration.log_totals(scores, known)[:, None], known[:, None])
 
 
 def best_base(scores: Floats, targets: NDArray[np.int64]) -> float:

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError, DataError
-from vse_ens.evaluate.rank import evaluate, mean_metrics
+from vse_ens.evaluate.rank import FunctionScorer, Scorer, evaluate, mean_metrics
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 
 KNOWN = Annotations.from_pairs([("a", "sea"), ("a", "sand"), ("b", "sea"), ("c", "wood")])
 

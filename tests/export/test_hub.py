@@ -139,7 +139,8 @@ def test_an_edited_page_does_no_harm(hub: HubStandIn, model: Path, tmp_path: Pat
 
 def test_where_the_pictures_are_stays_here(hub: HubStandIn, tmp_path: Path) -> None:
     annotator = random_annotator("context", images=30, labels=12)
-    annotator.known_ = replace(annotator.known_, pictures=Pictures("/home/ann/Pictures", "photos", {}))
+    known = replace(annotator.known_, pictures=Pictures("/home/ann/Pictures", "photos", {}))
+    annotator.loaded_ = replace(annotator.loaded_, known=known)
     annotator.save(tmp_path / "model")
     push(tmp_path / "model", REPO)
     assert b"/home/ann" in (tmp_path / "model" / "model.json").read_bytes()

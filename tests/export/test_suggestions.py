@@ -9,11 +9,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from vse_ens.curate.suggest import SuggestionBlock
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.export.suggestions import ExportCounts, format_of, write_suggestions
-from vse_ens.model.topk import TopLabels
 
 IMAGES = Vocabulary.from_ids(["a.jpg", "b,c.jpg", "海 🏖️.jpg"], "image")
 LABELS = Vocabulary.from_ids(['"quoted"', "sand", "sea, wide", "Ωmega"], "label")
@@ -28,20 +28,19 @@ ROWS = [
 ]
 
 
-def block(rows: slice, confidences: np.ndarray | None = SURE) -> TopLabels:
-    totals = np.zeros(3, np.float32)
+def block(rows: slice, confidences: np.ndarray | None = SURE) -> SuggestionBlock:
     sure = None if confidences is None else confidences[rows]
     hits = None if sure is None else sure / 2
-    return TopLabels(np.arange(3)[rows], NUMBERS[rows], SCORES[rows], totals[rows], sure, hits)
+    return SuggestionBlock(np.arange(3)[rows], NUMBERS[rows], SCORES[rows], sure, hits, LABELS)
 
 
-def blocks(confidences: np.ndarray | None = SURE) -> list[TopLabels]:
+def blocks(confidences: np.ndarray | None = SURE) -> list[SuggestionBlock]:
     """One block of two images and one of the third."""
     return [block(slice(0, 2), confidences), block(slice(2, 3), confidences)]
 
 
-def write(path: Path, some: list[TopLabels], form: str, **options: str) -> ExportCounts:
-    return write_suggestions(path, IMAGES, LABELS, some, form, **options)
+def write(path: Path, some: list[SuggestionBlock], form: str, **options: str) -> ExportCounts:
+    return write_suggestions(path, IMAGES, some, form, **options)
 
 
 def test_tables_have_a_row_a_suggestion_and_read_back_as_pairs(tmp_path: Path) -> None:
@@ -63,8 +62,8 @@ def test_formulas_in_a_csv_are_defused_on_request(tmp_path: Path) -> None:
     labels = Vocabulary(pa.array(["+x", "-y", "@z", "a=b"], pa.large_string()), "label")
     images = Vocabulary(pa.array(["\tb", "=SUM(A1:A9)", "c"], pa.large_string()), "image")
     numbers, scores = np.array([[0, 1], [2, 3], [3, -1]]), np.full((3, 2), -1, np.float32)
-    some = [TopLabels(np.arange(3), numbers, scores, np.zeros(3, np.float32), None)]
-    write_suggestions(tmp_path / "x.csv", images, labels, some, "csv", defuse_formulas=True)
+    some = [SuggestionBlock(np.arange(3), numbers, scores, None, None, labels)]
+    write_suggestions(tmp_path / "x.csv", images, some, "csv", defuse_formulas=True)
     with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
         rows = [(row["image"], row["label"], row["score"]) for row in csv.DictReader(file)]
     assert rows == [
@@ -74,10 +73,10 @@ def test_formulas_in_a_csv_are_defused_on_request(tmp_path: Path) -> None:
         ("'=SUM(A1:A9)", "a=b", "-1"),
         ("c", "a=b", "-1"),
     ]
-    write_suggestions(tmp_path / "y.csv", images, labels, some, "csv")
+    write_suggestions(tmp_path / "y.csv", images, some, "csv")
     assert '"=SUM(A1:A9)","@z"' in (tmp_path / "y.csv").read_text(encoding="utf-8")
     with pytest.raises(ConfigError, match="defuse_formulas is for the format csv, not parquet"):
-        write_suggestions(tmp_path / "x.parquet", images, labels, some, "parquet", defuse_formulas=True)
+        write_suggestions(tmp_path / "x.parquet", images, some, "parquet", defuse_formulas=True)
 
 
 def test_blocks_and_all_at_once_are_the_same(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from tests.support.ridge_twin import gram_by_products, ridge_by_columns
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.rank import evaluate
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
 from vse_ens.evaluate.report import summarise
-from vse_ens.evaluate.scorer import FunctionScorer
 from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.learn import (
     ROW_POWER,

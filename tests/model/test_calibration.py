@@ -15,7 +15,7 @@ CALIBRATION = Calibration(Temperature(2.0, 0.5), np.array([0, 0.25, 0.5], "f4"),
 def whole(calibration: Calibration, scores: Floats, known: int = 1) -> Floats:
     """The confidences of all labels of some rows."""
     counts = np.full(len(scores), known)
-    return calibration.hits(scores, calibration.log_totals(scores, counts)[:, None], counts[:, None])
+    return calibration.held_out_probabilities(scores, calibration.log_totals(scores, counts)[:, None], counts[:, None])
 
 
 def test_a_worked_case() -> None:
@@ -32,7 +32,7 @@ def test_a_single_entry_is_as_good_as_the_row() -> None:
     scores = np.linspace(-3, 5, 24, dtype=np.float32).reshape(4, 6)
     counts = np.ones(4, np.int64)
     totals = CALIBRATION.log_totals(scores, counts)
-    alone = CALIBRATION.hits(scores[[0, 3], [5, 1]], totals[[0, 3]], counts[:2])
+    alone = CALIBRATION.held_out_probabilities(scores[[0, 3], [5, 1]], totals[[0, 3]], counts[:2])
     assert np.array_equal(alone, whole(CALIBRATION, scores)[[0, 3], [5, 1]])
 
 

@@ -10,8 +10,7 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError
 from vse_ens.model import completeness as module
 from vse_ens.model.calibration import Calibration, Temperature
-from vse_ens.model.completeness import Completeness, Correction, estimate_completeness, wilson_bound
-from vse_ens.model.label_counts import LabelCountLaw
+from vse_ens.model.completeness import Completeness, Correction, LabelCountLaw, estimate_completeness, wilson_bound
 from vse_ens.streams import Streams
 
 POISSON = LabelCountLaw(4.0, 4.0)  # M(r) is 4 for any r

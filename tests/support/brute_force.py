@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.evaluate.rank import evaluate
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.scorer import FunctionScorer
 
 
 class Problem(NamedTuple):

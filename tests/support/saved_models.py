@@ -30,9 +30,9 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
     dimensions = case.model.embeddings.dimensions
     model = Annotator(preset, workers=2, tower=tower, dimensions=dimensions)
     model.config_, model.preset_ = model.config(), model.preset
-    model.model_, model.known_ = case.model, case.known
     knots = np.array([0.0, 0.1, 1.0], np.float32)
-    model.calibration_ = Calibration(Temperature(1.5, 0.25), knots, knots**2).for_pairs(case.known)
+    calibration = Calibration(Temperature(1.5, 0.25), knots, knots**2).for_pairs(case.known)
+    model._adopt(case.model, case.known, calibration)
     model.training_ = {
         "version": __version__,
         "epochs": 1,

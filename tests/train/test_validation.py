@@ -14,8 +14,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.rank import evaluate, mean_metrics
-from vse_ens.evaluate.scorer import FunctionScorer
+from vse_ens.evaluate.rank import FunctionScorer, evaluate, mean_metrics
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.weights import LabelWeights

@@ -1,6 +1,6 @@
-"""The interface of baselines: settings with `fit`, and fitted baselines that score.
+"""The interface of baselines: settings with `fit`, and fitted baselines that score. The simplest one is `Popularity`.
 
-A fitted baseline satisfies the protocol `vse_ens.evaluate.scorer.Scorer`; neither package imports the other.
+A fitted baseline satisfies the protocol `vse_ens.evaluate.rank.Scorer`; neither package imports the other.
 """
 
 from __future__ import annotations
@@ -81,3 +81,25 @@ def check_number(baseline: str, name: str, value: Any, *, zero: bool) -> None:
         raise ConfigError(
             f"{name} of {baseline} must be a number {'of at least' if zero else 'above'} 0, got {value!r}"
         )
+
+
+@dataclass(frozen=True)
+class Popularity(Baseline):
+    """The score of a label is the number of training images that have it."""
+
+    name: ClassVar[str] = "popularity"
+
+    def fit(self, data: Annotations) -> FittedPopularity:
+        """Count the images of each label."""
+        return FittedPopularity(data, data.images_per_label.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPopularity(FittedBaseline):
+    """The number of images per label, the same scores for all images."""
+
+    images_per_label: NDArray[np.float32]
+
+    def score_labels(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.float32]:  # noqa: ARG002
+        """Return the same scores for each image; known labels do not matter."""
+        return np.tile(self.images_per_label, (len(indptr) - 1, 1))

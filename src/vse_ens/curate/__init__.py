@@ -7,31 +7,43 @@ from vse_ens.exports import lazy_exports
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit as Audit
     from vse_ens.curate.audit.audit import Finding as Finding
+    from vse_ens.curate.audit.audit import audit_labels as audit_labels
+    from vse_ens.curate.audit.audit import audit_rows as audit_rows
     from vse_ens.curate.audit.duplicates import Duplicate as Duplicate
+    from vse_ens.curate.audit.wrong import total_step_size as total_step_size
     from vse_ens.curate.explain import Explanation as Explanation
     from vse_ens.curate.explain import Reason as Reason
+    from vse_ens.curate.label_ranking import ImageScan as ImageScan
+    from vse_ens.curate.label_ranking import LabelRanker as LabelRanker
     from vse_ens.curate.search import FoundImage as FoundImage
+    from vse_ens.curate.search import FoundImages as FoundImages
     from vse_ens.curate.search import Neighbour as Neighbour
+    from vse_ens.curate.search import Neighbours as Neighbours
     from vse_ens.curate.search import Searcher as Searcher
     from vse_ens.curate.suggest import Suggester as Suggester
     from vse_ens.curate.suggest import Suggestion as Suggestion
+    from vse_ens.curate.suggest import SuggestionBlock as SuggestionBlock
+    from vse_ens.curate.suggest import SuggestionLists as SuggestionLists
+    from vse_ens.curate.suggest import Suggestions as Suggestions
     from vse_ens.curate.suggest import SuggestOptions as SuggestOptions
+    from vse_ens.curate.suggest import explain_label as explain_label
     from vse_ens.curate.suggest_remote import RemoteSuggester as RemoteSuggester
+    from vse_ens.curate.verdict_calibration import calibrated as calibrated
+    from vse_ens.curate.verdict_calibration import reliability_of as reliability_of
+    from vse_ens.curate.verdict_calibration import suggestions_to_judge as suggestions_to_judge
+    from vse_ens.curate.verdict_calibration import with_verdicts as with_verdicts
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "Audit": "vse_ens.curate.audit.audit",
-        "Finding": "vse_ens.curate.audit.audit",
-        "Duplicate": "vse_ens.curate.audit.duplicates",
-        "Explanation": "vse_ens.curate.explain",
-        "Reason": "vse_ens.curate.explain",
-        "FoundImage": "vse_ens.curate.search",
-        "Neighbour": "vse_ens.curate.search",
-        "Searcher": "vse_ens.curate.search",
-        "Suggester": "vse_ens.curate.suggest",
-        "Suggestion": "vse_ens.curate.suggest",
-        "SuggestOptions": "vse_ens.curate.suggest",
-        "RemoteSuggester": "vse_ens.curate.suggest_remote",
+        "audit.audit": "Audit Finding audit_labels audit_rows",
+        "audit.duplicates": "Duplicate",
+        "audit.wrong": "total_step_size",
+        "explain": "Explanation Reason",
+        "label_ranking": "ImageScan LabelRanker",
+        "search": "FoundImage FoundImages Neighbour Neighbours Searcher",
+        "suggest": "Suggester Suggestion SuggestionBlock SuggestionLists Suggestions SuggestOptions explain_label",
+        "suggest_remote": "RemoteSuggester",
+        "verdict_calibration": "calibrated reliability_of suggestions_to_judge with_verdicts",
     },
 )

@@ -10,7 +10,7 @@ labels, and a known label contributes only by the label weights B.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.display import Shown, Table, rounded
+from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.attribution import PairContributions, context_contributions
-from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
@@ -54,7 +54,7 @@ def reasons_text(reasons: Sequence[Reason], most: int = 3) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Shown):
+class Explanation(TableRepr):
     """A label's score for an image, and the reasons that add up to it."""
 
     label: str
@@ -119,11 +119,6 @@ class Contributions:
         return (*self.label_reasons(vocabulary), *image, Reason((), self.bias, "bias"))
 
 
-def own_vectors(embeddings: Embeddings, images: NDArray[np.integer]) -> Floats | None:
-    """Return the image vectors that do not depend on known labels; None if the model has none."""
-    return embeddings.own_vectors(images) if len(embeddings.image_vectors) else None
-
-
 def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Contributions]:
     """Return the terms of the score of ``labels[i]`` for an image with the known labels of row i and vector ``own[i]``.
 
@@ -163,21 +158,3 @@ def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Fl
             )
         )
     return results
-
-
-def explain(
-    model: Model,
-    vocabulary: Vocabulary,
-    known: Csr,
-    labels: NDArray[np.integer],
-    own: Floats | None = None,
-    confidences: Iterable[float | None] | None = None,
-) -> list[Explanation]:
-    """Return one explanation per label of ``labels``, by id; the arguments are those of `contributions`."""
-    parts = contributions(model, known, labels, own)
-    return [
-        Explanation(label, one.score, confidence, one.reasons(vocabulary))
-        for label, one, confidence in zip(
-            vocabulary.ids(labels), parts, confidences or [None] * len(parts), strict=True
-        )
-    ]

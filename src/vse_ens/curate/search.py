@@ -126,8 +126,8 @@ class Searcher:
         counts = (indptr[result.images + 1] - indptr[result.images])[:, None]
         known = np.isposinf(result.label_scores)
         scores = np.where(known, np.float32(0.0), result.label_scores)
-        hits = calibration.hits(scores, result.log_totals[:, None], counts)
-        per_label = calibration.confidences(hits, counts, np.concatenate(query))
+        probabilities = calibration.held_out_probabilities(scores, result.log_totals[:, None], counts)
+        per_label = calibration.confidences(probabilities, counts, np.concatenate(query))
         per_label = np.where(known, np.float32(1.0), per_label)
         confidences = per_label[:, :included].prod(axis=1) * (1.0 - per_label[:, included:]).prod(axis=1)
         return confidences.tolist()  # type: ignore[no-any-return]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.curate.explain import Reason, contributions, reasons_text
+from vse_ens.curate.explain import Explanation, Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.filters import facet, matching
+from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import ResultList, Table, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.loaded import NO_CONFIDENCES, LoadedModel
 from vse_ens.model.topk import TaskRunner, TopKScorer, TopLabels, run_serial
 
 
@@ -141,6 +142,41 @@ def check_options(method: str, options: Mapping[str, Any]) -> None:
         raise TypeError(f"Annotator.{method}() got an unexpected keyword argument {name!r}{hint}")
 
 
+class SuggestionBlock(NamedTuple):
+    """The suggestions for several images as arrays, one row per image, best first."""
+
+    images: NDArray[np.int64]
+    """The numbers of the images; of images given by their labels, the numbers of the rows."""
+    labels: NDArray[np.int32]
+    """Label numbers; padded with -1."""
+    scores: Floats
+    confidences: Floats | None
+    """None if the model has no calibration, and so are the next ones."""
+    held_out_probabilities: Floats | None
+    vocabulary: Vocabulary
+    """The ids of the labels."""
+    because: Sequence[tuple[Reason, ...]] | None = None
+    """The reasons of all suggestions, image after image; None unless they were asked for."""
+
+    def lists(self) -> list[Suggestions]:
+        """Return one list of suggestions per image, by id."""
+        filled = self.labels >= 0
+        ids = iter(self.vocabulary.ids(self.labels[filled]))
+        reasons: Iterator[tuple[Reason, ...]] = repeat(()) if self.because is None else iter(self.because)
+        confidences, hits = (
+            repeat(repeat(None)) if values is None else values.tolist()
+            for values in (self.confidences, self.held_out_probabilities)
+        )
+        return [
+            Suggestions(
+                Suggestion(next(ids), score, confidence, next(reasons), hit)
+                for is_filled, score, confidence, hit in zip(*image, strict=False)
+                if is_filled
+            )
+            for image in zip(filled.tolist(), self.scores.tolist(), confidences, hits, strict=False)
+        ]
+
+
 class Suggester:
     """Suggests labels for any images of a model, with one set of options."""
 
@@ -160,13 +196,10 @@ class Suggester:
         if not 0.0 <= min_confidence <= 1.0:
             raise ConfigError(f"min_confidence must lie between 0 and 1, got {min_confidence}")
         if min_confidence and loaded.calibration is None:
-            raise ConfigError(
-                "this model has no confidences, since it was trained without held-out labels; "
-                "train it with validate, or set min_confidence to 0"
-            )
+            raise ConfigError(f"{NO_CONFIDENCES}, or set min_confidence to 0")
         self._loaded = loaded
         self._min_confidence = min_confidence
-        self.explains = explain
+        self._explain = explain
         allowed = _allowed(loaded.known, allow, deny, only)
         self._top = top
         self._scorers = [
@@ -174,55 +207,70 @@ class Suggester:
             for count, labels in _passes(loaded.known, allowed, top, per_namespace)
         ]
 
-    def images(self, images: NDArray[np.int64] | None = None) -> Iterator[TopLabels]:
-        """Yield the best labels of images by number, or of all images, block by block in order."""
-        known = self._loaded.known
-        for blocks in zip(*(scorer.of_images(known, images) for scorer in self._scorers), strict=True):
-            block = _best(blocks, self._top)
-            yield self._with_confidences(block, known.indptr[block.images + 1] - known.indptr[block.images])
+    def suggest(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> Iterator[SuggestionBlock]:
+        """Yield suggestions block by block, in order: for ``images`` by number, or for all images of the model.
 
-    def rows(self, vectors: Floats, known: Csr) -> Iterator[TopLabels]:
-        """Yield the best labels of new images, given by vector and known labels; image numbers are row numbers."""
-        counts = np.diff(known.indptr)
-        for blocks in zip(*(scorer.of_rows(vectors, known) for scorer in self._scorers), strict=True):
-            block = _best(blocks, self._top)
-            yield self._with_confidences(block, counts[block.images])
+        With ``rows`` of label numbers, they are for images that have these labels: for new ones, or for ``images``
+        whose labels have changed.
+        """
+        loaded = self._loaded
+        own_of: Callable[[NDArray[np.int64]], Floats | None]
+        if rows is None:
+            known, own_of = Csr(loaded.known.indptr, loaded.known.indices), loaded.own_vectors
+            passes = [scorer.of_images(loaded.known, images) for scorer in self._scorers]
+        else:
+            vectors = loaded.vectors_by_labels(rows, images)
+            # Without a context tower, the whole vector is the image's own.
+            own = loaded.own_vectors(images) if loaded.model.embeddings.has_context else vectors
+            known, own_of = rows, lambda numbers: None if own is None else own[numbers]
+            passes = [scorer.of_rows(vectors, rows) for scorer in self._scorers]
+        for blocks in zip(*passes, strict=True):
+            best = _best(blocks, self._top)
+            block = self._with_confidences(best, known.indptr[best.images + 1] - known.indptr[best.images])
+            if self._explain:
+                filled = block.labels >= 0
+                numbers = block.images[np.nonzero(filled)[0]]
+                parts = contributions(loaded.model, take_rows(*known, numbers), block.labels[filled], own_of(numbers))
+                block = block._replace(because=[one.reasons(block.vocabulary) for one in parts])
+            yield block
 
-    def _with_confidences(self, block: TopLabels, counts: NDArray[np.int64]) -> TopLabels:
-        """Add hits and confidences, and remove labels below the minimum."""
-        calibration = self._loaded.calibration
+    def lists(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> list[Suggestions]:
+        """Return what `suggest` yields by id, one list per image."""
+        return [found for block in self.suggest(images, rows) for found in block.lists()]
+
+    def _with_confidences(self, best: TopLabels, counts: NDArray[np.int64]) -> SuggestionBlock:
+        """Add probabilities, and remove labels below the minimum confidence."""
+        calibration, vocabulary = self._loaded.calibration, self._loaded.known.labels
         if calibration is None:
-            return block
-        hits = calibration.hits(block.scores, block.log_totals[:, None], counts[:, None])
-        confidences = calibration.confidences(hits, counts[:, None], block.labels)
-        block = block._replace(confidences=confidences, hits=hits)
-        if not self._min_confidence:
-            return block
-        return block._replace(labels=np.where(confidences >= self._min_confidence, block.labels, np.int32(-1)))
+            return SuggestionBlock(best.images, best.labels, best.scores, None, None, vocabulary)
+        held_out = calibration.held_out_probabilities(best.scores, best.log_totals[:, None], counts[:, None])
+        confidences = calibration.confidences(held_out, counts[:, None], best.labels)
+        labels = best.labels
+        if self._min_confidence:
+            labels = np.where(confidences >= self._min_confidence, labels, np.int32(-1))
+        return SuggestionBlock(best.images, labels, best.scores, confidences, held_out, vocabulary)
 
-    def to_suggestions(
-        self, block: TopLabels, known: Csr | None = None, own: Floats | None = None
-    ) -> list[Suggestions]:
-        """Convert a block to ids; reasons need the ``known`` labels and ``own`` vectors of its images."""
-        filled = block.labels >= 0
-        labels, vocabulary = block.labels[filled], self._loaded.known.labels
-        ids = iter(vocabulary.ids(labels))
-        reasons: Iterator[tuple[Reason, ...]] = repeat(())
-        if self.explains and known is not None:
-            row = np.nonzero(filled)[0]
-            parts = contributions(self._loaded.model, take_rows(*known, row), labels, None if own is None else own[row])
-            reasons = (one.reasons(vocabulary) for one in parts)
-        scores = block.scores.tolist()
-        confidences = repeat(repeat(None)) if block.confidences is None else block.confidences.tolist()
-        hits = repeat(repeat(None)) if block.hits is None else block.hits.tolist()
-        return [
-            Suggestions(
-                Suggestion(next(ids), score, confidence, next(reasons), hit)
-                for is_filled, score, confidence, hit in zip(*image, strict=False)
-                if is_filled
-            )
-            for image in zip(filled.tolist(), scores, confidences, hits, strict=False)
-        ]
+
+def explain_label(
+    loaded: LoadedModel, label: str, image: str | None = None, labels: Sequence[str] | None = None
+) -> Explanation:
+    """Explain the score of a label for an image, or for a new image with ``labels``.
+
+    A label that the image has is left out of it first.
+    """
+    number = loaded.known.labels.number(label)
+    if (image is None) == (labels is None):
+        raise ConfigError("explain takes an image or labels, exactly one of them")
+    images = None if image is None else loaded.known.images.numbers([image])
+    rows = loaded.label_rows([labels or []]) if images is None else Csr(*loaded.known.rows(images))
+    left_out = bool((rows.indices == number).any())
+    suggester = Suggester(loaded, top=1, allow=[label], explain=True)
+    if images is not None and not left_out:
+        [[found]] = suggester.lists(images)
+    else:
+        others = rows.indices[rows.indices != number]
+        [[found]] = suggester.lists(images, Csr(np.array([0, len(others)]), others))
+    return Explanation(label, found.score, found.confidence, found.because, left_out)
 
 
 def _allowed(

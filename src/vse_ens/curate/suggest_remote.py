@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.curate.suggest import Suggester, SuggestOptions
+from vse_ens.curate.suggest import Suggester, SuggestionBlock, SuggestOptions
+from vse_ens.data.annotations import Annotations
 from vse_ens.model.loaded import LoadedModel, ModelRef
-from vse_ens.model.topk import TopLabels
 from vse_ens.run.pool import Payload, Pool
 from vse_ens.run.threads import Workers
 
@@ -29,36 +29,38 @@ class SuggestTask:
         self._suggester = Suggester(loaded, run=workers.run, **settings["options"])
 
     def __call__(self, task: Payload) -> Payload:
-        """Return the best labels of ``images``, or of the images from ``first`` up to ``last``."""
+        """Return the suggestions for ``images``, or for the images from ``first`` up to ``last``."""
         images = task["images"] if "images" in task else np.arange(task["first"], task["last"])
-        return {"blocks": [_payload(block) for block in self._suggester.images(images)]}
+        return {"blocks": [_payload(block) for block in self._suggester.suggest(images)]}
 
 
-def _payload(block: TopLabels) -> dict[str, Any]:
-    """Return the arrays of a block, without the image numbers, which the caller has."""
-    return {name: value for name, value in block._asdict().items() if name != "images" and value is not None}
+def _payload(block: SuggestionBlock) -> dict[str, Any]:
+    """Return the arrays of a block; the caller has the numbers of the images and the ids."""
+    left_out = ("images", "vocabulary", "because")
+    return {name: value for name, value in block._asdict().items() if name not in left_out and value is not None}
 
 
 class RemoteSuggester:
     """Gives the same results as a `Suggester`, byte for byte on one kind of CPU, by the workers of a pool."""
 
-    def __init__(self, pool: Pool, model: ModelRef, images: int, options: SuggestOptions) -> None:
+    def __init__(self, pool: Pool, model: ModelRef, known: Annotations, options: SuggestOptions) -> None:
         self._pool = pool
         self._settings = {"model": list(model), "options": dict(options)}
-        self._images = images
+        self._known = known
 
-    def images(self, images: NDArray[np.int64] | None = None) -> Iterator[TopLabels]:
-        """Yield the best labels of images by number, or of all images, block by block in order."""
-        count = self._images if images is None else len(images)
+    def suggest(self, images: NDArray[np.int64] | None = None) -> Iterator[SuggestionBlock]:
+        """Yield suggestions for images by number, or for all images, block by block in order."""
+        count = len(self._known.images) if images is None else len(images)
         ranges = [(first, min(first + _IMAGES, count)) for first in range(0, count, _IMAGES)]
         if images is None:
             tasks: list[Payload] = [{"first": first, "last": last} for first, last in ranges]
         else:
             tasks = [{"images": images[first:last]} for first, last in ranges]
+        empty = {"confidences": None, "held_out_probabilities": None, "vocabulary": self._known.labels}
         for (first, last), answer in zip(ranges, self._pool.map(FACTORY, self._settings, tasks), strict=True):
             numbers = np.arange(first, last) if images is None else images[first:last]
             done = 0
             for block in answer["blocks"]:
                 rows = slice(done, done + len(block["labels"]))
-                yield TopLabels(numbers[rows], **block)
+                yield SuggestionBlock(images=numbers[rows], **{**empty, **block})
                 done = rows.stop

@@ -1,4 +1,6 @@
-"""Verdicts correct confidences: people say which suggestions are right, and a regression fits confidences to that.
+"""Confidences against the truth: verdicts correct them, and held-out labels show how reliable they are.
+
+People say which suggestions are right, and a regression fits confidences to that.
 
 Let n be the number that a confidence 1 - e^-n comes from (`vse_ens.model.completeness`). The regression has the
 complementary log-log link, log n' = shift + slope log n, so that the shift corrects the completeness and the slope the
@@ -11,24 +13,32 @@ probability p is drawn in proportion to its standard deviation sqrt(p (1 - p)) (
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.curate.audit.wrong import FoldIn, vectors_without_label
+from vse_ens.curate.suggest import Suggester, SuggestionBlock
+from vse_ens.curate.suggest_remote import RemoteSuggester
+from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
+from vse_ens.data.feedback.pairs import read_suggestion_verdicts
+from vse_ens.errors import ConfigError
+from vse_ens.evaluate.reliability import BINS, Reliability, reliability
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration
-from vse_ens.model.completeness import Correction
+from vse_ens.model.completeness import Completeness, Correction
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.loaded import LoadedModel
-from vse_ens.model.topk import TopLabels, row_blocks
+from vse_ens.model.loaded import NO_CONFIDENCES, LoadedModel
+from vse_ens.model.topk import TaskRunner, row_blocks, run_serial
 from vse_ens.streams import Streams
 
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Verdicts = str | Path | Iterable[tuple[str, str, bool]]
+"""A file that people have written verdicts to, or tuples of image, label and whether it was accepted."""
 
 MIN_VERDICTS = 50
 """Fewer verdicts change nothing."""
@@ -40,6 +50,8 @@ MAX_VERDICTS = 5_000
 # Standard deviations of the priors. An estimated completeness is rarely wrong by more than a factor of two in n.
 _SHIFT_PRIOR, _SLOPE_PRIOR = 0.7, 0.3
 _NEWTON_STEPS = 50
+# Images whose suggestions may be chosen for verdicts.
+_MAX_JUDGED = 50_000
 # Limits of log n, and of the correction, as the model file has them.
 _LOG_COUNTS = (-30.0, 3.0)
 _SHIFTS, _SLOPES = (-20.0, 20.0), (0.05, 10.0)
@@ -53,12 +65,13 @@ class Judged(NamedTuple):
     accepted: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, verdicts: Iterable[tuple[str, str, bool]], loaded: LoadedModel) -> Judged:
+    def of(cls, verdicts: Verdicts, loaded: LoadedModel) -> Judged:
         """Return the last verdicts on images and labels that a model knows.
 
         A rejected label that the image is known to have was not a suggestion, and is left out.
         """
-        found = list(verdicts)[-MAX_VERDICTS:]
+        given = read_suggestion_verdicts(verdicts) if isinstance(verdicts, str | Path) else verdicts
+        found = list(given)[-MAX_VERDICTS:]
         known = loaded.known
         images = known.images.numbers([image for image, _, _ in found], missing="minus-one")
         labels = known.labels.numbers([label for _, label, _ in found], missing="minus-one")
@@ -73,26 +86,38 @@ class Judged(NamedTuple):
         return cls(images[suggested], labels[suggested], accepted[suggested])
 
 
-def with_verdicts(
-    loaded: LoadedModel, verdicts: Iterable[tuple[str, str, bool]], fold_in: FoldIn | None = None
-) -> Calibration | None:
-    """Return the calibration of a model, corrected by verdicts: images, labels, and whether they were accepted.
+def with_verdicts(loaded: LoadedModel, verdicts: Verdicts) -> LoadedModel:
+    """Return a model with its confidences corrected by verdicts.
 
     Without a calibration, or with fewer than `MIN_VERDICTS` verdicts, it is returned as it is.
     """
     calibration = loaded.calibration
     if calibration is None or calibration.completeness is None:
-        return calibration
+        return loaded
     judged = Judged.of(verdicts, loaded)
     if len(judged.images) < MIN_VERDICTS:
-        return calibration
-    correction = fit_correction(judged_counts(loaded, judged, fold_in), judged.accepted)
-    return calibration.with_completeness(calibration.completeness.corrected(correction))
+        return loaded
+    correction = fit_correction(judged_counts(loaded, judged), judged.accepted)
+    corrected = calibration.completeness.corrected(correction)
+    return replace(loaded, calibration=calibration.with_completeness(corrected))
 
 
-def judged_counts(loaded: LoadedModel, judged: Judged, fold_in: FoldIn | None = None) -> Doubles:
+def calibrated(
+    loaded: LoadedModel, completeness: float | Mapping[str, float] | None, verdicts: Verdicts
+) -> LoadedModel:
+    """Return a model with another completeness, estimated from its pairs if it is None, and corrected by verdicts."""
+    if loaded.calibration is None:
+        raise ConfigError(NO_CONFIDENCES)
+    if completeness is None:
+        shares = Completeness.estimated(loaded.known)
+    else:
+        shares = Completeness.given(completeness, loaded.known)
+    return with_verdicts(replace(loaded, calibration=loaded.calibration.with_completeness(shares)), verdicts)
+
+
+def judged_counts(loaded: LoadedModel, judged: Judged) -> Doubles:
     """Return n of each judged suggestion, as before the verdicts: without the labels that people have accepted."""
-    calibration, model = loaded.calibration, loaded.model
+    calibration = loaded.calibration
     if calibration is None:
         raise ValueError("judged_counts needs a calibration")
     accepted = set(zip(judged.images[judged.accepted].tolist(), judged.labels[judged.accepted].tolist(), strict=True))
@@ -104,12 +129,13 @@ def judged_counts(loaded: LoadedModel, judged: Judged, fold_in: FoldIn | None = 
     counts = np.empty(len(judged.images), np.float64)
     for block in row_blocks(len(judged.images), len(loaded.known.labels)):
         rows = take_rows(*others, np.arange(block.start, block.stop))
-        scores = model.scores_of(vectors_without_label(model, judged.images[block], rows, fold_in), *rows)
+        scores = loaded.model.scores_of(loaded.vectors_by_labels(rows, judged.images[block]), *rows)
         sizes = np.diff(rows.indptr)
         scores[np.repeat(np.arange(len(sizes)), sizes), rows.indices] = -np.inf
         totals = calibration.log_totals(scores, sizes)
-        hits = calibration.hits(scores[np.arange(len(sizes)), judged.labels[block]], totals, sizes)
-        counts[block] = calibration.expected_counts(hits, sizes, judged.labels[block])
+        labels = judged.labels[block]
+        probabilities = calibration.held_out_probabilities(scores[np.arange(len(sizes)), labels], totals, sizes)
+        counts[block] = calibration.expected_counts(probabilities, sizes, labels)
     return counts
 
 
@@ -166,7 +192,7 @@ class ToJudge(NamedTuple):
         return ToJudge(self.images[chosen], self.labels[chosen], self.confidences[chosen])
 
 
-def suggestions_to_judge(blocks: Iterable[TopLabels], count: int, judged: Judged, seed: int = 0) -> ToJudge:
+def choose_to_judge(blocks: Iterable[SuggestionBlock], count: int, judged: Judged, seed: int = 0) -> ToJudge:
     """Choose the ``count`` suggestions whose verdicts tell most, without those that have one."""
     images, labels, confidences = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
     for block in blocks:
@@ -181,3 +207,48 @@ def suggestions_to_judge(blocks: Iterable[TopLabels], count: int, judged: Judged
     new = [pair not in done for pair in zip(every.images.tolist(), every.labels.tolist(), strict=True)]
     left = every.take(np.flatnonzero(new))
     return left.take(spread_sample(left.confidences, doubt(left.confidences), count, seed))
+
+
+def suggestions_to_judge(
+    loaded: LoadedModel, count: int, verdicts: Verdicts, seed: int = 0, run: TaskRunner = run_serial
+) -> list[tuple[str, str, float]]:
+    """Return image, label and confidence of the suggestions that `choose_to_judge` chooses from a sample of images."""
+    words = Streams(seed).child("judged").words(len(loaded.known.images))
+    images = np.sort(np.argsort(words)[:_MAX_JUDGED])
+    blocks = Suggester(loaded, top=5, run=run).suggest(images)
+    chosen = choose_to_judge(blocks, count, Judged.of(verdicts, loaded), seed)
+    ids = loaded.known.images.ids(chosen.images), loaded.known.labels.ids(chosen.labels)
+    return list(zip(*ids, chosen.confidences.tolist(), strict=True))
+
+
+def reliability_of(
+    suggester: Suggester | RemoteSuggester, known: Annotations, test: Annotations, bins: int = BINS
+) -> list[Reliability]:
+    """Bin the suggestions for the images of ``test`` by held-out probability.
+
+    A suggestion is right if it is a held-out label. Images and labels of ``test`` that ``known`` lacks are left out.
+    """
+    held_out = test.relabelled(known.labels)
+    numbers = known.images.translate(held_out.images)
+    rows = np.flatnonzero((numbers >= 0) & (held_out.labels_per_image > 0))
+    order = rows[np.argsort(numbers[rows])]
+    chances, outcomes = [np.empty(0, np.float32)], [np.empty(0, np.bool_)]
+    done = 0
+    for block in suggester.suggest(numbers[order]):
+        if block.held_out_probabilities is None:
+            raise ConfigError(NO_CONFIDENCES)
+        filled = block.labels >= 0
+        right = _is_held_out(held_out, order[done : done + len(block.images)], block.labels)
+        chances.append(block.held_out_probabilities[filled])
+        outcomes.append(right[filled])
+        done += len(block.images)
+    if done == 0:
+        raise ConfigError("none of the held-out pairs has an image and a label that the model knows")
+    return reliability(np.concatenate(chances), np.concatenate(outcomes), bins)
+
+
+def _is_held_out(test: Annotations, images: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which labels of each row are held-out labels of its image."""
+    indptr, indices = test.rows(images)
+    held_out = np.repeat(np.arange(len(images)), np.diff(indptr)) * len(test.labels) + indices
+    return np.isin(np.arange(len(images))[:, None] * len(test.labels) + labels, held_out) & (labels >= 0)

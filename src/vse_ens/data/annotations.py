@@ -184,6 +184,21 @@ class Annotations:
 
         return from_matrix(matrix, images, labels)
 
+    @classmethod
+    def of(cls, data: Any) -> Annotations:
+        """Return pairs of any kind: annotations, a path, a list of pairs, a sparse matrix or a frame.
+
+        >>> Annotations.of([("a.jpg", "sea"), ("a.jpg", "sand")])
+        Annotations(1 images, 2 labels, 2 pairs)
+        """
+        if isinstance(data, Annotations):
+            return data
+        if isinstance(data, str | Path):
+            return cls.read(data)
+        if isinstance(data, list | tuple):
+            return cls.from_pairs(data)
+        return cls.from_matrix(data) if hasattr(data, "tocsr") else cls.from_frame(data)
+
     # --- access -------------------------------------------------------------------------------------------------
 
     @property

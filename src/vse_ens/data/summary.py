@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.display import Shown, Table
+from vse_ens.display import Table, TableRepr
 from vse_ens.errors import ConfigError
 
 _FACETS_SHOWN = 10
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Summary(Shown):
+class Summary(TableRepr):
     """The size and shape of a data set; `text` prints it as a short table."""
 
     images: int

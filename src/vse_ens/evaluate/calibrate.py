@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Split
 from vse_ens.errors import DataError
+from vse_ens.evaluate.metrics import Numbers
 from vse_ens.evaluate.reliability import bin_starts
-from vse_ens.evaluate.ties import Numbers
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration, Counts, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats

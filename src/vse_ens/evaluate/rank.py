@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError, NotFiniteError
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rankings import Rankings, group_thresholds
-from vse_ens.evaluate.scorer import FunctionScorer, Scorer
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.ranks import IS_KNOWN, RankResults, rank_rows
 from vse_ens.kernels.topk import KeyScratch
@@ -27,6 +27,35 @@ library returns to the system after each use."""
 _MIN_ROWS = 16
 # Rows per task of a worker.
 _TASK_ROWS = 64
+
+
+class Scorer(Protocol):
+    """Scores all its labels for its images; higher is better.
+
+    The scores of labels that an image is known to have do not matter: evaluation leaves them out. A label with the
+    score -inf is ranked last and never suggested. NaN is an error.
+    """
+
+    @property
+    def images(self) -> Vocabulary:
+        """The images that it scores."""
+
+    @property
+    def labels(self) -> Vocabulary:
+        """The labels that it scores."""
+
+    @property
+    def scores(self) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+        """A function, usually a method, from image numbers to scores: one row per image, one column per label."""
+
+
+@dataclass(frozen=True)
+class FunctionScorer:
+    """A `Scorer` made of a function of image numbers."""
+
+    images: Vocabulary
+    labels: Vocabulary
+    scores: Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 class RankBlock(NamedTuple):

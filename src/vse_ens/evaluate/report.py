@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.display import Shown, Table, Value, aligned
+from vse_ens.display import Table, TableRepr, Value, aligned
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
-from vse_ens.evaluate.metrics import TOPS
+from vse_ens.evaluate.metrics import TOPS, Numbers
 from vse_ens.evaluate.rankings import GROUPS, Rankings, group_of
-from vse_ens.evaluate.ties import Numbers
 from vse_ens.streams import Streams
 
 GROUP_METRICS = ("recall@10", "map", "mrr")
@@ -36,7 +35,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Shown, Mapping[str, float]):
+class Report(TableRepr, Mapping[str, float]):
     """Metrics by name, as in ``report["recall@10"]``; shown as tables.
 
     All are means over images. ``intervals`` are 95 % bootstrap intervals over images. ``groups`` are the same results

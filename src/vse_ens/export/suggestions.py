@@ -16,10 +16,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vse_ens import __version__
+from vse_ens.curate.suggest import SuggestionBlock
+from vse_ens.data.collections.base import LabelEdit
+from vse_ens.data.io.frames import as_backend
 from vse_ens.data.io.write import defuse_table
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-from vse_ens.model.topk import TopLabels
 from vse_ens.storage.atomic import replace_file
 
 Format = Literal["parquet", "csv", "jsonl", "exiftool", "label-studio"]
@@ -60,15 +62,14 @@ def format_of(path: str | Path) -> Format:
 def write_suggestions(
     path: str | Path,
     images: Vocabulary,
-    labels: Vocabulary,
-    blocks: Iterable[TopLabels],
+    blocks: Iterable[SuggestionBlock],
     form: str,
     *,
     prefix: str = "",
     defuse_formulas: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ExportCounts:
-    """Write all blocks to a file, atomically; ``images`` and ``labels`` are the ids of their numbers.
+    """Write all blocks to a file, atomically; ``images`` are the ids of their image numbers.
 
     ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence, hit and rank, and can be read
     as pairs. ``exiftool`` is the input of ``exiftool -json+=FILE``, which adds keywords to files: a JSON list of
@@ -85,7 +86,7 @@ def write_suggestions(
     total = ExportCounts()
     with replace_file(Path(path)) as partial, _OPENERS[form](partial, prefix) as write:
         for block in blocks:
-            rows = _Rows.from_block(images, labels, block)
+            rows = _Rows.from_block(images, block)
             write(replace(rows, table=defuse_table(rows.table)) if defuse_formulas else rows)
             total = ExportCounts(
                 total.images + len(rows.images),
@@ -97,27 +98,41 @@ def write_suggestions(
     return total
 
 
-def suggestion_table(blocks: Iterable[TopLabels], labels: Vocabulary, images: Vocabulary | None = None) -> pa.Table:
-    """Return all suggestions as one table; without ``images``, the column ``row`` has the numbers of the images."""
-    if images is None:
-        schema = _SCHEMA.set(0, pa.field("row", pa.int64()))
-        return pa.concat_tables([schema.empty_table(), *(_table(None, labels, block) for block in blocks)])
-    return pa.concat_tables([_SCHEMA.empty_table(), *(_table(images, labels, block) for block in blocks)])
+def suggestion_frame(blocks: Iterable[SuggestionBlock], images: Vocabulary | None, backend: str) -> Any:
+    """Return all suggestions as one frame: "arrow", "pandas" or "polars".
+
+    Without ``images``, the column ``row`` has the numbers of the images.
+    """
+    schema = _SCHEMA if images is not None else _SCHEMA.set(0, pa.field("row", pa.int64()))
+    return as_backend(pa.concat_tables([schema.empty_table(), *(_table(images, block) for block in blocks)]), backend)
 
 
-def _table(images: Vocabulary | None, labels: Vocabulary, block: TopLabels) -> pa.Table:
+def label_edits(
+    blocks: Iterable[SuggestionBlock], images: Vocabulary, progress: Callable[[int], None] | None = None
+) -> dict[str, LabelEdit]:
+    """Return the suggestions of each image as an edit; it is empty for an image without a suggestion."""
+    edits: dict[str, LabelEdit] = {}
+    for block in blocks:
+        for image, row in zip(images.ids(block.images), block.labels, strict=True):
+            edits[image] = LabelEdit(tuple(block.vocabulary.ids(row[row >= 0])))
+        if progress:
+            progress(len(edits))
+    return edits
+
+
+def _table(images: Vocabulary | None, block: SuggestionBlock) -> pa.Table:
     """Translate the numbers of a block to ids; confidence and hit are null if the model has none."""
     filled = block.labels >= 0
     row, _ = np.nonzero(filled)
     numbers = pa.array(block.images[row])
     confidences, hits = (
         pa.nulls(len(row), pa.float32()) if values is None else pa.array(values[filled])
-        for values in (block.confidences, block.hits)
+        for values in (block.confidences, block.held_out_probabilities)
     )
     return pa.table(
         {
             **({"row": numbers} if images is None else {"image": images.arrow.take(numbers)}),
-            "label": labels.arrow.take(pa.array(block.labels[filled])),
+            "label": block.vocabulary.arrow.take(pa.array(block.labels[filled])),
             "score": pa.array(block.scores[filled]),
             "confidence": confidences,
             "hit": hits,
@@ -137,10 +152,10 @@ class _Rows:
     table: pa.Table
 
     @classmethod
-    def from_block(cls, images: Vocabulary, labels: Vocabulary, block: TopLabels) -> _Rows:
+    def from_block(cls, images: Vocabulary, block: SuggestionBlock) -> _Rows:
         """Translate the numbers of a block to ids."""
         counts = (block.labels >= 0).sum(axis=1)
-        return cls(images.ids(block.images), counts, _table(images, labels, block))
+        return cls(images.ids(block.images), counts, _table(images, block))
 
     def by_image(self) -> Iterator[tuple[str, list[str], list[float | None]]]:
         """Yield each image with its labels and their confidences."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +12,23 @@ import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import ConfigError, DataError
-from vse_ens.export.ids_file import write_ids_file
-from vse_ens.export.index import write_faiss, write_usearch
+from vse_ens.errors import ConfigError, DataError, MissingPartError
 from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.storage.atomic import replace_file, replace_files
 
 # Vectors per block.
 _BLOCK = 65_536
+
+
+def write_model_vectors(path: str | Path, loaded: LoadedModel, what: str) -> None:
+    """Write the vectors of "labels" or of "images"."""
+    if what == "labels":
+        write_label_vectors(path, loaded.model.embeddings, loaded.known.labels)
+    elif what == "images":
+        write_image_vectors(path, loaded.model.embeddings, loaded.known)
+    else:
+        raise ConfigError(f"what must be 'labels' or 'images', got {what!r}")
 
 
 def write_label_vectors(path: str | Path, embeddings: Embeddings, labels: Vocabulary) -> None:
@@ -41,7 +51,9 @@ def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: It
 
     ``.parquet`` has the columns ``id`` and ``vector``. ``.npy`` has the vectors, and a second file ``.ids.txt`` has one
     id per line. ``.txt`` and ``.vec`` are the text format of word2vec, with underscores for white space in ids.
-    ``.faiss`` and ``.usearch`` are indexes of these libraries, also with a file ``.ids.txt``.
+    ``.faiss`` and ``.usearch`` are indexes of these libraries, also with a file ``.ids.txt``: they answer with numbers,
+    and number ``n`` is line ``n + 1``. The measure is the inner product, as in the scores of the model; the label bias
+    and the label weights are not part of the vectors.
     """
     path = Path(path)
     write = _WRITERS.get(path.suffix)
@@ -61,7 +73,7 @@ def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterabl
 
 def _write_npy(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
     with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
-        write_ids_file(partial_ids, ids)
+        _write_ids(partial_ids, ids)
         with partial.open("wb") as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(ids), dimensions)}
             np.lib.format.write_array_header_1_0(file, header)
@@ -86,6 +98,46 @@ def _write_word2vec(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterab
                 file.write(f"{word} {' '.join(f'{value:.6g}' for value in vector.tolist())}\n")
 
 
+def _write_faiss(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
+    """Write a flat index of Faiss, which searches exactly, and the ids."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise MissingPartError("a .faiss file needs the library faiss: pip install 'vse-ens[faiss]'") from error
+    index: Any = faiss.IndexFlatIP(dimensions)
+    for block in blocks:
+        index.add(np.ascontiguousarray(block, np.float32))
+    with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
+        _write_ids(partial_ids, ids)
+        faiss.write_index(index, str(partial))
+
+
+def _write_usearch(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
+    """Write a neighbour graph (HNSW) of usearch, which searches approximately, and the ids."""
+    try:
+        from usearch.index import Index
+    except ImportError as error:
+        raise MissingPartError("a .usearch file needs the library usearch: pip install 'vse-ens[index]'") from error
+    index = Index(ndim=dimensions, metric="ip", dtype="f32")
+    first = 0
+    for block in blocks:
+        # One thread: the graph, and so the file, then depends on the vectors only.
+        index.add(np.arange(first, first + len(block)), np.ascontiguousarray(block, np.float32), threads=1)
+        first += len(block)
+    with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
+        _write_ids(partial_ids, ids)
+        index.save(str(partial))
+
+
+def _write_ids(path: Path, ids: Vocabulary) -> None:
+    """Write one id per line; an id with a line break raises a `DataError`."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for one in ids:
+            if len(one.splitlines()) > 1:
+                raise DataError(f"the id {one!r} contains a line break; write a .parquet file instead")
+            file.write(f"{one}\n")
+
+
 def _with_offsets(blocks: Iterable[Floats]) -> Iterator[tuple[int, Floats]]:
     """Yield each block with the number of its first vector."""
     first = 0
@@ -99,6 +151,6 @@ _WRITERS: dict[str, Callable[[Path, Vocabulary, int, Iterable[Floats]], None]] =
     ".npy": _write_npy,
     ".txt": _write_word2vec,
     ".vec": _write_word2vec,
-    ".faiss": write_faiss,
-    ".usearch": write_usearch,
+    ".faiss": _write_faiss,
+    ".usearch": _write_usearch,
 }

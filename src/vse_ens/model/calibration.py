@@ -1,4 +1,4 @@
-"""Calibration: from scores to hits and confidences of suggested labels."""
+"""Calibration: from scores to held-out probabilities and confidences of suggested labels."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def softmax_shares(scores: Floats, totals: Floats, temperatures: Floats) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Maps scores to hits, as learned on labels held out of training, and hits to confidences.
+    """Maps scores to held-out probabilities, as learned on labels held out of training, and these to confidences.
 
     The share of a suggestion is its softmax probability: e^(score / temperature) divided by the sum over all labels
-    that the image is not known to have. The hit is an increasing, piecewise linear function of the share: the
-    probability that the suggestion is the missing label of an image, provided that exactly one is missing. The
-    confidence is the probability that the suggestion is right, however many are missing; see `Completeness`.
+    that the image is not known to have. The held-out probability is an increasing, piecewise linear function of the
+    share: the probability that the suggestion is the missing label of an image, provided that exactly one is missing.
+    The confidence is the probability that the suggestion is right, however many are missing; see `Completeness`.
     """
 
     temperature: Temperature
     shares: Floats
     """The knots, ascending from 0."""
     values: Floats
-    """The hit at each knot, non-decreasing from 0."""
+    """The held-out probability at each knot, non-decreasing from 0."""
     completeness: Completeness | None = None
-    """How many labels the data lack; None just after training, when a confidence is the hit."""
+    """How many labels the data lack; None just after training, when a confidence is the held-out probability."""
 
     def __post_init__(self) -> None:
         if self.shares.ndim != 1 or self.shares.shape != self.values.shape or not len(self.shares):
@@ -87,27 +87,27 @@ class Calibration:
         """
         return log_totals(scores, self.temperature.of(counts))
 
-    def hits(self, scores: Floats, log_totals: Floats, counts: Counts) -> Floats:
+    def held_out_probabilities(self, scores: Floats, log_totals: Floats, counts: Counts) -> Floats:
         """Return the probability that each label is the one held out; 0 for a score of -inf.
 
         ``log_totals`` and the ``counts`` of known labels belong to the images and must broadcast with ``scores``.
         """
-        return self.hits_of(softmax_shares(scores, log_totals, self.temperature.of(counts)))
+        return self.probabilities_of_shares(softmax_shares(scores, log_totals, self.temperature.of(counts)))
 
-    def hits_of(self, shares: Floats) -> Floats:
-        """Return hits from softmax shares."""
+    def probabilities_of_shares(self, shares: Floats) -> Floats:
+        """Return held-out probabilities from softmax shares."""
         return np.interp(shares, self.shares, self.values).astype(np.float32)
 
-    def expected_counts(self, hits: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
+    def expected_counts(self, probabilities: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
         """Return what `confidences` grow with: how many such labels an image lacks on average; see `Completeness`."""
-        return hits if self.completeness is None else self.completeness.counts(hits, counts, labels)
+        return probabilities if self.completeness is None else self.completeness.counts(probabilities, counts, labels)
 
-    def confidences(self, hits: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
-        """Return the probability that each label is right, from its hit.
+    def confidences(self, probabilities: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
+        """Return the probability that each label is right, from its held-out probability.
 
-        The ``counts`` of known labels and the numbers of the ``labels`` must broadcast with ``hits``.
+        The ``counts`` of known labels and the numbers of the ``labels`` must broadcast with ``probabilities``.
         """
-        return self.confidences_of(self.expected_counts(hits, counts, labels))
+        return self.confidences_of(self.expected_counts(probabilities, counts, labels))
 
     def confidences_of(self, expected_counts: Floats) -> Floats:
         """Return confidences from what `expected_counts` returned."""

@@ -1,10 +1,11 @@
-"""From hits to confidences: how likely a suggested label is right, given how many labels the data lack.
+"""From held-out probabilities to confidences: how likely a label is right, given how many labels the data lack.
 
-A hit is the probability that a label is the one that was held out. Whether an image lacks a label at all, hits do not
-say. Let c be the completeness: the share of the labels that are right for an image which the data record. If labels are
-missing at random, the odds of a label in images with r other labels are q M(r), q being its hit
-(`vse_ens.model.label_counts`), and those of a right label that is not recorded are (1 - c) / c times that. So an image
-lacks (1 - c) / c M(r) labels on average, and each of them is a with probability q. Taking their number as Poisson,
+The held-out probability of a label is the probability that it is the one that was held out, if one was. It does not
+say whether an image lacks a label at all. Let c be the completeness: the share of the labels right for an image
+which the data record. If labels are missing at random, the odds of a label in images with r other labels are q M(r), q
+being its held-out probability (`LabelCountLaw`), and those of a right label that is not recorded are (1 - c) / c times
+that. So an image lacks (1 - c) / c M(r) labels on average, and each of them is a with probability q. Taking their
+number as Poisson,
 
     P(a is right) = 1 - e^(-n),    n = (1 - c) / c M(r) q.
 
@@ -30,7 +31,6 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.streams import Streams
 
 COMPLETE_SHARE = 0.55
@@ -47,9 +47,43 @@ _DEVIATIONS = 0.5
 _MAX_COUNTED = 20_000_000
 # Numbers that must be above 0 but have no other lower limit.
 _SMALLEST = 1e-3
+# A law cannot be fitted to numbers of labels that are nearly equal: the ratio m / v is at most this,
+_MAX_RATIO = 2.0
+# and M is never smaller than this share of the mean.
+_MIN_SHARE = 0.1
 
 COMPLETENESS_ARRAYS = ("confidence_completeness", "confidence_correction", "confidence_facts")
 """The arrays of a model file; a model of an older version has none of them."""
+
+
+@dataclass(frozen=True)
+class LabelCountLaw:
+    """The mean and the variance of the number of labels per image, and what follows from them for one more label.
+
+    Let N be the labels of a random image, R a set of r labels, and a another label. Remove a random label from a random
+    image: the held-out probability q(a | R) is the probability that the removed label was a, if R is left. So
+
+        P(N = R + a) / (r + 1) = q(a | R) P(R is left),    P(R is left) = sum over b of P(N = R + b) / (r + 1).
+
+    Given all labels but a, an image is either R or R + a, and the odds of a are P(N = R + a) / P(N = R) = q(a | R) M(R)
+    with M(R) = (r + 1) P(R is left) / P(N = R). M(R) is approximated by its mean over all R of size r, which follows
+    from the numbers of labels per image: M(r) = (r + 1) P(|N| = r + 1) / P(|N| = r). To smooth it, a law is fitted to
+    these numbers by their mean m and variance v. M is linear for a negative binomial law (v > m) and for a binomial law
+    (v < m), and constant for a Poisson law (v = m): M(r) = m m / v + (1 - m / v) r.
+    """
+
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, counts: NDArray[np.integer]) -> LabelCountLaw:
+        """Return the law of the given numbers of labels per image."""
+        return cls(float(counts.mean()), float(counts.var())) if len(counts) else cls(0.0, 0.0)
+
+    def odds_factor(self, counts: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return M(r) for images of which r labels are known."""
+        ratio = min(self.mean / self.variance, _MAX_RATIO) if self.variance > 0 else _MAX_RATIO
+        return np.asarray(np.maximum(self.mean * ratio + (1.0 - ratio) * counts, _MIN_SHARE * self.mean))
 
 
 class Correction(NamedTuple):
@@ -66,7 +100,7 @@ UNCORRECTED = Correction()
 
 @dataclass(frozen=True, eq=False)
 class Completeness:
-    """Turns hits into confidences."""
+    """Turns held-out probabilities into confidences."""
 
     shares: Floats
     """The share of right labels that are recorded: one number, or one per label."""
@@ -97,14 +131,14 @@ class Completeness:
         """The mean of the shares."""
         return float(self.shares.mean())
 
-    def counts(self, hits: Floats, known: NDArray[np.integer], labels: NDArray[np.integer]) -> Floats:
+    def counts(self, probabilities: Floats, known: NDArray[np.integer], labels: NDArray[np.integer]) -> Floats:
         """Return n of each label, without the correction: how many such labels the image lacks on average.
 
         ``known`` are the numbers of labels that the images are known to have, ``labels`` the numbers of the labels;
-        both must broadcast with ``hits``. Padding labels of -1 must have a hit of 0.
+        both must broadcast with the held-out ``probabilities``. Padding labels of -1 must have a probability of 0.
         """
-        factors = (self.law.ways_on(known)).astype(np.float32) * self._missing_ratios(labels)
-        return np.asarray(hits * factors, np.float32)
+        factors = (self.law.odds_factor(known)).astype(np.float32) * self._missing_ratios(labels)
+        return np.asarray(probabilities * factors, np.float32)
 
     def confidences(self, counts: Floats) -> Floats:
         """Return the probability that a label is right, from what `counts` returned."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ModelError
+from vse_ens.errors import ConfigError, ModelError
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.checks import check_arrays, check_settings
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.model.store import MODEL, StoredModel, load_model
+from vse_ens.model.store import MODEL, StoredModel, load_model, model_card, save_model
 from vse_ens.model.topk import TemperatureFn, unit_temperature
 from vse_ens.storage.artifact import ARRAYS
 from vse_ens.storage.reader import manifest_digest
+
+NO_CONFIDENCES = "this model has no confidences, since it was trained without held-out labels; train it with validate"
+"""The message for a model without a calibration."""
 
 
 class ModelRef(NamedTuple):
@@ -31,12 +41,66 @@ class ModelRef(NamedTuple):
         return cls(str(Path(path).resolve()), manifest_digest(Path(path)))
 
 
-class LoadedModel(NamedTuple):
+FoldIn = Callable[[Csr], Floats]
+"""Returns vectors of images that are known only by their labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
     """A model, the pairs it was trained on, and its calibration if it has one."""
 
     model: Model
     known: Annotations
-    calibration: Calibration | None
+    calibration: Calibration | None = None
+    fold_in: FoldIn | None = None
+    """For a model without a context tower; None if only its own images are asked for."""
+
+    @property
+    def temperature(self) -> TemperatureFn:
+        """The softmax temperatures of images, from the calibration; 1 without one."""
+        return unit_temperature if self.calibration is None else self.calibration.temperature.of
+
+    def label_rows(self, lists: Sequence[Sequence[str]]) -> Csr:
+        """Return lists of label ids as rows of label numbers."""
+        numbers = [np.unique(self.known.labels.numbers(labels)) for labels in lists]
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in numbers])]).astype(np.int64)
+        return Csr(indptr, np.concatenate([*numbers, np.empty(0, np.int64)]).astype(np.int32))
+
+    def own_vectors(self, images: NDArray[np.integer] | None) -> Floats | None:
+        """Return the image vectors that do not depend on known labels; None if there are none."""
+        embeddings = self.model.embeddings
+        return None if images is None or not len(embeddings.image_vectors) else embeddings.own_vectors(images)
+
+    def vectors_by_labels(self, rows: Csr, images: NDArray[np.integer] | None = None) -> Floats:
+        """Return v_i of images that have the labels of ``rows``; ``images`` are their numbers if the model has them.
+
+        With a context tower, the own vectors of ``images`` are added. Without one, v_i was trained on all labels of the
+        image, and fold-in computes another; if the model cannot fold in, it is the trained one.
+        """
+        embeddings = self.model.embeddings
+        if not embeddings.has_context:
+            if self.fold_in is not None:
+                return self.fold_in(rows)
+            if images is None:
+                raise ConfigError("a model without a context tower needs fold-in for an image it has not seen")
+            return embeddings.own_vectors(images)
+        own = self.own_vectors(images)
+        vectors = embeddings.context(*rows)
+        return vectors if own is None else vectors + own
+
+    def save(
+        self,
+        path: str | Path,
+        config: Config,
+        preset: str,
+        training: Mapping[str, Any],
+        validation: Mapping[str, float] | None,
+    ) -> None:
+        """Write the model directory, atomically."""
+        settings = {"config": config.to_dict(), "preset": preset, "training": training, "validation": validation}
+        arrays = self.model.arrays() | (self.calibration.arrays() if self.calibration else {})
+        card = model_card(config.to_dict(), self.known.summary(), training, validation)
+        save_model(path, StoredModel(settings, arrays, self.known, card))
 
     @classmethod
     def open(cls, ref: ModelRef) -> LoadedModel:
@@ -68,8 +132,3 @@ class LoadedModel(NamedTuple):
         model = Model.from_arrays(stored.arrays, float(stored.settings["training"]["label_weights_scale"]))
         calibration = Calibration.from_arrays(stored.arrays)
         return cls(model, stored.known, calibration and calibration.for_pairs(stored.known)), config
-
-    @property
-    def temperature(self) -> TemperatureFn:
-        """The softmax temperatures of images, from the calibration; 1 without one."""
-        return unit_temperature if self.calibration is None else self.calibration.temperature.of

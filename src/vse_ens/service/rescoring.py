@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from vse_ens.curate.candidates import Relabelled
-from vse_ens.curate.label_first import LabelRanker
+from vse_ens.curate.label_ranking import LabelRanker
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.kernels.arrays import Csr

@@ -1,10 +1,11 @@
-"""What all trackers share: the model directory as an artifact, and failures that do not end a training."""
+"""Trackers record a training: with MLflow, Weights & Biases or TensorBoard; no failure of a service ends it."""
 
 from __future__ import annotations
 
 import copy
 import logging
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -116,3 +117,176 @@ def _sentence(error: Exception) -> str:
     """Return the first sentence of an error of another library, in one line."""
     text = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
     return text[:300] or type(error).__name__
+
+
+class MlflowTracker(Tracker):
+    """Records to an MLflow server or database.
+
+        model.fit(data, callbacks=[MlflowTracker("sqlite:///runs.db")])
+
+    Args:
+        uri: A tracking URI such as ``http://localhost:5000`` or ``sqlite:///runs.db``; a plain path is an SQLite file.
+            Without it, what MLflow uses by itself: ``MLFLOW_TRACKING_URI`` or its default.
+        experiment: The name of the experiment, made if there is none.
+        artifacts: Where a new experiment keeps models, such as ``file:///data/models``; by default MLflow decides.
+
+    MLflow does not allow ``@`` in names: recall@10 is ``recall_at_10`` there.
+    """
+
+    title = "MLflow"
+
+    def __init__(self, uri: str | None = None, *, experiment: str = "vse-ens", artifacts: str | None = None) -> None:
+        super().__init__()
+        self.uri = uri if not uri or ":" in uri else f"sqlite:///{uri}"
+        self.experiment = experiment
+        self.artifacts = artifacts
+        self.run_id = ""
+        """The run of the last training."""
+
+    def start(self, parameters: Mapping[str, Any]) -> None:
+        """Start a run with all settings and the size of the data."""
+        tracking = load_library("mlflow.tracking", "mlflow", self.title)
+        entities = load_library("mlflow.entities", "mlflow", self.title)
+        # A new database logs every one of its migrations.
+        for name in ("alembic", "mlflow.store.db.utils"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._metric = entities.Metric
+        self._client = tracking.MlflowClient(tracking_uri=self.uri)
+        found = self._client.get_experiment_by_name(self.experiment)
+        experiment = (
+            self._client.create_experiment(self.experiment, artifact_location=self.artifacts)
+            if found is None
+            else found.experiment_id
+        )
+        self.run_id = self._client.create_run(experiment).info.run_id
+        self._client.log_batch(
+            self.run_id, params=[entities.Param(name, str(value)) for name, value in parameters.items()]
+        )
+
+    def log(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Record metrics of an epoch."""
+        now = int(time.time() * 1000)
+        self._client.log_batch(
+            self.run_id,
+            metrics=[self._metric(name.replace("@", "_at_"), value, now, epoch) for name, value in metrics.items()],
+        )
+
+    def save_model(self, save: Callable[[Path], None]) -> None:
+        """Record the model directory as the artifact ``model``."""
+        save_to_temporary(save, lambda path: self._client.log_artifacts(self.run_id, str(path), "model"))
+
+    def finish(self, failed: bool) -> None:
+        """End the run."""
+        self._client.set_terminated(self.run_id, "FAILED" if failed else "FINISHED")
+
+
+class TensorBoardTracker(Tracker):
+    """Writes event files that ``tensorboard --logdir FOLDER`` shows; the model is saved in ``FOLDER/model``.
+
+        model.fit(data, callbacks=[TensorBoardTracker("runs/first")])
+
+    The settings are hyperparameters of the view HPARAMS. Give every training a folder of its own.
+    """
+
+    title = "TensorBoard"
+
+    def __init__(self, folder: str | Path) -> None:
+        super().__init__()
+        self.folder = Path(folder)
+
+    def start(self, parameters: Mapping[str, Any]) -> None:
+        """Start an event file with all settings and the size of the data."""
+        writers = load_library("tensorboard.summary.writer.event_file_writer", "tensorboard", self.title)
+        hparams = load_library("tensorboard.plugins.hparams.summary_v2", "tensorboard", self.title)
+        self._event = load_library("tensorboard.compat.proto.event_pb2", "tensorboard", self.title).Event
+        self._summary = load_library("tensorboard.compat.proto.summary_pb2", "tensorboard", self.title).Summary
+        self._writer = writers.EventFileWriter(str(self.folder))
+        self._add(hparams.hparams_pb(dict(parameters)), 0)
+
+    def log(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Record metrics of an epoch."""
+        values = [self._summary.Value(tag=name, simple_value=value) for name, value in metrics.items()]
+        self._add(self._summary(value=values), epoch)
+
+    def save_model(self, save: Callable[[Path], None]) -> None:
+        """Save the model in the folder of the run."""
+        save(self.folder / "model")
+
+    def finish(self, failed: bool) -> None:  # noqa: ARG002  # an event file has no such state
+        """Close the event file."""
+        self._writer.close()
+
+    def _add(self, summary: Any, step: int) -> None:
+        self._writer.add_event(self._event(summary=summary, step=step, wall_time=time.time()))
+        self._writer.flush()
+
+
+class WandbTracker(Tracker):
+    """Records with Weights & Biases, offline unless told otherwise: ``wandb sync`` sends a run later.
+
+        model.fit(data, callbacks=[WandbTracker(project="holiday photos")])
+
+    Args:
+        project: The name of the project.
+        mode: ``offline`` or ``online``; the second needs ``wandb login``.
+        folder: The run is written to a new folder in ``folder/wandb``.
+        options: Further arguments of ``wandb.init``, such as ``entity`` or ``tags``.
+    """
+
+    title = "Weights & Biases"
+
+    def __init__(
+        self, *, project: str = "vse-ens", mode: str = "offline", folder: str | Path = ".", **options: Any
+    ) -> None:
+        super().__init__()
+        self.project = project
+        self.mode = mode
+        self.folder = folder
+        self.options = options
+
+    def start(self, parameters: Mapping[str, Any]) -> None:
+        """Start a run with all settings and the size of the data."""
+        self._wandb = load_library("wandb", "wandb", self.title)
+        # Not its console capture, which would take over standard output, and no code or state of a repository.
+        settings = {"silent": True, "console": "off", "disable_git": True, "save_code": False}
+        self._run = self._wandb.init(
+            project=self.project,
+            mode=self.mode,
+            dir=str(self.folder),
+            config=dict(parameters),
+            settings=self._wandb.Settings(**settings),
+            reinit="create_new",
+            **self.options,
+        )
+
+    def log(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Record metrics of an epoch."""
+        self._run.log(dict(metrics), step=epoch)
+
+    def save_model(self, save: Callable[[Path], None]) -> None:
+        """Record the model directory as an artifact of the type ``model``."""
+        artifact = self._wandb.Artifact(f"model-{self._run.id}", type="model")
+
+        def add(path: Path) -> None:
+            for file in sorted(path.iterdir()):
+                # Copied: the directory is gone before the files are sent.
+                artifact.add_file(str(file), policy="mutable")
+            self._run.log_artifact(artifact)
+
+        save_to_temporary(save, add)
+
+    def finish(self, failed: bool) -> None:
+        """End the run."""
+        self._run.finish(exit_code=int(failed))
+
+
+def parse_tracker(text: str) -> Tracker:
+    """Return the tracker of ``mlflow``, ``mlflow:URI``, ``wandb``, ``wandb:PROJECT`` or ``tensorboard:DIR``."""
+    name, _, where = text.partition(":")
+    if name == "mlflow":
+        return MlflowTracker(where or None)
+    if name == "wandb":
+        return WandbTracker(project=where) if where else WandbTracker()
+    if name == "tensorboard" and where:
+        return TensorBoardTracker(where)
+    raise ConfigError(f"track must be mlflow, mlflow:URI, wandb, wandb:PROJECT or tensorboard:DIR, got {text!r}")

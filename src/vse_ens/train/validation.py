@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,10 +18,9 @@ from vse_ens.data.splits import HeldOut, one_label_each
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 from vse_ens.evaluate.calibrate import calibrate
-from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.scorer import FunctionScorer, ModelScores
-from vse_ens.evaluate.ties import Numbers
+from vse_ens.evaluate.metrics import Numbers, per_image
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
+from vse_ens.evaluate.rank_model import ModelScores
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -157,7 +156,7 @@ class Validator:
         """
         train = self.data.split.train
         scores = ModelScores(
-            Model(embeddings),
+            Model(replace(embeddings)),  # training changes the vectors, and this object keeps a copy of them
             lambda images: embeddings.vectors(images, self.data.features, train),
             Csr(train.indptr, train.indices),
             run_serial,

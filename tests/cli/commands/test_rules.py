@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from vse_ens.curate.rules.aliases import Alias
-from vse_ens.curate.rules.proposals_file import write_proposals
-from vse_ens.curate.rules.propose import Proposals
+from vse_ens.curate.rules.propose import Proposals, write_proposals
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.rules.store import read_rules
 

@@ -13,13 +13,14 @@ import pytest
 
 from tests.support.curate_models import KNOWN, MODELS
 from tests.support.html_reading import Reader
-from vse_ens.curate.audit.audit import Audit, Finding, audit, audit_rows
+from vse_ens.curate.audit.audit import Audit, Finding, audit_labels, audit_rows
 from vse_ens.curate.audit.duplicates import Duplicate
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.page import audit_page
 from vse_ens.curate.audit.wrong import Auditor, wrong_confidences
 from vse_ens.curate.explain import Reason
 from vse_ens.errors import ConfigError, DataError
+from vse_ens.model.loaded import LoadedModel
 
 NASTY = '<script>alert("1")</script>, ä\n"quoted"'
 MADE_UP = Audit(
@@ -32,23 +33,23 @@ MADE_UP = Audit(
 @pytest.mark.parametrize("name", MODELS)
 def test_an_audit_joins_the_three_lists(name: str) -> None:
     model, counts = MODELS[name], list[int]()
-    found = audit(model, KNOWN, top=12, progress=counts.append)
+    found = audit_labels(LoadedModel(model, KNOWN), top=12, progress=counts.append)
     assert sum(counts) == audit_rows(KNOWN)
-    confidences = wrong_confidences(Auditor(model, KNOWN))
+    confidences = wrong_confidences(Auditor(LoadedModel(model, KNOWN)))
     best = np.sort(confidences[confidences > np.float32(0.02)])[::-1][:12]
     assert [one.confidence for one in found.wrong] == pytest.approx(best.tolist())
     for one in found.wrong:
         assert one.label in KNOWN.labels_of(one.image)
         assert all(one.label not in reason.labels for reason in one.because)
         assert all(set(reason.labels) <= set(KNOWN.labels_of(one.image)) for reason in one.because)
-    missing = likely_missing(model, KNOWN, 12)
+    missing = likely_missing(LoadedModel(model, KNOWN), 12)
     assert [one.image for one in found.missing] == KNOWN.images.ids(missing.images)
     assert all(one.label not in KNOWN.labels_of(one.image) for one in found.missing)
     assert all(reason.share > 0 for one in found.missing for reason in one.because)
 
 
 def test_reasons_name_what_speaks_most() -> None:
-    found = audit(MODELS["context with weights"], KNOWN, top=30)
+    found = audit_labels(LoadedModel(MODELS["context with weights"], KNOWN), top=30)
     for one in found.wrong:
         shares = [reason.share for reason in one.because]
         if one.reason.startswith("contradicted by"):
@@ -61,7 +62,7 @@ def test_reasons_name_what_speaks_most() -> None:
 @pytest.mark.parametrize(("values", "message"), [({"top": 0}, "top"), ({"wrong_share": 1.0}, "wrong_share")])
 def test_bad_arguments_are_errors(values: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        audit(MODELS["context"], KNOWN, **values)  # type: ignore[arg-type]
+        audit_labels(LoadedModel(MODELS["context"], KNOWN), **values)  # type: ignore[arg-type]
 
 
 def test_as_a_dictionary() -> None:

@@ -12,6 +12,7 @@ from tests.support.saved_models import random_annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.model import topk
 from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.model import Model
 
 EVERY = np.arange(len(KNOWN.images))
@@ -46,7 +47,7 @@ def in_order(found: list[tuple[float, float, int, int]]) -> list[tuple[float, fl
 def test_the_best_of_all_images(model: Model, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * rows)
     counts = list[int]()
-    found = likely_missing(model, KNOWN, 25, progress=counts.append)
+    found = likely_missing(LoadedModel(model, KNOWN), 25, progress=counts.append)
     expected = in_order(slow_missing(model, PLAIN))[:25]
     assert list(zip(found.images, found.labels, strict=True)) == [(image, label) for _, _, image, label in expected]
     np.testing.assert_allclose(found.confidences, [share for share, _, _, _ in expected], rtol=1e-4)
@@ -60,7 +61,7 @@ def test_the_confidence_is_that_of_suggestions_and_scores_order_the_equally_sure
     rows: int, top: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * rows)
-    found = likely_missing(CONTEXT, KNOWN, top, CALIBRATION)
+    found = likely_missing(LoadedModel(CONTEXT, KNOWN, CALIBRATION), top)
     judged = [
         (float(np.interp(share, CALIBRATION.shares, CALIBRATION.values)), score, image, label)
         for share, score, image, label in slow_missing(CONTEXT, CALIBRATION.temperature)
@@ -72,7 +73,7 @@ def test_the_confidence_is_that_of_suggestions_and_scores_order_the_equally_sure
 
 
 def test_no_more_than_there_are_and_never_a_known_label() -> None:
-    found = likely_missing(MODELS["context"], KNOWN, 10_000)
+    found = likely_missing(LoadedModel(MODELS["context"], KNOWN), 10_000)
     assert len(found.images) == len(EVERY) * LABELS - KNOWN.pairs
     known = set(zip(KNOWN.image_numbers().tolist(), KNOWN.indices.tolist(), strict=True))
     assert not known & set(zip(found.images.tolist(), found.labels.tolist(), strict=True))
@@ -87,5 +88,5 @@ def test_the_surest_are_found_where_labels_and_images_lack_different_numbers() -
         for found in model.annotate(model.known_.images, top=len(model.known_.labels))
         for one in found
     ]
-    missing = likely_missing(model.model_, model.known_, 30, model.calibration_)
+    missing = likely_missing(model.loaded_, 30)
     assert missing.confidences == pytest.approx(sorted(every, reverse=True)[:30], rel=1e-4)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.curate_models import KNOWN, LABELS
 from tests.support.kernel_problems import annotations
-from vse_ens.curate.audit.mistakes import CANDIDATES, mistake_probabilities
+from vse_ens.curate.audit.odds import CANDIDATES, mistake_probabilities
 
 
 def slow_similarity(one: int, other: int) -> float:

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tests.support.curate_models import IMAGES, KNOWN, LABELS, MODELS, without
 from tests.support.kernel_problems import annotations
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit import wrong
-from vse_ens.curate.audit.mistakes import mistake_probabilities
-from vse_ens.curate.audit.odds import fit_logistic_regression
+from vse_ens.curate.audit.odds import fit_logistic_regression, mistake_probabilities
 from vse_ens.curate.audit.wrong import (
     Auditor,
     EvidenceWeights,
@@ -35,7 +33,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model import topk
-from vse_ens.model.calibration import Temperature
+from vse_ens.model.calibration import Calibration, Temperature
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.presets import configure
@@ -45,8 +43,7 @@ PAIRS = np.arange(KNOWN.pairs)
 MISTAKES = mistake_probabilities(KNOWN).astype(float)
 
 
-def temperature(counts: NDArray[np.int64]) -> Floats:
-    return Temperature(1.5, 0.25).of(counts)
+CALIBRATION = Calibration(Temperature(1.5, 0.25), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))
 
 
 def test_left_out_rows_are_those_without_the_label() -> None:
@@ -74,7 +71,7 @@ def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> 
     draws = Streams(0).uniforms(KNOWN.pairs)
     images = images_of(KNOWN, PAIRS)
     controls = random_negatives(KNOWN.rows(images), LABELS, draws)
-    auditor = Auditor(model, KNOWN, temperature=temperature)
+    auditor = Auditor(LoadedModel(model, KNOWN, CALIBRATION))
     evidence = auditor.evidence(PAIRS, controls)
     for place, image in enumerate(images):
         rest = without(KNOWN, place)
@@ -102,10 +99,10 @@ def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
         return np.zeros((len(rows.indptr) - 1, model.embeddings.dimensions), np.float32)
 
     some = PAIRS[:9]
-    evidence = Auditor(model, KNOWN, fold_in=fold_in).evidence(some, np.zeros(9, np.int64))
+    evidence = Auditor(LoadedModel(model, KNOWN, fold_in=fold_in)).evidence(some, np.zeros(9, np.int64))
     nothing = replace(model, embeddings=replace(model.embeddings, image_vectors=np.zeros((IMAGES, 6), np.float32)))
     np.testing.assert_allclose(
-        evidence.known, Auditor(nothing, KNOWN).evidence(some, np.zeros(9, np.int64)).known, rtol=1e-5
+        evidence.known, Auditor(LoadedModel(nothing, KNOWN)).evidence(some, np.zeros(9, np.int64)).known, rtol=1e-5
     )
     assert asked[0].indices.tolist() == without_label(KNOWN, some).indices.tolist()
 
@@ -113,7 +110,7 @@ def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
 def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
     model, steps, floored = MODELS["context"], 0.3, 0
     e = model.embeddings
-    auditor = Auditor(model, KNOWN, steps, temperature=temperature)
+    auditor = Auditor(LoadedModel(model, KNOWN, CALIBRATION), steps)
     taken = auditor.evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
     for place, image in enumerate(images_of(KNOWN, PAIRS)):
         rest, label = without(KNOWN, place), KNOWN.indices[place]
@@ -135,7 +132,7 @@ def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
 
 def test_an_image_with_more_labels_than_others_likely_has_one_too_many() -> None:
     rows = [[0, 1]] * 5 + [[0, 1, 2]] * 8 + [[0, 1, 2, 3]]
-    auditor = Auditor(MODELS["context"], annotations(rows, LABELS))
+    auditor = Auditor(LoadedModel(MODELS["context"], annotations(rows, LABELS)))
     # Labels of images with so many, over labels of images with one less; every number of images plus 1.
     expected = [2 * 6 / (1 * 1), 3 * 9 / (2 * 6), 4 * 2 / (3 * 9), 5 * 1 / (4 * 2), 6 * 1 / (5 * 1), 20 * 1 / (19 * 1)]
     assert np.exp(auditor.log_size_odds(np.array([2, 3, 4, 5, 6, 20]))) == pytest.approx(expected)
@@ -143,12 +140,12 @@ def test_an_image_with_more_labels_than_others_likely_has_one_too_many() -> None
 
 def test_without_a_matrix_of_mistakes_all_labels_are_equally_likely_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wrong, "MAX_LABELS", LABELS - 1)
-    evidence = Auditor(MODELS["context"], KNOWN).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
+    evidence = Auditor(LoadedModel(MODELS["context"], KNOWN)).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
     np.testing.assert_allclose(evidence.known[:, 2], -evidence.known[:, 0], atol=1e-5)
 
 
 def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike() -> None:
-    auditor = Auditor(MODELS["context"], KNOWN)
+    auditor = Auditor(LoadedModel(MODELS["context"], KNOWN))
     sample = sample_pairs(KNOWN)
     known, control, has_control, *_ = auditor.evidence(sample, choose_controls(auditor, sample))
     even, odd = (np.flatnonzero(has_control & (np.arange(len(sample)) % 2 == turn)) for turn in (0, 1))
@@ -182,7 +179,7 @@ def test_random_images_are_whole_and_have_several_labels() -> None:
 
 @pytest.mark.parametrize("share", [0.005, 0.02, 0.3])
 def test_confidences_add_up_to_the_expected_number_whose_order_does_not_depend_on_it(share: float) -> None:
-    auditor = Auditor(MODELS["context"], KNOWN, 0.1)
+    auditor = Auditor(LoadedModel(MODELS["context"], KNOWN), 0.1)
     found, others = wrong_confidences(auditor, share), wrong_confidences(auditor, 0.1)
     assert found.mean() == pytest.approx(share, rel=1e-4)
     order = np.argsort(others[KNOWN.labels_per_image[KNOWN.image_numbers()] > 1], kind="stable")
@@ -190,7 +187,7 @@ def test_confidences_add_up_to_the_expected_number_whose_order_does_not_depend_o
 
 
 def test_some_pairs_are_judged_as_in_an_audit_if_they_are_likely_wrong() -> None:
-    auditor = Auditor(MODELS["context"], KNOWN, 0.1)
+    auditor = Auditor(LoadedModel(MODELS["context"], KNOWN), 0.1)
     audited = wrong_confidences(auditor, 0.05)
     some = np.flatnonzero((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1) & (PAIRS % 3 == 1))
     weights = sample_weights(auditor, sample_pairs(KNOWN))
@@ -206,8 +203,9 @@ def test_some_pairs_are_judged_as_in_an_audit_if_they_are_likely_wrong() -> None
 
 def test_steps_are_twice_the_sum_of_the_rates() -> None:
     config = configure("context", learning_rate=0.1, learning_rate_decay=0.5)
-    assert total_step_size(config, 3) == pytest.approx(2 * (0.1 + 0.05 + 0.025))
-    assert total_step_size(config, 0) == 0.0
+    assert total_step_size(config, {"model_epochs": 3, "best_epoch": 9}) == pytest.approx(2 * (0.1 + 0.05 + 0.025))
+    assert total_step_size(config, {"best_epoch": 3}) == pytest.approx(2 * (0.1 + 0.05 + 0.025))  # of version 0.2
+    assert total_step_size(config, {"model_epochs": 0, "best_epoch": 9}) == 0.0
 
 
 def test_controls_are_uniform_among_labels_the_image_has_not() -> None:
@@ -224,7 +222,7 @@ def test_controls_are_uniform_among_labels_the_image_has_not() -> None:
 
 def test_every_other_control_is_a_label_like_the_known_one() -> None:
     model = MODELS["context"]
-    controls = choose_controls(Auditor(model, KNOWN), PAIRS)
+    controls = choose_controls(Auditor(LoadedModel(model, KNOWN)), PAIRS)
     lacking = [np.setdiff1d(np.arange(LABELS), KNOWN.label_numbers(image)) for image in images_of(KNOWN, PAIRS)]
     vectors = model.embeddings.label_vectors.astype(float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -248,15 +246,17 @@ def test_an_image_with_all_labels_has_no_control() -> None:
 
 
 def test_a_label_alone_cannot_be_judged() -> None:
-    confidences = wrong_confidences(Auditor(MODELS["context with weights"], KNOWN), 0.1)
+    confidences = wrong_confidences(Auditor(LoadedModel(MODELS["context with weights"], KNOWN)), 0.1)
     alone = KNOWN.labels_per_image[KNOWN.image_numbers()] == 1
     assert alone.any()
     assert (confidences[alone] == np.float32(0.1)).all()
-    assert (wrong_confidences(Auditor(MODELS["context"], KNOWN.with_pairs(alone))) == np.float32(0.02)).all()
+    assert (
+        wrong_confidences(Auditor(LoadedModel(MODELS["context"], KNOWN.with_pairs(alone)))) == np.float32(0.02)
+    ).all()
 
 
 def test_blocks_give_what_one_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    auditor, counts = Auditor(MODELS["context+id with weights"], KNOWN, 0.1), list[int]()
+    auditor, counts = Auditor(LoadedModel(MODELS["context+id with weights"], KNOWN), 0.1), list[int]()
     whole = wrong_confidences(auditor, progress=counts.append)
     assert counts == [int((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1).sum())]
     monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * 7)
@@ -280,9 +280,8 @@ def plant(data: Annotations, share: float) -> tuple[Annotations, np.ndarray]:
 def test_planted_labels_come_first() -> None:
     noisy, planted = plant(scenes(2_000, 80, seed=1), 0.02)
     model = Annotator(seed=0, workers=1, epochs=6).fit(noisy)
-    steps = total_step_size(model.config_, model.training_["model_epochs"])
-    heat = LoadedModel(model.model_, noisy, model.calibration_).temperature
-    confidences = wrong_confidences(Auditor(model.model_, noisy, steps, temperature=heat))
+    steps = total_step_size(model.config_, model.training_)
+    confidences = wrong_confidences(Auditor(LoadedModel(model.model_, noisy, model.calibration_), steps))
     order = np.argsort(-confidences, kind="stable")
     assert planted[order[:50]].mean() > 10 * planted.mean()
     places = np.empty(noisy.pairs)

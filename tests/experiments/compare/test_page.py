@@ -10,10 +10,17 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.evaluate.rank import evaluate
 from vse_ens.evaluate.rankings import Rankings
 from vse_ens.experiments.compare.entries import parse_entries
-from vse_ens.experiments.compare.fit import fit_baseline
 from vse_ens.experiments.compare.page import comparison_page
-from vse_ens.experiments.compare.results import Comparison, format_seconds, format_speed, run_notes
-from vse_ens.experiments.compare.store import ComparisonInfo, EntryRun, RunStore
+from vse_ens.experiments.compare.results import (
+    Comparison,
+    ComparisonInfo,
+    EntryRun,
+    RunStore,
+    format_seconds,
+    format_speed,
+    run_notes,
+)
+from vse_ens.experiments.compare.run import fit_baseline
 
 
 @pytest.fixture(scope="module")

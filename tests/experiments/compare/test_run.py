@@ -19,9 +19,8 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets import scenes as built_in
 from vse_ens.errors import DataError
 from vse_ens.experiments.compare.entries import Entry, parse_entries
-from vse_ens.experiments.compare.results import METRICS, Comparison
+from vse_ens.experiments.compare.results import METRICS, Comparison, EntryRun, RunStore
 from vse_ens.experiments.compare.run import compare
-from vse_ens.experiments.compare.store import EntryRun, RunStore
 from vse_ens.train.progress import Progress
 
 
@@ -183,7 +182,7 @@ def test_one_that_fails_does_not_lose_the_others(
 
     listener = RecordingListener()
     limited = "ease:memory_limit=0.0000001"
-    monkeypatch.setattr("vse_ens.baselines.popularity.Popularity.fit", broken)
+    monkeypatch.setattr("vse_ens.baselines.base.Popularity.fit", broken)
     comparison = run(data, f"{limited},popularity,cooccurrence", tmp_path, listener)
     refused, bug, good = comparison.results
     assert refused.run.state == bug.run.state == "failed"

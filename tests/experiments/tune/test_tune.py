@@ -20,8 +20,7 @@ from vse_ens.storage.atomic import reserve
 pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'vse-ens[tune]'")
 
 from vse_ens.experiments.tune import Budget, Choices, Range, TrialResult, TuneResult, tune
-from vse_ens.experiments.tune.page import tuning_page
-from vse_ens.experiments.tune.result import best_trial
+from vse_ens.experiments.tune.result import best_trial, tuning_page
 from vse_ens.experiments.tune.space import Space
 from vse_ens.experiments.tune.study import StudyFile
 

@@ -16,8 +16,7 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.partition.parts import numbered, shard_images
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.metrics import per_image
-from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.scorer import FunctionScorer
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
 from vse_ens.presets import configure
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers

@@ -21,8 +21,7 @@ from vse_ens.cli.train_progress import TrainingProgress
 
 if TYPE_CHECKING:
     from vse_ens.experiments.compare.entries import Entry
-    from vse_ens.experiments.compare.results import Comparison, Result
-    from vse_ens.experiments.compare.store import EntryRun
+    from vse_ens.experiments.compare.results import Comparison, EntryRun, Result
 
 
 def compare(

@@ -45,8 +45,7 @@ def propose(
 
     Example: vse rules propose pairs.csv --out proposals.csv
     """
-    from vse_ens.curate.rules.proposals_file import write_proposals
-    from vse_ens.curate.rules.propose import propose_rules
+    from vse_ens.curate.rules.propose import propose_rules, write_proposals
     from vse_ens.data.rules.store import read_rules
 
     data = _pairs(source, reading, console)
@@ -104,7 +103,7 @@ def apply_proposals(
 
     Example: vse rules apply rules.jsonl proposals.csv
     """
-    from vse_ens.curate.rules.proposals_file import read_proposals
+    from vse_ens.curate.rules.propose import read_proposals
     from vse_ens.data.rules.store import NewRule, RulesFile
 
     new: list[NewRule] = [] if proposals is None else read_proposals(proposals, accept_all=accept_all)

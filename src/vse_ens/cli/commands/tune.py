@@ -94,7 +94,7 @@ def tune(
         )
     result.write_preset(out)
     if report is not None:
-        from vse_ens.experiments.tune.page import tuning_page
+        from vse_ens.experiments.tune.result import tuning_page
 
         tuning_page(result, pairs.name, command_line()).write(report)
     _show(result, out, report, console)

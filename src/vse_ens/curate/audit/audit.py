@@ -13,17 +13,15 @@ from numpy.typing import NDArray
 
 from vse_ens.curate.audit.duplicates import Duplicate, near_duplicates
 from vse_ens.curate.audit.missing import likely_missing
-from vse_ens.curate.audit.wrong import Auditor, FoldIn, images_of, without_label, wrong_confidences
-from vse_ens.curate.explain import Reason, contributions, own_vectors, reasons_text
+from vse_ens.curate.audit.wrong import Auditor, images_of, without_label, wrong_confidences
+from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.io.write import defuse
-from vse_ens.display import Shown, Table, rounded
+from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
-from vse_ens.model.model import Model
 from vse_ens.storage.atomic import replace_file
 
 # Reasons per finding, and the minimum contribution of a reason.
@@ -52,7 +50,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown):
+class Audit(TableRepr):
     """Findings for a curator, each list with the most certain first; shown as three tables."""
 
     wrong: list[Finding]
@@ -132,53 +130,49 @@ def audit_rows(known: Annotations) -> int:
     return int(counts[counts > 1].sum()) + len(counts)
 
 
-def audit(
-    model: Model,
-    known: Annotations,
+def audit_labels(
+    loaded: LoadedModel,
     *,
     top: int = 50,
-    calibration: Calibration | None = None,
     wrong_share: float = 0.02,
     step_size: float = 0.0,
-    fold_in: FoldIn | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Audit:
-    """Return the ``top`` findings of each kind; labels, and images with vectors, must be those of the model.
+    """Return the ``top`` findings of each kind in the pairs that a model knows.
 
     ``wrong_share`` is the expected fraction of wrong labels; it changes the confidences, not their order. ``step_size``
-    is the `vse_ens.curate.audit.wrong.total_step_size` of training on these pairs. ``fold_in`` computes vectors of
-    images for models without a context tower. ``progress`` is called with numbers of finished rows of scores;
-    `audit_rows` is their total.
+    is the `vse_ens.curate.audit.wrong.total_step_size` of training on these pairs. ``progress`` is called with numbers
+    of finished rows of scores; `audit_rows` is their total.
     """
     if top < 1:
         raise ConfigError(f"top must be at least 1, got {top}")
     if not 0.0 < wrong_share < 1.0:
         raise ConfigError(f"wrong_share must lie between 0 and 1, got {wrong_share}")
-    temperature = LoadedModel(model, known, calibration).temperature
-    confidences = wrong_confidences(Auditor(model, known, step_size, fold_in, temperature), wrong_share, progress)
+    known = loaded.known
+    confidences = wrong_confidences(Auditor(loaded, step_size), wrong_share, progress)
     pairs = np.argsort(-confidences, kind="stable")[:top]
     # Labels that cannot be tested have a confidence of wrong_share.
     pairs = pairs[confidences[pairs] > wrong_share]
     images = images_of(known, pairs)
     labels = known.indices[pairs].astype(np.int64)
-    missing = likely_missing(model, known, top, calibration, progress)
+    missing = likely_missing(loaded, top, progress)
     return Audit(
-        _findings(_wrong_reason, model, known, images, labels, confidences[pairs], without_label(known, pairs)),
-        _findings(_missing_reason, model, known, *missing, known.rows(missing.images)),
-        near_duplicates(model.embeddings, known, top),
+        _findings(_wrong_reason, loaded, images, labels, confidences[pairs], without_label(known, pairs)),
+        _findings(_missing_reason, loaded, *missing, known.rows(missing.images)),
+        near_duplicates(loaded.model.embeddings, known, top),
     )
 
 
 def _findings(
     reason_of: Callable[[Sequence[Reason]], tuple[str, tuple[Reason, ...]]],
-    model: Model,
-    known: Annotations,
+    loaded: LoadedModel,
     images: NDArray[np.int64],
     labels: NDArray[np.int64],
     confidences: Floats,
     others: Csr,
 ) -> list[Finding]:
-    parts = contributions(model, others, labels, own_vectors(model.embeddings, images))
+    known = loaded.known
+    parts = contributions(loaded.model, others, labels, loaded.own_vectors(images))
     findings = []
     for image, label, confidence, part in zip(
         known.images.ids(images), known.labels.ids(labels), confidences.tolist(), parts, strict=True

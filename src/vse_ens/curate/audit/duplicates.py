@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.curate.label_similarity import LabelSimilarity, nearest_pairs
 from vse_ens.curate.rules.aliases import alias_pairs, in_numbers
-from vse_ens.curate.usage import LabelUsage, nearest_pairs
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings, Floats
 
@@ -45,13 +45,13 @@ def near_duplicates(embeddings: Embeddings, known: Annotations, top: int) -> lis
     Two labels mean the same by the evidence of `vse_ens.curate.rules.aliases`. They are used alike if their vectors are
     near and they do not occur together more often than by chance; the more similar ones come first.
     """
-    usage = LabelUsage(known)
-    same = alias_pairs(known, usage)[:top]
+    similarity = LabelSimilarity(known)
+    same = alias_pairs(known, similarity)[:top]
     pairs = {(pair.label, pair.other) for pair in same}
     found = [_duplicate(known, pair.label, pair.other, "same", f"{pair.evidence}; ", pair.together) for pair in same]
     vectors = _unit(np.asarray(embeddings.label_vectors))
     candidates = [
-        _compare(one, other, vectors, known, usage.together(one, other))
+        _compare(one, other, vectors, known, similarity.together(one, other))
         for one, other in sorted(_near(vectors, known.images_per_label))
     ]
     alike = sorted(candidates, key=lambda pair: (-pair.in_use, pair.label, pair.other))

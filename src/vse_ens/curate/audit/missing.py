@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Annotations
 from vse_ens.model.calibration import Calibration, Counts, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.model import Model
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.topk import row_blocks
 
 
@@ -43,35 +42,28 @@ class _Candidates(NamedTuple):
         return _Candidates(self.numbers[order], self.scores[order], self.confidences[order])
 
 
-def likely_missing(
-    model: Model,
-    known: Annotations,
-    top: int,
-    calibration: Calibration | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Missing:
+def likely_missing(loaded: LoadedModel, top: int, progress: Callable[[int], None] | None = None) -> Missing:
     """Return the ``top`` most likely labels that images are not known to have.
 
     The confidence is that of suggestions: the probability that the label is right. Without a calibration it is the
     softmax share of the label.
     """
-    every = len(known.labels)
+    every = len(loaded.known.labels)
     best = _Candidates(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32))
-    for block in row_blocks(len(known.images), every):
-        more = _best_of(model, known, np.arange(block.start, block.stop), top, calibration)
+    for block in row_blocks(len(loaded.known.images), every):
+        more = _best_of(loaded, np.arange(block.start, block.stop), top)
         best = best.joined(more).best(top)
         if progress:
             progress(block.stop - block.start)
     return Missing(best.numbers // every, best.numbers % every, best.confidences)
 
 
-def _best_of(
-    model: Model, known: Annotations, images: NDArray[np.int64], top: int, calibration: Calibration | None
-) -> _Candidates:
+def _best_of(loaded: LoadedModel, images: NDArray[np.int64], top: int) -> _Candidates:
+    known, calibration = loaded.known, loaded.calibration
     counts = known.labels_per_image[images]
-    scores = model.scores(images, known)
+    scores = loaded.model.scores(images, known)
     scores[np.repeat(np.arange(len(images)), counts), known.rows(images).indices] = -np.inf
-    temperatures = calibration.temperature.of(counts) if calibration else np.ones(len(images), np.float32)
+    temperatures = loaded.temperature(counts)
     totals = log_totals(scores, temperatures)
     shares = softmax_shares(scores, totals[:, None], temperatures[:, None]).ravel()
     threshold = float(-np.partition(-shares, top - 1)[top - 1]) if top < len(shares) else 0.0
@@ -82,8 +74,8 @@ def _best_of(
     rows = numbers // scores.shape[1]
     confidences = shares[numbers]
     if calibration:
-        hits = calibration.hits(flat[numbers], totals[rows], counts[rows])
-        confidences = calibration.confidences(hits, counts[rows], numbers % scores.shape[1])
+        probabilities = calibration.held_out_probabilities(flat[numbers], totals[rows], counts[rows])
+        confidences = calibration.confidences(probabilities, counts[rows], numbers % scores.shape[1])
     return _Candidates(numbers + images[0] * scores.shape[1], flat[numbers], confidences).best(top)
 
 
@@ -95,7 +87,7 @@ def _lowest_share(calibration: Calibration, counts: Counts, labels: int, share: 
     """
     factors = calibration.expected_counts(np.ones(1, np.float32), np.unique(counts)[:, None], np.arange(labels))
     ratio = float(factors.min() / factors.max()) if factors.size and factors.max() > 0 else 0.0
-    hit = float(calibration.hits_of(np.array([share], np.float32))[0]) * ratio
-    # A little lower, for rounding; the last knot before that hit is reached.
-    knot = int(np.searchsorted(calibration.values, hit * (1 - 1e-5))) - 1
+    lowest = float(calibration.probabilities_of_shares(np.array([share], np.float32))[0]) * ratio
+    # A little lower, for rounding; the last knot before that probability is reached.
+    knot = int(np.searchsorted(calibration.values, lowest * (1 - 1e-5))) - 1
     return min(share, float(calibration.shares[max(knot, 0)]))

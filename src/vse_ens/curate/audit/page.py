@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from vse_ens.curate.audit.audit import Audit, Finding
 from vse_ens.curate.audit.duplicates import Duplicate
@@ -34,44 +35,7 @@ _DUPLICATES = (
 # Labels of an image on its card.
 _LABELS_SHOWN = 12
 
-_STYLE = """
-.filter{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;margin:1.25rem 0 0}
-.filter input{flex:1 1 16rem;max-width:32rem;padding:.5rem .75rem;border:1px solid var(--faint);border-radius:.4rem;
-background:var(--paper);color:inherit;font:inherit}
-.filter output{color:var(--faint)}
-body{max-width:96rem}
-.findings{display:flex;flex-wrap:wrap;gap:1.5rem .75rem;margin:1.25rem 0}
-.findings h3{font-size:1rem;margin:0 0 .5rem;max-width:17rem;overflow-wrap:anywhere}
-.findings h3 small{color:var(--faint);font-weight:400;font-size:.9rem}
-.cards{display:flex;flex-wrap:wrap;gap:.75rem;list-style:none;margin:0;padding:0;max-width:none}
-.card{display:flex;flex-direction:column;width:min(17rem,calc(100vw - 2rem));border:1px solid var(--line);
-border-radius:.6rem;overflow:hidden;break-inside:avoid}
-.card img{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;background:var(--raised)}
-.card div{padding:.6rem .9rem .75rem}
-.card p{margin:.25rem 0;font-size:.85rem;color:var(--faint);overflow-wrap:anywhere}
-.card .head{display:flex;justify-content:space-between;gap:.75rem;margin:0;font-size:.95rem;color:var(--ink)}
-.card .head code{overflow-wrap:anywhere;font-size:.85rem}
-.card .head span{flex:none;color:var(--faint);font-variant-numeric:tabular-nums}
-.card .labels{color:var(--ink)}
-"""
-
-# Hides what does not contain every typed word. Without scripts, everything is shown.
-_SCRIPT = """
-const box = document.querySelector(".filter input"), said = document.querySelector(".filter output");
-document.querySelector(".filter").hidden = false;
-const rows = [...document.querySelectorAll(".card, tbody tr")];
-box.addEventListener("input", () => {
-  const words = box.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  let shown = 0;
-  for (const row of rows) {
-    const text = (row.dataset.text || row.textContent).toLowerCase();
-    row.hidden = !words.every((word) => text.includes(word));
-    shown += !row.hidden;
-  }
-  for (const group of document.querySelectorAll(".group")) group.hidden = !group.querySelector(".card:not([hidden])");
-  said.textContent = words.length ? `${shown} of ${rows.length} findings` : "";
-});
-"""
+_STYLE, _SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 
 
 def audit_page(

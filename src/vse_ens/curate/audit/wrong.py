@@ -8,7 +8,7 @@ Every known label is removed from its image and compared with all labels that th
   labels, so there are n I(n) labels of the first kind to (n - 1) I(n - 1) of the second, where I(n) is the number of
   images with n labels: few, if the image has more labels than images usually have.
 - The odds of a mistake are the shares of all other labels, each times the probability that this label is chosen in its
-  place (`vse_ens.curate.audit.mistakes`), over the share of the label.
+  place (`vse_ens.curate.audit.odds`), over the share of the label.
 
 Another label that the image lacks, the *control*, is measured the same way: in turn a random one, as a slip is, and one
 that is used like the known label, as in a mistake. One logistic regression per kind of known labels against its
@@ -25,28 +25,33 @@ image. A model without a context tower can compute another vector by fold-in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.config import Config
-from vse_ens.curate.audit.mistakes import CANDIDATES, MAX_LABELS, mistake_probabilities
-from vse_ens.curate.audit.odds import alone, confidences_of, doubts, fit_logistic_regression
+from vse_ens.curate.audit.odds import (
+    CANDIDATES,
+    MAX_LABELS,
+    alone,
+    confidences_of,
+    doubts,
+    fit_logistic_regression,
+    mistake_probabilities,
+)
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Counts, log_totals, softmax_shares
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.model import Model
-from vse_ens.model.topk import TemperatureFn, row_blocks, unit_temperature
+from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.topk import row_blocks
 from vse_ens.streams import Streams
 
 Doubles = NDArray[np.float64]
-FoldIn = Callable[[Csr], Floats]
-"""Returns vectors of images that are known only by their labels."""
 
 # A regression with three parameters needs no more controls, and the sum of confidences no more pairs.
 _MAX_CONTROLS = 20_000
@@ -82,13 +87,14 @@ class EvidenceWeights(NamedTuple):
 class Auditor:
     """Measures known pairs by a model."""
 
-    model: Model
-    known: Annotations
+    loaded: LoadedModel
     step_size: float = 0.0
     """`total_step_size` of training on these pairs; 0 if the model was trained on other pairs."""
-    fold_in: FoldIn | None = None
-    temperature: TemperatureFn = unit_temperature
-    """The softmax temperature by the number of known labels, as calibrated on labels held out of training."""
+
+    @property
+    def known(self) -> Annotations:
+        """The pairs."""
+        return self.loaded.known
 
     @cached_property
     def _images_by_size(self) -> Doubles:
@@ -115,22 +121,23 @@ class Auditor:
         self, images: NDArray[np.int64], labels: NDArray[np.int64], others: Csr, controls: NDArray[np.int64]
     ) -> LabelEvidence:
         """Measure a label and a control of each image, given the other labels that the image has."""
-        vectors = vectors_without_label(self.model, images, others, self.fold_in)
-        scores = self.model.scores_of(vectors, *others)
+        model = self.loaded.model
+        vectors = self.loaded.vectors_by_labels(others, images)
+        scores = model.scores_of(vectors, *others)
         rows = np.arange(len(images))
         positives = np.repeat(rows, np.diff(others.indptr)), others.indices
         lowest = scores.min(axis=1)
         scores[positives] = -np.inf
-        if self.step_size and self.model.embeddings.has_context:
+        if self.step_size and model.embeddings.has_context:
             share = np.exp(scores[rows, labels] - log_totals(scores, 1.0).astype(np.float64))
-            influence = _self_influence(self.model.embeddings, vectors, others, labels)
+            influence = _self_influence(model.embeddings, vectors, others, labels)
             influence = self.step_size * (1.0 - share) * influence
             # Of a rare label, the estimate takes back more than training has added.
             scores[rows, labels] = np.maximum(scores[rows, labels] - influence, lowest)
         counts = np.diff(others.indptr)
         both = np.stack([labels, controls], axis=1)
         measured = scores[rows[:, None], both].astype(np.float64)
-        temperatures = self.temperature(counts)[:, None]
+        temperatures = self.loaded.temperature(counts)[:, None]
         totals = log_totals(scores, temperatures[:, 0])[:, None]
         log_shares = measured / temperatures - totals
         mistakes = -log_shares
@@ -245,7 +252,7 @@ def choose_controls(auditor: Auditor, pairs: NDArray[np.int64]) -> NDArray[np.in
     rows = known.rows(np.repeat(images[turn], CANDIDATES))
     draws = streams.child("alike").uniforms(len(turn) * CANDIDATES)
     candidates = random_negatives(rows, every, draws).reshape(len(turn), CANDIDATES)
-    vectors = auditor.model.embeddings.label_vectors
+    vectors = auditor.loaded.model.embeddings.label_vectors
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     similarities = np.einsum("ijk,ik->ij", vectors[candidates], vectors[known.indices[pairs[turn]]])
     controls[turn] = candidates[np.arange(len(turn)), similarities.argmax(axis=1)]
@@ -303,11 +310,14 @@ def random_negatives(known: Csr, labels: int, draws: Doubles) -> NDArray[np.int6
     return np.where(sizes < labels, negatives, 0)
 
 
-def total_step_size(config: Config, epochs: int) -> float:
+def total_step_size(config: Config, training: Mapping[str, Any]) -> float:
     """Return the sum of AdaGrad's step sizes, to be divided by the root of the final sum of squared gradients.
 
-    The sum of squares grows linearly, so the sum of rate / sqrt(squares so far) is twice that of rate / sqrt(squares).
+    ``training`` are the facts about the training. The sum of squares grows linearly, so the sum of
+    rate / sqrt(squares so far) is twice the sum of rate / sqrt(squares).
     """
+    # Models of version 0.2 do not say how many epochs made them.
+    epochs = training.get("model_epochs", training["best_epoch"])
     return float(2.0 * config.learning_rate * np.sum(config.learning_rate_decay ** np.arange(epochs)))
 
 
@@ -331,19 +341,3 @@ def without_label(known: Annotations, pairs: NDArray[np.int64]) -> Csr:
     images = images_of(known, pairs)
     indptr, indices = known.rows(images)
     return Csr(indptr - np.arange(len(indptr)), np.delete(indices, indptr[:-1] + pairs - known.indptr[images]))
-
-
-def vectors_without_label(
-    model: Model, images: NDArray[np.int64], others: Csr, fold_in: FoldIn | None = None
-) -> Floats:
-    """Return v_i of each image as computed from its other labels.
-
-    Without a context tower, v_i was trained on all labels of the image; ``fold_in`` computes one from the others.
-    """
-    embeddings = model.embeddings
-    if not embeddings.has_context:
-        return fold_in(others) if fold_in else embeddings.own_vectors(images)
-    vectors = embeddings.context(*others)
-    if len(embeddings.image_vectors):
-        vectors += embeddings.own_vectors(images)
-    return vectors

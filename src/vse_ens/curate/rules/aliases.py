@@ -1,17 +1,24 @@
-"""Aliases: two labels that are the same word, or are used as two names of one thing."""
+"""Aliases: two labels that are the same word in another form or one letter apart, or two names of one thing."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import Literal, NamedTuple
 
-from vse_ens.curate.spelling import spelling_matches
-from vse_ens.curate.usage import LabelUsage, interchangeable_pairs
+from vse_ens.curate.label_similarity import LabelSimilarity, interchangeable_pairs
 from vse_ens.data.annotations import Annotations
 
 # A typing error is this many times rarer than the word, and its company resembles that of the word.
 _RARER = 10
 _MIN_AFFINITY = 5.0
 SAME_WORD, ONE_LETTER, INTERCHANGEABLE = "same word", "one letter differs", "used interchangeably"
+
+SpellingMatch = Literal["same word", "one letter"]
+# In shorter words another letter makes another word: "cat", "coat", "boat".
+_MIN_LETTERS = 5
 
 
 class Alias(NamedTuple):
@@ -40,7 +47,7 @@ def find_aliases(data: Annotations) -> list[Alias]:
             data.labels.id(pair.other),
             f"{pair.evidence}; {in_numbers(int(counts[pair.label]), int(counts[pair.other]), pair.together)}",
         )
-        for pair in alias_pairs(data, LabelUsage(data))
+        for pair in alias_pairs(data, LabelSimilarity(data))
     ]
 
 
@@ -49,13 +56,13 @@ def in_numbers(images: int, others: int, together: int) -> str:
     return f"on {images:,} and {others:,} images, {together:,} in common"
 
 
-def alias_pairs(data: Annotations, usage: LabelUsage) -> list[AliasPair]:
+def alias_pairs(data: Annotations, similarity: LabelSimilarity) -> list[AliasPair]:
     """Return the pairs of labels that mean the same.
 
     Evidence is the same word in another form; or one letter's difference in a much rarer label with similar company
     and never on the same image; or use as two names of one thing, hardly ever on the same image and with the same
-    company, which needs `vse_ens.curate.usage.MIN_IMAGES` images of both labels. Of every kind, labels on many images
-    come first.
+    company, which needs `vse_ens.curate.label_similarity.MIN_IMAGES` images of both labels. Of every kind, labels on
+    many images come first.
     """
     counts = data.images_per_label
     found: dict[tuple[int, int], AliasPair] = {}
@@ -63,16 +70,68 @@ def alias_pairs(data: Annotations, usage: LabelUsage) -> list[AliasPair]:
         one, other = sorted(pair, key=lambda number: (counts[number], -number))
         if counts[one] == 0:
             continue
-        together = usage.together(one, other)
+        together = similarity.together(one, other)
         if match == "same word":
             found[one, other] = AliasPair(one, other, SAME_WORD, together)
         elif (
             together == 0
             and counts[other] >= _RARER * counts[one]
-            and usage.compare(one, other).affinity >= _MIN_AFFINITY
+            and similarity.compare(one, other).affinity >= _MIN_AFFINITY
         ):
             found[one, other] = AliasPair(one, other, ONE_LETTER, together)
-    for one, other in interchangeable_pairs(data, usage):
-        found.setdefault((one, other), AliasPair(one, other, INTERCHANGEABLE, usage.together(one, other)))
+    for one, other in interchangeable_pairs(data, similarity):
+        found.setdefault((one, other), AliasPair(one, other, INTERCHANGEABLE, similarity.together(one, other)))
     order = (SAME_WORD, ONE_LETTER, INTERCHANGEABLE)
     return sorted(found.values(), key=lambda one: (order.index(one.evidence), -counts[one.label], one.label, one.other))
+
+
+def spelling_matches(words: Iterable[str]) -> dict[tuple[int, int], SpellingMatch]:
+    """Return pairs of indices of words that are the same except for case, accents, punctuation, plural, or one letter.
+
+    Words are grouped by stem and by stem with one letter removed, so that not all pairs are compared.
+    """
+    stems = [stem(word) for word in words]
+    same, near = defaultdict(list), defaultdict(list)
+    for index, word in enumerate(stems):
+        same[word].append(index)
+        for key in _with_one_letter_removed(word):
+            near[key].append(index)
+    matches: dict[tuple[int, int], SpellingMatch] = {}
+    for indices in near.values():
+        for one, other in combinations(indices, 2):
+            if one != other and _differ_in_one_letter(stems[one], stems[other]):
+                matches[one, other] = "one letter"
+    for word, indices in same.items():
+        if word:
+            matches.update(dict.fromkeys(combinations(indices, 2), "same word"))
+    return matches
+
+
+def stem(word: str) -> str:
+    """Return a word without case, accents, punctuation and English plural ending; '' if it has no letter or digit."""
+    folded = unicodedata.normalize("NFKD", word.casefold())
+    plain = "".join(letter for letter in folded if letter.isalnum())
+    if len(plain) > 4 and plain.endswith("ies"):
+        return plain[:-3] + "y"
+    if len(plain) > 4 and plain.endswith(("ches", "shes", "sses", "xes", "zes")):
+        return plain[:-2]
+    if len(plain) > 3 and plain.endswith("s") and not plain.endswith(("ss", "us", "is")):
+        return plain[:-1]
+    return plain
+
+
+def _with_one_letter_removed(word: str) -> Iterator[str]:
+    if len(word) >= _MIN_LETTERS:
+        yield word
+        yield from {word[:index] + word[index + 1 :] for index in range(len(word))}
+
+
+def _differ_in_one_letter(one: str, other: str) -> bool:
+    """Return whether one letter is added, removed or replaced. Digits do not count: "route 66" is not "route 67"."""
+    if one == other or abs(len(one) - len(other)) > 1:
+        return False
+    shorter, longer = sorted((one, other), key=len)
+    index = next((n for n, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
+    skip = len(shorter) == len(longer)
+    rest_is_same = shorter[index + skip :] == longer[index + 1 :]
+    return rest_is_same and not any(word[index : index + 1].isdigit() for word in (one, other))

@@ -7,16 +7,17 @@ from pathlib import Path
 
 from vse_ens.evaluate.rankings import GROUPS
 from vse_ens.evaluate.report import Report
-from vse_ens.experiments.compare.fit import CURVE_METRIC
 from vse_ens.experiments.compare.results import (
+    CURVE_METRIC,
     METRICS,
     Comparison,
+    ComparisonInfo,
+    EntryRun,
     Result,
     format_seconds,
     format_speed,
     run_notes,
 )
-from vse_ens.experiments.compare.store import ComparisonInfo, EntryRun
 from vse_ens.report.charts import BarChart, Bars, LineChart, Series
 from vse_ens.report.html import Block, Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Column, Table, Value

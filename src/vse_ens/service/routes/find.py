@@ -7,9 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Body, Query
 
-from vse_ens.annotator import Annotator
 from vse_ens.curate.questions import next_question
-from vse_ens.model.loaded import LoadedModel
 from vse_ens.service.completion import merge
 from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
@@ -153,7 +151,7 @@ def _next_question(service: Service, served: ServedModel, request: QuestionsRequ
     annotator = served.annotator
     names = service.rules.names(annotator.known_)
     answers = ([names.in_model(label) for label in some] for some in (request.yes, request.no, request.skipped))
-    found = next_question(_loaded(annotator), *answers, top=request.top)
+    found = next_question(annotator.loaded_, *answers, top=request.top)
     labels = labels_of_images(service, served, [one.image for one in found.images])
     return QuestionsResponse(
         question=None if found.label is None else names.of(found.label),
@@ -168,7 +166,3 @@ def _next_question(service: Service, served: ServedModel, request: QuestionsRequ
             for one, shown in zip(found.images, labels, strict=True)
         ],
     )
-
-
-def _loaded(annotator: Annotator) -> LoadedModel:
-    return LoadedModel(annotator.model_, annotator.known_, annotator.calibration_)

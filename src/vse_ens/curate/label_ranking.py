@@ -7,6 +7,7 @@ ranked over a million images in a fraction of a second, because only its own col
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from vse_ens.curate.audit.wrong import (
     Auditor,
     EvidenceWeights,
-    FoldIn,
     images_of,
     sample_pairs,
     sample_weights,
@@ -87,8 +87,8 @@ class ImageScan:
             counts = np.diff(known.indptr[first : last + 1])
             totals = block.log_totals[:, None]
             if calibration is not None:
-                hits = calibration.hits(block.scores, totals, counts[:, None])
-                confidences = calibration.confidences(hits, counts[:, None], block.labels)
+                probabilities = calibration.held_out_probabilities(block.scores, totals, counts[:, None])
+                confidences = calibration.confidences(probabilities, counts[:, None], block.labels)
             else:
                 confidences = softmax_shares(block.scores, totals, self.loaded.temperature(counts)[:, None])
             self.gains[first:last] = confidences.sum(axis=1)
@@ -102,7 +102,7 @@ class ImageScan:
 
     def recalibrate(self, calibration: Calibration | None) -> None:
         """Use another completeness or correction from now on; the gains of images that are done stay as they are."""
-        self.loaded = self.loaded._replace(calibration=calibration)
+        self.loaded = replace(self.loaded, calibration=calibration)
 
     def label_pairs(self) -> tuple[int, Csr]:
         """Return how many images are done, and the numbers of their label pairs, one row per image."""
@@ -133,17 +133,10 @@ class ImageScan:
 class LabelRanker:
     """Ranks images for one label after another, over the images that a scan has done."""
 
-    def __init__(
-        self,
-        scan: ImageScan,
-        *,
-        step_size: float = 0.0,
-        fold_in: FoldIn | None = None,
-        run: TaskRunner = run_serial,
-    ) -> None:
+    def __init__(self, scan: ImageScan, *, step_size: float = 0.0, run: TaskRunner = run_serial) -> None:
         self.scan = scan
         self._run = run
-        self._auditor = Auditor(scan.loaded.model, scan.loaded.known, step_size, fold_in, scan.loaded.temperature)
+        self._auditor = Auditor(scan.loaded, step_size)
 
     def prepare(self) -> None:
         """Do once what the first calls would wait for: compile, and fit what `wrong` needs."""
@@ -177,7 +170,7 @@ class LabelRanker:
         calibration = self.scan.loaded.calibration
         if calibration is None:
             return shares
-        return calibration.expected_counts(calibration.hits_of(shares), counts, np.array([label]))
+        return calibration.expected_counts(calibration.probabilities_of_shares(shares), counts, np.array([label]))
 
     def _by_keys(self, images: Numbers, keys: Floats, total: int) -> Candidates:
         calibration = self.scan.loaded.calibration
@@ -208,11 +201,7 @@ class LabelRanker:
     def relabel(self, images: Numbers, rows: Csr) -> Relabelled:
         """Score all labels of images that have other labels now than in the data, given one row of labels each."""
         loaded = self.scan.loaded
-        embeddings = loaded.model.embeddings
-        if embeddings.has_context:
-            vectors = embeddings.context(*rows)
-        else:
-            vectors = self._auditor.fold_in(rows) if self._auditor.fold_in else embeddings.own_vectors(images)
+        vectors = loaded.vectors_by_labels(rows, images)
         scorer = TopKScorer(loaded.model, 1, temperature=loaded.temperature)
         totals = [block.log_totals for block in scorer.of_rows(vectors, rows)]
         return Relabelled(images, rows, vectors, np.concatenate([*totals, np.empty(0, np.float32)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vse_ens.curate.spelling import spelling_matches, stem
+from vse_ens.curate.rules.aliases import spelling_matches, stem
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ _NEIGHBOURS = 5
 _SKETCH = 128
 
 
-class Usage(NamedTuple):
+class LabelComparison(NamedTuple):
     """How two labels are used; companions are the other labels of their images."""
 
     together: int
@@ -49,7 +49,7 @@ class Usage(NamedTuple):
     """Log likelihood ratio of the companions of the first label: as those of the second, against any image."""
 
 
-class LabelUsage:
+class LabelSimilarity:
     """Compares the use of labels in a data set; of labels on very many images, a part of the images."""
 
     def __init__(self, data: Annotations) -> None:
@@ -58,7 +58,7 @@ class LabelUsage:
         self._by_label = transpose(Csr(data.indptr, data.indices), len(data.labels))
         self._base = np.clip(self._counts / max(1, len(data.images)), 1e-9, 1.0 - 1e-9)
 
-    def compare(self, one: int, other: int) -> Usage:
+    def compare(self, one: int, other: int) -> LabelComparison:
         """Return how two labels are used."""
         together, chance = self.together(one, other), self._chance(one, other)
         (images, company), (more, others) = self._company(one), self._company(other)
@@ -72,7 +72,7 @@ class LabelUsage:
         squares = deviation[varies] ** 2 / variance[varies]
         difference = float(squares.mean()) if len(squares) else 0.0
         affinity = self._affinity(one, other, images, company, more, others)
-        return Usage(together, chance, difference, len(squares), affinity)
+        return LabelComparison(together, chance, difference, len(squares), affinity)
 
     def together(self, one: int, other: int) -> int:
         """Return the number of images with both labels."""
@@ -114,7 +114,7 @@ class LabelUsage:
         return len(chosen), np.bincount(self._data.rows(chosen).indices, minlength=len(self._counts))
 
 
-def interchangeable_pairs(data: Annotations, usage: LabelUsage) -> list[tuple[int, int]]:
+def interchangeable_pairs(data: Annotations, similarity: LabelSimilarity) -> list[tuple[int, int]]:
     """Return the pairs of labels that are used as two names of one thing, each with the rarer label first.
 
     Pairs that share a word are left out.
@@ -124,7 +124,7 @@ def interchangeable_pairs(data: Annotations, usage: LabelUsage) -> list[tuple[in
     found = []
     for one, other in sorted(_nearest_pairs(data)):
         # Kinds of one thing, such as "red car" and "blue car", are used in the same way and exclude each other.
-        if not words[one] & words[other] and usage.are_interchangeable(one, other):
+        if not words[one] & words[other] and similarity.are_interchangeable(one, other):
             found.append((one, other) if (counts[one], -one) < (counts[other], -other) else (other, one))
     return found
 

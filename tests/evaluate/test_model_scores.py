@@ -5,8 +5,9 @@ import pytest
 
 from tests.support.random_models import random_case
 from tests.support.saved_models import KINDS
-from vse_ens.evaluate.scorer import ModelScores
+from vse_ens.evaluate.rank_model import ModelScores
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.topk import run_serial
 from vse_ens.run.threads import Workers
 
@@ -27,10 +28,10 @@ def test_images_known_by_their_labels_have_no_vectors_of_their_own() -> None:
     images = np.array([7, 3, 7])
     rows = Csr(known.indptr, known.indices)
     expected = ModelScores.of_known(model, known, run_serial)(images)
-    assert np.array_equal(ModelScores.of_labels(model, rows, run_serial)(images), expected)
+    assert np.array_equal(ModelScores.of_labels(LoadedModel(model, known), rows, run_serial)(images), expected)
     model, known = random_case("id and context")
     vectors = model.embeddings.context(*known.rows(images))
-    found = ModelScores.of_labels(model, Csr(known.indptr, known.indices), run_serial)(images)
+    found = ModelScores.of_labels(LoadedModel(model, known), Csr(known.indptr, known.indices), run_serial)(images)
     np.testing.assert_allclose(found, model.embeddings.scores(vectors), rtol=1e-4, atol=1e-5)
 
 

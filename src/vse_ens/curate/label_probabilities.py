@@ -1,34 +1,33 @@
 """The probability that an image has a label, given its other labels: for every label, known or not.
 
-The odds of a label are its hit times M(r), as `vse_ens.model.label_counts` derives. This is the probability that the
-label is recorded in data like those of the training; how many labels the data lack plays no part in it.
+The odds of a label are its held-out probability times M(r), as `vse_ens.model.completeness.LabelCountLaw` derives.
+This is the probability that the label is recorded in data like those of the training; how many labels the data lack
+plays no part in it.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
 from vse_ens.data.csr import take_rows
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.label_counts import LabelCountLaw
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.topk import row_blocks
 
 
-class Marginals:
+class LabelProbabilities:
     """Computes probabilities of all labels by a model, for images given by their labels."""
 
-    def __init__(self, loaded: LoadedModel, law: LabelCountLaw, vectors_of: Callable[[Csr], Floats]) -> None:
+    def __init__(self, loaded: LoadedModel, law: LabelCountLaw) -> None:
         self._model = loaded.model
-        # Without a calibration, the softmax share itself is the hit.
+        # Without a calibration, the softmax share itself is the held-out probability.
         identity = Calibration(Temperature(1.0, 0.0), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))
         self._calibration = loaded.calibration or identity
         self._law = law
-        self._vectors_of = vectors_of
+        self._vectors_of = loaded.vectors_by_labels
 
     def probabilities(self, rows: Csr) -> Floats:
         """Return one row per image with the probability of every label, each without knowing that label."""
@@ -49,6 +48,6 @@ class Marginals:
         scores = self._model.scores_of(self._vectors_of(rows), *rows)
         scores[np.repeat(np.arange(len(counts)), counts), rows.indices] = -np.inf
         totals = self._calibration.log_totals(scores, counts)
-        odds = self._calibration.hits(scores, totals[:, None], counts[:, None])
-        odds *= self._law.ways_on(counts)[:, None].astype(np.float32)
+        odds = self._calibration.held_out_probabilities(scores, totals[:, None], counts[:, None])
+        odds *= self._law.odds_factor(counts)[:, None].astype(np.float32)
         return np.asarray(odds / (1.0 + odds))

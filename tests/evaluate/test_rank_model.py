@@ -14,7 +14,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import DataError
 from vse_ens.evaluate.rank import rank_held_out
-from vse_ens.evaluate.rank_remote import FACTORY, RankTask, remote_ranker
+from vse_ens.evaluate.rank_model import FACTORY, RankTask, remote_ranker
 from vse_ens.evaluate.rankings import Rankings
 from vse_ens.run.pool import LocalPool, Payload, resolve
 from vse_ens.run.threads import Workers

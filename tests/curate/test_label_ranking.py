@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.build_once import build_once
+from tests.support.saved_models import random_annotator
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.wrong import (
     Auditor,
@@ -15,7 +16,7 @@ from vse_ens.curate.audit.wrong import (
     wrong_by_evidence,
     wrong_confidences,
 )
-from vse_ens.curate.label_first import GAIN_TOP, LabelRanker
+from vse_ens.curate.label_ranking import GAIN_TOP, LabelRanker
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 
@@ -73,9 +74,8 @@ def test_the_gain_is_the_expected_number_of_right_suggestions(annotator: Annotat
 
 def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
-    size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
-    fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
-    audited = wrong_confidences(Auditor(annotator.model_, known, size, fold_in, annotator._loaded.temperature))
+    size = total_step_size(annotator.config_, annotator.training_)
+    audited = wrong_confidences(Auditor(annotator.loaded_, size))
     label = known.labels.number("person")
     pairs = np.flatnonzero(known.indices == label)
     likely = pairs[audited[pairs] > 0.02]
@@ -100,12 +100,12 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
     assert found.images.tolist() == images[lacking].tolist()
     for key, row in zip(found.keys, [rows[n] for n in lacking], strict=True):
         scores = annotator.label_scores(known.labels.ids(row)).astype(np.float64)
-        scores /= annotator._loaded.temperature(np.array([len(row)]))
+        scores /= annotator.loaded_.temperature(np.array([len(row)]))
         scores[[label for label in row if label != sea]] = -np.inf
         expected = np.float32(np.exp(scores[sea]) / np.exp(scores).sum())
         if calibration := annotator.calibration_:
-            hits = calibration.hits_of(np.array([expected]))
-            expected = calibration.expected_counts(hits, np.array([len(row)]), np.array([sea]))[0]
+            probabilities = calibration.probabilities_of_shares(np.array([expected]))
+            expected = calibration.expected_counts(probabilities, np.array([len(row)]), np.array([sea]))[0]
         assert key == pytest.approx(expected, rel=1e-3)
 
     before = ranker.missing(sea)
@@ -124,9 +124,8 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
 
 def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
-    size = total_step_size(annotator.config_, annotator.training_["model_epochs"])
-    fold_in = None if annotator.embeddings_.has_context else annotator._vectors_by_labels
-    auditor = Auditor(annotator.model_, known, size, fold_in, annotator._loaded.temperature)
+    size = total_step_size(annotator.config_, annotator.training_)
+    auditor = Auditor(annotator.loaded_, size)
     likely = 0
     for label in known.labels.numbers(["person", "outdoors", "indoors", "daytime", "night"]).tolist():
         firsts = known.indptr[known.images_with(label)]
@@ -191,3 +190,11 @@ def test_searches_are_sorted_by_the_number_that_is_shown(annotator: Annotator) -
     assert [one.image for one in annotator.search(["sea", "sand", "-person"], 5, tagged=True)] == [
         one.image for one in found[:5]
     ]
+
+
+def test_a_relabelled_image_keeps_its_own_vector() -> None:
+    annotator = random_annotator("id and context")
+    images = np.array([5, 2])
+    relabelled = annotator.label_ranker().relabel(images, Csr(*annotator.known_.rows(images)))
+    expected = annotator.embeddings_.vectors(images, known=annotator.known_)
+    np.testing.assert_allclose(relabelled.vectors, expected, rtol=1e-5, atol=1e-6)

@@ -8,15 +8,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from vse_ens.curate import usage as usage_module
-from vse_ens.curate.usage import LabelUsage, Usage, interchangeable_pairs
+from vse_ens.curate import label_similarity
+from vse_ens.curate.label_similarity import LabelComparison, LabelSimilarity, interchangeable_pairs
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.streams import Streams
 
 
 def slow(data: Annotations, one: str, other: str) -> tuple[int, float, float, int, float]:
-    """The numbers of `Usage` by counting in sets of images."""
+    """The numbers of `LabelComparison` by counting in sets of images."""
     rows = {image: set(data.labels_of(image)) for image in data.images}
     first, second = ([row for row in rows.values() if label in row] for label in (one, other))
     company, others = (Counter(label for row in images for label in row - {one, other}) for images in (first, second))
@@ -36,11 +36,11 @@ def slow(data: Annotations, one: str, other: str) -> tuple[int, float, float, in
 
 def test_equals_the_slow_twin() -> None:
     data = scenes(800, 60, seed=3)
-    usage = LabelUsage(data)
+    similarity = LabelSimilarity(data)
     for one, other in (("sea", "sand"), ("sky", "person"), ("man", "woman")):
         numbers = data.labels.number(one), data.labels.number(other)
-        assert tuple(usage.compare(*numbers)) == pytest.approx(slow(data, one, other))
-        assert usage.together(*numbers) == slow(data, one, other)[0]
+        assert tuple(similarity.compare(*numbers)) == pytest.approx(slow(data, one, other))
+        assert similarity.together(*numbers) == slow(data, one, other)[0]
 
 
 def halves(data: Annotations, chosen: list[int]) -> Annotations:
@@ -54,7 +54,7 @@ def test_two_names_of_one_thing_are_found_and_nothing_else() -> None:
     data = scenes(20_000)
     chosen = np.flatnonzero(data.images_per_label >= 400)[::5].tolist()
     split = halves(data, chosen)
-    found = {frozenset(split.labels.ids(pair)) for pair in interchangeable_pairs(split, LabelUsage(split))}
+    found = {frozenset(split.labels.ids(pair)) for pair in interchangeable_pairs(split, LabelSimilarity(split))}
     expected = {frozenset((label, f"zz{label}zz")) for label in data.labels.ids(chosen)}
     assert found <= expected
     assert len(found) >= 0.8 * len(expected)
@@ -62,24 +62,24 @@ def test_two_names_of_one_thing_are_found_and_nothing_else() -> None:
 
 def test_labels_of_one_kind_of_picture_are_not_two_names() -> None:
     data = scenes(20_000)
-    assert interchangeable_pairs(data, LabelUsage(data)) == []
+    assert interchangeable_pairs(data, LabelSimilarity(data)) == []
 
 
 def test_kinds_of_one_thing_are_not_two_names() -> None:
     data = scenes(3_000, 60, seed=2)
     common = int(np.argsort(-data.images_per_label)[4])
     split = halves(data, [common])
-    first = {split.labels.id(n) for n in interchangeable_pairs(split, LabelUsage(split))[0]}
+    first = {split.labels.id(n) for n in interchangeable_pairs(split, LabelSimilarity(split))[0]}
     assert first == {data.labels.id(common), f"zz{data.labels.id(common)}zz"}
     ids = zip(split.images.ids(split.image_numbers()), split.labels.ids(split.indices), strict=True)
     shared = Annotations.from_pairs((i, f"{label} kind" if label in first else label) for i, label in ids)
-    assert interchangeable_pairs(shared, LabelUsage(shared)) == []
+    assert interchangeable_pairs(shared, LabelSimilarity(shared)) == []
 
 
 def test_no_images_and_no_labels() -> None:
     nothing = Annotations.from_pairs([("a", "x"), ("b", "y")]).with_pairs(np.zeros(2, bool))
-    assert LabelUsage(nothing).compare(0, 1) == (0, 0.0, 0.0, 0, 0.0)
-    assert interchangeable_pairs(nothing, LabelUsage(nothing)) == []
+    assert LabelSimilarity(nothing).compare(0, 1) == (0, 0.0, 0.0, 0, 0.0)
+    assert interchangeable_pairs(nothing, LabelSimilarity(nothing)) == []
 
 
 @pytest.mark.parametrize("block", [1, 7, 1_000])
@@ -87,14 +87,14 @@ def test_sketches_are_random_projections_of_the_company(block: int, monkeypatch:
     def blocks(rows: int, _width: int) -> list[slice]:
         return [slice(first, min(first + block, rows)) for first in range(0, rows, block)]
 
-    monkeypatch.setattr(usage_module, "row_blocks", blocks)
+    monkeypatch.setattr(label_similarity, "row_blocks", blocks)
     data = scenes(200, 50, seed=1)
     table = np.zeros((len(data.images), len(data.labels)))
     for image in range(len(data.images)):
         table[image, data.label_numbers(image)] = 1
     counts = table.sum(axis=0)
     company = table.T @ table - np.diag(counts)
-    sketches = usage_module._sketches(data)
+    sketches = label_similarity._sketches(data)
     signs = np.linalg.lstsq(company / np.sqrt(counts), sketches, rcond=None)[0]
     signs = signs[company.any(axis=0)]
     np.testing.assert_allclose(np.abs(signs), 1.0, atol=1e-2)  # as many of +1 as of -1, and no other
@@ -102,19 +102,19 @@ def test_sketches_are_random_projections_of_the_company(block: int, monkeypatch:
 
 
 def test_rare_labels_are_not_compared_however_alike_they_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    alike = Usage(together=0, chance=50.0, difference=1.0, companions=100, affinity=1.0)
-    monkeypatch.setattr(LabelUsage, "compare", lambda *_: alike)
+    alike = LabelComparison(together=0, chance=50.0, difference=1.0, companions=100, affinity=1.0)
+    monkeypatch.setattr(LabelSimilarity, "compare", lambda *_: alike)
 
-    def of(images: int) -> LabelUsage:
+    def of(images: int) -> LabelSimilarity:
         pairs = [(f"{name}{number}", name) for name in "xy" for number in range(images)]
-        return LabelUsage(Annotations.from_pairs(pairs))
+        return LabelSimilarity(Annotations.from_pairs(pairs))
 
     assert not of(99).are_interchangeable(0, 1)
     assert of(100).are_interchangeable(0, 1)
 
 
 def test_chance_on_a_single_image_is_certainty() -> None:
-    assert LabelUsage(Annotations.from_pairs([("a", "x"), ("a", "y")])).compare(0, 1)[:2] == (1, 1.0)
+    assert LabelSimilarity(Annotations.from_pairs([("a", "x"), ("a", "y")])).compare(0, 1)[:2] == (1, 1.0)
 
 
 def test_companions_of_small_or_no_variance() -> None:
@@ -123,12 +123,12 @@ def test_companions_of_small_or_no_variance() -> None:
     rows |= {f"b{n}": ["auto", "always", *(["hat"] if n < 2 else [])] for n in range(6)}
     rows |= {f"c{n}": ["always"] for n in range(8)} | {f"d{n}": ["sea"] for n in range(3)}
     data = Annotations.from_pairs((image, label) for image, labels in rows.items() for label in labels)
-    found = LabelUsage(data).compare(data.labels.number("car"), data.labels.number("auto"))
+    found = LabelSimilarity(data).compare(data.labels.number("car"), data.labels.number("auto"))
     assert found.companions == 1
     assert tuple(found) == pytest.approx(slow(data, "car", "auto"))
 
 
 def test_two_frequent_labels_are_a_pair() -> None:
-    labels = ["one", "other"] * usage_module.MIN_IMAGES
+    labels = ["one", "other"] * label_similarity.MIN_IMAGES
     data = Annotations.from_pairs((f"{n:05}", label) for n, label in enumerate(labels))
-    assert usage_module._nearest_pairs(data) == {(0, 1)}
+    assert label_similarity._nearest_pairs(data) == {(0, 1)}
