@@ -14,10 +14,10 @@ class Area(NamedTuple):
 
 AREAS = {
     "feedback": Area(
-        ("data/feedback/store", "data/feedback/pairs", "data/feedback/export", "service/verdicts"),
+        ("data/feedback/store", "data/feedback/pairs", "data/feedback/export", "data/feedback/verdicts"),
         (
             "tests/data/feedback",
-            "tests/service/test_verdicts.py",
+            "tests/data/feedback/test_verdicts.py",
             "tests/service/test_batches.py",
             "tests/service/routes/test_feedback.py",
             "tests/cli/commands/test_feedback.py",

@@ -6,10 +6,10 @@ import asyncio
 import logging
 
 from vse_ens.curate.verdict_calibration import MIN_VERDICTS, WANTED_VERDICTS
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import VseError
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.schemas import ConfidenceState
-from vse_ens.service.verdicts import Feedback
 
 # Verdicts after which confidences are corrected again; a correction takes a fraction of a second.
 _EVERY = 25

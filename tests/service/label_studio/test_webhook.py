@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.current_labels import CurrentLabels
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio import webhook
 from vse_ens.service.label_studio.webhook import parse_webhook, store_annotations
-from vse_ens.service.verdicts import Feedback
 
-KNOWN = Annotations.from_pairs([("a.jpg", "fog"), ("b.jpg", "sea"), ("b.jpg", "sand")])
+KNOWN = CurrentLabels(Annotations.from_pairs([("a.jpg", "fog"), ("b.jpg", "sea"), ("b.jpg", "sand")]))
 CONFIG = (
     '<View><Image name="i" value="$image"/><Choices name="c" toName="i" choice="multiple">'
     '<Choice value="fog"/><Choice value="sand"/><Choice value="sea"/></Choices></View>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ _LAST_OF_BATCH = "SELECT last FROM batches WHERE batch = ?"
 _BATCH_AROUND = "SELECT batch FROM batches WHERE batch <= ? AND last >= ? ORDER BY batch DESC LIMIT 1"
 _UNDONE = "SELECT undoes FROM events WHERE undoes BETWEEN ? AND ?"
 _LAST_EVENT = "SELECT coalesce(max(event), 0) FROM events"
+_ALL_PAIRS = "SELECT image, label, verdict, event FROM in_force"
 _CHANGED_PAIRS = "SELECT DISTINCT image, label FROM events WHERE event > ? AND event <= ?"
 # Control characters, line and paragraph separators.
 _NOT_IN_LINE = ("Cc", "Zl", "Zp")
@@ -53,7 +54,7 @@ class ImageVerdicts(NamedTuple):
     rejected: dict[str, int]
 
 
-class Decision(NamedTuple):
+class NewVerdict(NamedTuple):
     """One verdict of a batch."""
 
     image: str
@@ -81,11 +82,12 @@ class UndoneBatch(NamedTuple):
 
 
 class PairVerdict(NamedTuple):
-    """The verdict in force on a pair, None if there is none."""
+    """The verdict in force on a pair and its event; None and 0 if there is none."""
 
     image: str
     label: str
     verdict: str | None
+    event: int
 
 
 class FeedbackBatch:
@@ -212,7 +214,7 @@ class Feedback:
         with self.batch() as batch:
             return batch.undo(event, by=by, model=model)
 
-    def add_batch(self, decisions: Sequence[Decision], *, by: str, source: str, model: str) -> StoredBatch:
+    def add_batch(self, verdicts: Sequence[NewVerdict], *, by: str, source: str, model: str) -> StoredBatch:
         """Store verdicts together or not at all; they are on disk when this returns.
 
         Verdicts that are in force already are skipped. A batch that is sent again gets the number of the first.
@@ -220,7 +222,7 @@ class Feedback:
         with self.batch() as batch:
             before = self._number(_LAST_EVENT)
             events = []
-            for index, (image, label, verdict, confidence) in enumerate(decisions):
+            for index, (image, label, verdict, confidence) in enumerate(verdicts):
                 try:
                     event = batch.add(image, label, verdict, by=by, source=source, confidence=confidence, model=model)
                 except ConfigError as error:
@@ -252,11 +254,12 @@ class Feedback:
         last = int(self._read(_LAST_EVENT)[0][0])
         if after == 0:
             with read_connection(self.path) as file:
-                return last, [PairVerdict(*row) for row in file.execute("SELECT image, label, verdict FROM in_force")]
+                return last, [PairVerdict(*row) for row in file.execute(_ALL_PAIRS)]
         changed = []
         for image, label in self._read(_CHANGED_PAIRS, after, last) if last > after else ():
             found = self._read(_OF_PAIR, image, label)
-            changed.append(PairVerdict(image, label, found[0][1] if found else None))
+            event, verdict = found[0][:2] if found else (0, None)
+            changed.append(PairVerdict(image, label, verdict, event))
         return last, changed
 
     def of(self, image: str) -> ImageVerdicts:
@@ -265,16 +268,6 @@ class Feedback:
         for label, verdict, event in self._read(_OF_IMAGE, image):
             (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
         return verdicts
-
-    def pairs_with_verdicts(self, among: Iterable[tuple[str, str]] | None = None) -> set[tuple[str, str]]:
-        """Return the (image, label) pairs with a verdict in force, all of them or those ``among`` the given ones.
-
-        With a million events, finding all takes seconds; checking a thousand pairs is fast.
-        """
-        with read_connection(self.path) as file:
-            if among is None:
-                return set(file.execute("SELECT image, label FROM in_force"))
-            return {pair for pair in among if file.execute(_OF_PAIR, pair).fetchone() is not None}
 
     def events(self, after: int = 0, limit: int = 100) -> list[Event]:
         """Return the first ``limit`` events after number ``after``."""
