@@ -7,7 +7,7 @@ gives the same labels for all images at once; `tests/data/test_current_labels.py
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -56,6 +56,8 @@ class ImageLabels:
     """The labels of the data's vocabulary that it has without implications: what a model scores it by."""
     has_changed: bool
     """Whether ``context`` differs from the labels in the data; True if the data does not have it."""
+    naming: LabelNames = field(repr=False, compare=False)
+    """The names in force when it was asked for."""
 
     @property
     def names(self) -> list[str]:
@@ -172,12 +174,11 @@ class CurrentLabels:
         self, image: str | None, number: int | None, given: Sequence[str], verdicts: ImageVerdicts, names: LabelNames
     ) -> ImageLabels:
         own = given if number is None else self.known.labels.ids(self.known.label_numbers(number))
+        named = {label: names.of(label) for label in own}
         gone = set(map(names.of, verdicts.rejected))
-        kept = [label for label in own if names.of(label) not in gone]
+        kept = [label for label, name in named.items() if name not in gone]
+        found = {named[label]: CurrentLabel(named[label], "data") for label in kept}
         accepted = sorted(verdicts.accepted, key=verdicts.accepted.__getitem__)
-        found: dict[str, CurrentLabel] = {}
-        for label in kept:
-            found.setdefault(name := names.of(label), CurrentLabel(name, "data"))
         for label in accepted:
             # A label that was accepted under one name and rejected under another has been accepted.
             found.setdefault(name := names.of(label), CurrentLabel(name, "feedback", verdicts.accepted[label]))
@@ -190,4 +191,5 @@ class CurrentLabels:
         context = list(dict.fromkeys([*(kept if number is not None else ()), *in_model]))
         settled = frozenset(gone.union(found))
         has_changed = number is None or len(kept) != len(own) or len(context) != len(kept)
-        return ImageLabels(image, number, list(found.values()), verdicts.rejected, settled, context, has_changed)
+        labels = list(found.values())
+        return ImageLabels(image, number, labels, verdicts.rejected, settled, context, has_changed, names)

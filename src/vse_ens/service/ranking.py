@@ -98,12 +98,12 @@ class ImageRanker:
         number = self._annotator.known_.labels.number(label)
         self.start()
         scanned, found = self._candidates(label, number, kind)
-        judged = self._labels.verdicts_on(name)
-        relabelled = self._rescoring.update(later=judged)
+        verdicts = self._labels.verdicts_on(name)
+        relabelled = self._rescoring.update(later=verdicts)
         if relabelled is not None and len(relabelled.images):
             again = (self._ranker.missing_again if kind == "missing" else self._ranker.wrong_again)(number, relabelled)
             found = found.rescored(relabelled.images, again)
-        found = found.without(np.array(list(judged), np.int64))
+        found = found.without(np.array(list(verdicts), np.int64))
         if kind == "missing" and len(names.sources(name)) > 1:
             found = found.without(self._labels.images_with(name))
         listed, total = found.images, found.total

@@ -17,8 +17,8 @@ from vse_ens.kernels.arrays import Csr
 
 # Images scored at a time: about 10 ms with 20,000 labels.
 _BLOCK = 16
-# A request waits so long for new scores. A person decides on a few images between two requests; for a large batch, the
-# scores follow.
+# The longest wait of a request for new scores. A person gives a few verdicts between two requests; after a large batch,
+# the scores follow.
 _SECONDS = 0.05
 
 _log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, overload
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from vse_ens.data.rules.rule_set import RuleKind
-from vse_ens.service.settings import MAX_BATCH, MAX_DECISIONS, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
 LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
@@ -236,8 +236,8 @@ class QuestionsResponse(BaseModel):
 class LearningState(BaseModel):
     """How the service updates its model from feedback."""
 
-    after: int = Field(description="Number of decisions after which the model is updated.")
-    decisions: int = Field(description="Decisions since the last update began.")
+    after: int = Field(description="Number of verdicts after which the model is updated.")
+    decisions: int = Field(description="Verdicts since the last update began.")
     running: bool
     updates: int = Field(description="Number of updates since the service started.")
     failure: str | None = Field(description="Why the last update failed.")
@@ -528,7 +528,7 @@ class BatchedVerdict(Request):
 class BatchRequest(Request):
     """Verdicts that are stored together or not at all."""
 
-    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_DECISIONS)
+    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_VERDICTS)
     source: Literal["page", "audit", "api"] = "api"
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.store import RulesFile
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service.confidence import VerdictCalibrator
 from vse_ens.service.errors import ApiError
-from vse_ens.service.executor import BoundedExecutor
-from vse_ens.service.learning import Learner
+from vse_ens.service.jobs import BoundedExecutor
+from vse_ens.service.learning import Learner, VerdictCalibrator
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ MAX_REASONS = 5
 
 # Looking up this many labels takes about a millisecond.
 _MAX_LABELS_ON_LOOP = 100
+_LABEL = attrgetter("label")
 
 
 class Encoded(NamedTuple):
@@ -44,9 +46,11 @@ def suggest(
 
     An image whose labels differ from those of the data is scored by the labels it has now.
     """
-    annotator, names = served.annotator, served.labels.names
+    if not images:
+        return []
+    annotator, names = served.annotator, images[0].naming
     # Several labels may have one name, and rejected ones are removed below.
-    extra = names.extra + max((len(one.rejected) for one in images), default=0)
+    extra = names.extra + max(len(one.rejected) for one in images)
     options: Any = {
         "top": top + extra,
         "allow": None if allow is None else [*map(names.in_model, allow)],
@@ -65,9 +69,9 @@ def suggest(
         contexts = [images[index].context for index in by_labels]
         for index, best in zip(by_labels, annotator.annotate(labels=contexts, **options), strict=True):
             found[index] = best
-    denied = {names.of(label) for label in deny}
+    denied = frozenset(map(names.of, deny))
     return [
-        names.show_suggestions(best, lambda one: one.label, _renamed, one.settled | denied)[:top]
+        names.show_suggestions(best, _LABEL, _renamed, one.settled | denied if denied else one.settled)[:top]
         for one, best in zip(images, found, strict=True)
     ]
 
@@ -87,8 +91,8 @@ def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> Encoded |
     known = served.annotator.known_
     if request.count > 1 or len(request.all_labels) > _MAX_LABELS_ON_LOOP:
         return None
-    in_model = served.labels.names.in_model
-    if not all(in_model(label) in known.labels for label in request.all_labels):
+    names = served.labels.names if request.all_labels else None
+    if names and not all(names.in_model(label) in known.labels for label in request.all_labels):
         return None
     if request.images is not None:
         [image] = map(served.labels.of, request.images)
@@ -100,7 +104,7 @@ def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> Encoded |
 
 
 def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[ImageLabels]) -> Encoded:
-    names = served.labels.names
+    names = images[0].naming
     suggestions = suggest(
         served,
         images,

@@ -24,6 +24,7 @@ class VerdictIndex:
         self._known = known
         self._feedback = feedback
         self._last = 0
+        self._stamp: bytes | None = None
         self._by_label: dict[str, dict[int, str]] = {}
         self._by_image: dict[int, dict[str, tuple[str, int]]] = {}
         self._changed: dict[int, None] = {}
@@ -36,11 +37,11 @@ class VerdictIndex:
         """Read the events since the last call."""
         if self._feedback is None:
             return
+        stamp = self._feedback.stamp()
+        if stamp is not None and stamp == self._stamp:
+            return
         with self._lock:
             last, changes = self._feedback.changes(self._last)
-            if not changes:
-                self._last = last
-                return
             images = self._known.images.numbers([change.image for change in changes], missing="minus-one").tolist()
             labels = self._known.labels.numbers([change.label for change in changes], missing="minus-one").tolist()
             for image, number, (name, label, verdict, event) in zip(images, labels, changes, strict=True):
@@ -58,7 +59,7 @@ class VerdictIndex:
                 self.mask[image] = bool(by_image)
                 self._changed.pop(image, None)
                 self._changed[image] = None
-            self._last = last
+            self._last, self._stamp = last, stamp
 
     def of_image(self, image: int) -> ImageVerdicts:
         """Return the verdicts in force on an image."""

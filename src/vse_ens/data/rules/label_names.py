@@ -71,9 +71,9 @@ class LabelNames:
         """Return suggestions under the names in force, each name once and none that the image ``has``."""
         shown: dict[str, T] = {}
         for one in found:
-            name = self.of(label_of(one))
+            name = self.of(label := label_of(one))
             if name not in has and name not in shown:
-                shown[name] = one if name == label_of(one) else rename(one, name)
+                shown[name] = one if name == label else rename(one, name)
         return list(shown.values())
 
 

@@ -12,9 +12,9 @@ from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
-from vse_ens.service.confidence import confidence_state
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
+from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.schemas import (
@@ -155,12 +155,13 @@ def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) 
 def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -> list[audits.Finding]:
     """Return the findings on which there is no verdict, and of missing labels those that the images still lack."""
     labels = served.labels
-    judged = {label: labels.verdicts_on(label) for label in {one.label for one in findings}}
+    verdicts = {label: labels.verdicts_on(label) for label in {one.label for one in findings}}
     images = labels.of_images([one.image for one in findings])
     return [
         one
         for one, now in zip(findings, images, strict=True)
-        if now.number not in judged[one.label] and not (kind == "missing" and labels.names.of(one.label) in now.settled)
+        if now.number not in verdicts[one.label]
+        and not (kind == "missing" and labels.names.of(one.label) in now.settled)
     ]
 
 

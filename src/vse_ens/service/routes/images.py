@@ -73,14 +73,14 @@ async def image_state(
     else:
         [suggestions] = await service.suggest.run(suggest, served, [now], top=top, explain=True)
     service.metrics.suggestions.inc(len(suggestions))
-    names, most = served.labels.names, None if all_reasons else MAX_REASONS
+    most = None if all_reasons else MAX_REASONS
     return ImageState(
         model=served.fingerprint,
         image=image,
         known=now.number is not None,
         labels=[LabelInForce(**one._asdict()) for one in now.labels],
         rejected=[RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
-        suggestions=[schemas.Suggestion(**suggestion_values(one, names, True, most)) for one in suggestions],
+        suggestions=[schemas.Suggestion(**suggestion_values(one, now.naming, True, most)) for one in suggestions],
         url=service.pictures.url(served, image),
     )
 
