@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vse_ens.data.feedback.pairs import read_feedback
-from vse_ens.service.verdicts import Feedback, FeedbackBatch
+from vse_ens.data.feedback.verdicts import Feedback, FeedbackBatch
 
 if TYPE_CHECKING:
     from benchmarks.service.history import Operation

@@ -14,7 +14,7 @@ from benchmarks.service.history_rules import Event, check_consistent, in_force
 from benchmarks.service.history_rules import check_log as check_rules_log
 from benchmarks.service.history_write_back import check_log as check_writes
 
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 ADD = ["add", "image 1", "sea", "accept", "anna", None]
 REJECT = ["add", "image 1", "sea", "reject", "anna", None]

@@ -12,9 +12,9 @@ import pytest
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.cleaning import SOURCES, Cleaned, clean
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.rule_set import Rule, RuleSet
 from vse_ens.errors import ConfigError
-from vse_ens.service.verdicts import Feedback
 from vse_ens.streams import Streams
 
 HEAD = "kind,image,label,other_label,confidence,reason,decision\n"

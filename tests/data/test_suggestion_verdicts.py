@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from vse_ens.data.feedback.pairs import SuggestionVerdict, read_suggestion_verdicts
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import DataError
-from vse_ens.service.verdicts import Feedback
 
 
 def test_a_feedback_file(tmp_path: Path) -> None:

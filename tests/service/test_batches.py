@@ -16,12 +16,16 @@ from tests.support.service_in_subprocess import serving
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.feedback import apply_feedback, count_feedback, export_accepted, read_feedback
 from vse_ens.data.feedback.store import open_reader
+from vse_ens.data.feedback.verdicts import Feedback, NewVerdict, PairVerdict, StoredBatch, UndoneBatch
 from vse_ens.errors import ConfigError, UnknownIdError
-from vse_ens.service.verdicts import Decision, Feedback, PairVerdict, StoredBatch, UndoneBatch
 
 WHO: dict[str, Any] = {"by": "anna", "source": "page", "model": "abc"}
 SINGLE = WHO | {"confidence": 0.5}
-THREE = [Decision("img1", "sea", "accept", 0.9), Decision("img2", "sea", "accept"), Decision("img3", "sea", "reject")]
+THREE = [
+    NewVerdict("img1", "sea", "accept", 0.9),
+    NewVerdict("img2", "sea", "accept"),
+    NewVerdict("img3", "sea", "reject"),
+]
 
 
 @pytest.fixture
@@ -32,7 +36,7 @@ def feedback(tmp_path: Path) -> Iterator[Feedback]:
 
 
 def in_force(feedback: Feedback) -> set[tuple[str, str, str | None]]:
-    return set(feedback.changes(0)[1])
+    return {one[:3] for one in feedback.changes(0)[1]}
 
 
 def test_a_batch_is_stored_and_undone_as_a_whole(feedback: Feedback) -> None:
@@ -59,15 +63,15 @@ def test_verdicts_in_force_are_skipped_and_stay_when_the_batch_is_undone(feedbac
 def test_a_batch_that_is_sent_again_is_the_same_batch(feedback: Feedback) -> None:
     first = feedback.add_batch(THREE, **WHO)
     assert feedback.add_batch(THREE, **WHO) == StoredBatch(first.batch, 0, 3)
-    feedback.add_batch([Decision("img4", "fog", "accept")], **WHO)
-    both = [*THREE, Decision("img4", "fog", "accept")]
+    feedback.add_batch([NewVerdict("img4", "fog", "accept")], **WHO)
+    both = [*THREE, NewVerdict("img4", "fog", "accept")]
     assert feedback.add_batch(both, **WHO) == StoredBatch(None, 0, 4)
     assert len(feedback.events()) == 4
 
 
 def test_a_bad_verdict_refuses_the_whole_batch_and_is_named(feedback: Feedback) -> None:
     with pytest.raises(ConfigError, match=r"events\.2: label must not be blank; nothing was stored"):
-        feedback.add_batch([*THREE[:2], Decision("img3", " ", "accept")], **WHO)
+        feedback.add_batch([*THREE[:2], NewVerdict("img3", " ", "accept")], **WHO)
     assert feedback.events() == []
     with pytest.raises(UnknownIdError, match="unknown batch '1'"):
         feedback.undo_batch(1, by="anna", model="abc")
@@ -92,7 +96,7 @@ def test_changes_are_those_since_an_event(feedback: Feedback) -> None:
     feedback.add("img3", "sea", "accept", **SINGLE)
     now, changed = feedback.changes(last)
     assert now == last + 2
-    assert set(changed) == {PairVerdict("img1", "sea", None), PairVerdict("img3", "sea", "accept")}
+    assert set(changed) == {PairVerdict("img1", "sea", None, 0), PairVerdict("img3", "sea", "accept", now)}
 
 
 def test_pairs_counts_and_exports_treat_a_batch_like_single_verdicts(tmp_path: Path) -> None:
@@ -161,7 +165,7 @@ def test_a_kill_right_after_the_answer_loses_and_doubles_nothing(model: Path, tm
         assert [(one.verdict, one.image, one.label) for one in kept.events(limit=100_000)] == expected
         # The client that did not get the answer sends it again.
         assert kept.add_batch(
-            [Decision(event["image"], "sea", "accept") for event in events], by="anonymous", source="api", model="x"
+            [NewVerdict(event["image"], "sea", "accept") for event in events], by="anonymous", source="api", model="x"
         ) == StoredBatch(undo_next, 0, 1_000)
         kept.close()
 
@@ -186,9 +190,9 @@ def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path:
 
 
 def test_batches_are_numbered_by_their_first_event_and_hold_their_own_events_only(feedback: Feedback) -> None:
-    first = feedback.add_batch([Decision("a", "sea", "accept")], **WHO)
+    first = feedback.add_batch([NewVerdict("a", "sea", "accept")], **WHO)
     feedback.add("b", "sea", "accept", **SINGLE)
-    second = feedback.add_batch([Decision("c", "sea", "accept"), Decision("d", "sea", "accept")], **WHO)
+    second = feedback.add_batch([NewVerdict("c", "sea", "accept"), NewVerdict("d", "sea", "accept")], **WHO)
     feedback.add("e", "sea", "accept", **SINGLE)
     assert (first, second) == (StoredBatch(1, 1, 0), StoredBatch(3, 2, 0))
     assert feedback.undo_batch(1, by="anna", model="abc") == UndoneBatch(1, 0)

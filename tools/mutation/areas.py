@@ -14,10 +14,17 @@ class Area(NamedTuple):
 
 AREAS = {
     "feedback": Area(
-        ("data/feedback/store", "data/feedback/pairs", "service/verdicts"),
+        (
+            "data/current_labels",
+            "data/feedback/store",
+            "data/feedback/pairs",
+            "data/feedback/verdict_index",
+            "data/feedback/verdicts",
+        ),
         (
             "tests/data/feedback",
-            "tests/service/test_verdicts.py",
+            "tests/data/test_current_labels.py",
+            "tests/service/routes/test_current_labels.py",
             "tests/service/test_batches.py",
             "tests/service/routes/test_feedback.py",
             "tests/cli/commands/test_feedback.py",
@@ -39,8 +46,8 @@ AREAS = {
         ),
     ),
     "label-studio": Area(
-        ("service/label_studio/config", "service/label_studio/webhook"),
-        ("tests/service/label_studio",),
+        ("service/label_studio/config", "service/label_studio/tasks", "service/label_studio/webhook"),
+        ("tests/service/label_studio", "tests/service/routes/test_current_labels.py"),
     ),
     "metrics": Area(("evaluate/metrics", "evaluate/bootstrap"), ("tests/evaluate",)),
     "calibration": Area(
@@ -71,10 +78,12 @@ AREAS = {
             "curate/rules/aliases",
             "curate/rules/propose",
             "curate/label_similarity",
-            "service/rules",
+            "data/rules/label_names",
         ),
         (
             "tests/data/rules",
+            "tests/data/test_current_labels.py",
+            "tests/service/routes/test_current_labels.py",
             "tests/data/test_cleaning.py",
             "tests/data/test_decisions.py",
             "tests/curate/rules",

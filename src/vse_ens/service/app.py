@@ -78,7 +78,7 @@ def create_app(settings: Settings) -> FastAPI:
             Middleware(AccessLogMiddleware, service.metrics),
             Middleware(AccessMiddleware, settings),
             Middleware(LimitsMiddleware, settings.limits),
-            Middleware(DirectMiddleware, service.models, service.rules, service.metrics),
+            Middleware(DirectMiddleware, service.models, service.metrics),
         ],
     )
     app.state.service = service

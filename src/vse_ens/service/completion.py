@@ -172,19 +172,19 @@ class LabelCompletion:
                 first = self._range(before + letter)[1]
 
 
-class NewLabels:
-    """Completes labels that the model does not know, with the number of their images; it is rebuilt if they change."""
+class CompletionCache:
+    """The completion of some labels with the number of their images; it is made again if they change."""
 
     def __init__(self) -> None:
         self._made: tuple[dict[str, int], LabelCompletion] = ({}, LabelCompletion((), np.empty(0, np.int64)))
 
-    def complete(self, labels: dict[str, int], text: str, limit: int) -> list[Completion]:
-        """Return up to ``limit`` of the labels, best first."""
+    def of(self, labels: dict[str, int]) -> LabelCompletion:
+        """Return the completion of labels."""
         made, completion = self._made
         if made != labels:
             completion = LabelCompletion(labels, np.array(list(labels.values()), np.int64))
             self._made = (labels, completion)
-        return completion.complete(text, limit)
+        return completion
 
 
 def merge(text: str, *found: list[Completion]) -> list[Completion]:

@@ -1,20 +1,51 @@
-"""Background jobs: work too long for a request, run once on its own thread."""
+"""Work outside the event loop: on worker threads while a request waits, or once on a thread of its own."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, NamedTuple, ParamSpec, TypeVar
 
 from vse_ens.errors import VseError
-from vse_ens.service.errors import INTERNAL_ERROR, ApiError
+from vse_ens.service.errors import INTERNAL_ERROR, ApiError, unavailable
 
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Progress = Callable[[float], None]
 """Reports the fraction of the work that is done, from 0 to 1."""
 
 _log = logging.getLogger(__name__)
+
+
+class BoundedExecutor:
+    """A thread pool with a bounded queue: work that does not fit is rejected at once."""
+
+    def __init__(self, name: str, threads: int, waiting: int, timeout: float) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._slots = threading.BoundedSemaphore(threads + waiting)
+        self._timeout = timeout
+
+    async def run(
+        self, work: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Run ``work`` on a thread and return its result."""
+        if not self._slots.acquire(blocking=False):
+            raise unavailable("the service is overloaded; try again soon")
+        future = self._pool.submit(work, *args, **kwargs)
+        future.add_done_callback(lambda _: self._slots.release())
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
+        except TimeoutError:
+            raise unavailable(
+                f"the work did not finish within {self._timeout:g} s; request less, or try again later"
+            ) from None
+
+    def close(self) -> None:
+        """Wait for running work and cancel queued work."""
+        self._pool.shutdown(cancel_futures=True)
 
 
 class InProgress(NamedTuple):

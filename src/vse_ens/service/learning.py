@@ -1,4 +1,4 @@
-"""Learning while people work: after so many decisions, a process of its own updates the model, which is swapped in."""
+"""Work after every few verdicts: the model is updated by a process of its own, and confidences are corrected."""
 
 from __future__ import annotations
 
@@ -9,11 +9,55 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from vse_ens.curate.verdict_calibration import MIN_VERDICTS, WANTED_VERDICTS
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import VseError
-from vse_ens.service.models import ModelManager
-from vse_ens.service.schemas import LearningState
+from vse_ens.service.models import ModelManager, ServedModel
+from vse_ens.service.schemas import ConfidenceState, LearningState
+
+# Verdicts after which confidences are corrected again; a correction takes a fraction of a second.
+_EVERY = 25
 
 _log = logging.getLogger(__name__)
+
+
+class _AfterVerdicts:
+    """Works after every few verdicts, once at a time; used from the event loop only."""
+
+    _failed: str
+
+    def __init__(self, after: int) -> None:
+        self._after = after
+        self.new = 0
+        """Verdicts since the work was last begun."""
+        self._failure: str | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, verdicts: int) -> None:
+        """Count verdicts that were stored; enough of them start the work."""
+        self.new += verdicts
+        if self.new >= self._after and self._task is None:
+            self.new = 0
+            self._task = asyncio.create_task(self._work())
+            self._task.add_done_callback(self._finished)
+
+    def close(self) -> None:
+        """Abandon work in progress."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _work(self) -> None:
+        raise NotImplementedError
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
+            self._failure = str(error)
+            _log.error(self._failed, self._failure, exc_info=None if isinstance(error, VseError) else error)
+        # Verdicts that came meanwhile may be enough to begin again.
+        self.note(0)
 
 
 def learnt_path(model: Path) -> Path:
@@ -21,25 +65,24 @@ def learnt_path(model: Path) -> Path:
     return model.with_name(f"{model.resolve().name}.learnt")
 
 
-class Learner:
+class Learner(_AfterVerdicts):
     """Runs ``vse update`` on the trained model and all feedback, and serves the result.
 
     The trained model is only read: every update starts from it, so updates do not add up errors, and a restart or a
-    reload serves it again. Used from the event loop only.
+    reload serves it again.
     """
 
+    _failed = "the model could not be updated: %s"
+
     def __init__(self, models: ModelManager, model: Path, feedback: Path, after: int) -> None:
+        super().__init__(after)
         self._models = models
         self._command = [
             *(sys.executable, "-m", "vse_ens", "update", str(model), str(feedback)),
             *("--out", str(learnt_path(model)), "--workers", "1"),
         ]
         self._out = learnt_path(model)
-        self._after = after
-        self._decisions = 0
         self._updates = 0
-        self._failure: str | None = None
-        self._task: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -47,51 +90,58 @@ class Learner:
         """How far the next update is."""
         return LearningState(
             after=self._after,
-            decisions=self._decisions,
+            decisions=self.new,
             running=self._task is not None,
             updates=self._updates,
             failure=self._failure,
         )
-
-    def note(self, decisions: int) -> None:
-        """Count decisions that were stored; enough of them start an update, one at a time."""
-        self._decisions += decisions
-        if self._decisions >= self._after and self._task is None:
-            self._decisions = 0
-            self._task = asyncio.create_task(self._update())
-            self._task.add_done_callback(self._finished)
 
     def close(self) -> None:
         """Abandon an update that is running."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.kill()
-        if self._task is not None:
-            self._task.cancel()
+        super().close()
 
-    async def _update(self) -> None:
+    async def _work(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *self._command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         _, said = await self._process.communicate()
-        if self._process.returncode:
-            lines = said.decode(errors="replace").strip().splitlines() or ["no message"]
-            self._failure = lines[-1]
-            _log.error("the model could not be updated: %s", self._failure)
-            return
-        try:
-            await self._models.load(self._out)
-        except VseError as error:
-            self._failure = str(error)
-            return
+        failed, self._process = self._process.returncode, None
+        if failed:
+            raise VseError((said.decode(errors="replace").strip().splitlines() or ["no message"])[-1])
+        await self._models.load(self._out)
         self._failure = None
         self._updates += 1
 
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        self._task = self._process = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._failure = str(error)
-            _log.error("the model could not be updated", exc_info=error)
-        # What was decided meanwhile may be enough for the next update.
-        if not task.cancelled():
-            self.note(0)
+
+class VerdictCalibrator(_AfterVerdicts):
+    """Corrects the confidences of the served model by people's verdicts."""
+
+    _failed = "confidences could not be corrected by verdicts: %s"
+
+    def __init__(self, models: ModelManager, feedback: Feedback) -> None:
+        super().__init__(_EVERY)
+        self._models = models
+        self._feedback = feedback
+
+    async def _work(self) -> None:
+        served = await self._models.current()
+        await asyncio.to_thread(served.use_verdicts, self._feedback)
+
+
+def confidence_state(served: ServedModel, new: int) -> ConfidenceState | None:
+    """Return what the confidences of a model rest on, with ``new`` verdicts since; None if it has none."""
+    calibration = served.annotator.calibration_
+    if calibration is None or calibration.completeness is None:
+        return None
+    found = calibration.completeness
+    return ConfidenceState(
+        completeness=round(found.mean, 4),
+        given=found.is_given,
+        verdicts=served.verdicts.seen + new,
+        used=found.correction.verdicts,
+        needed=MIN_VERDICTS,
+        wanted=WANTED_VERDICTS,
+    )

@@ -15,18 +15,19 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
 from vse_ens.curate.label_map import LabelMap, make_label_map
 from vse_ens.curate.rules.propose import Proposals, propose_rules
+from vse_ens.data.current_labels import CurrentLabels, ImageLabels
 from vse_ens.data.feedback.pairs import read_suggestion_verdicts
-from vse_ens.data.rules.exceptions import ImagesOfLabels
+from vse_ens.data.feedback.verdicts import Feedback
+from vse_ens.data.rules.store import RulesFile
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
-from vse_ens.service.completion import LabelCompletion, NewLabels
+from vse_ens.service.completion import CompletionCache, LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
-from vse_ens.service.ranking import Rankings
+from vse_ens.service.ranking import ImageRanker
 from vse_ens.service.source_archive import source_state
 from vse_ens.service.telemetry import ServiceMetrics
-from vse_ens.service.verdicts import Feedback
 from vse_ens.storage.artifact import MANIFEST
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
 
@@ -60,11 +61,14 @@ class ServedModel:
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
     label_map: BackgroundJob[LabelMap]
-    rankings: Rankings
+    labels: CurrentLabels
+    ranker: ImageRanker
     verdicts: VerdictCount
 
     @classmethod
-    def load(cls, path: Path, *, verify: bool, feedback: Feedback | None = None) -> ServedModel:
+    def load(
+        cls, path: Path, *, verify: bool, feedback: Feedback | None = None, rules: RulesFile | None = None
+    ) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
         ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
@@ -75,6 +79,8 @@ class ServedModel:
         if len(annotator.known_.images):
             annotator.annotate(annotator.known_.images.id(0), explain=True)
         annotator.annotate(labels=[], explain=True)
+        labels = CurrentLabels(annotator.known_, feedback, rules)
+        labels.verdicts.refresh()  # of a large file, the first time takes seconds
         return cls(
             annotator,
             path.resolve().name,
@@ -85,7 +91,8 @@ class ServedModel:
             BackgroundJob(
                 "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
             ),
-            Rankings(annotator, feedback),
+            labels,
+            ImageRanker(annotator, labels),
             VerdictCount(len(verdicts)),
         )
 
@@ -94,7 +101,7 @@ class ServedModel:
         verdicts = read_suggestion_verdicts(feedback.path)
         self.verdicts.seen = len(verdicts)
         self.annotator.use_verdicts(verdicts)
-        self.rankings.recalibrate()
+        self.ranker.recalibrate()
 
     @cached_property
     def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:
@@ -107,35 +114,33 @@ class ServedModel:
         return source_state(self.annotator.known_)
 
     @cached_property
-    def new_labels(self) -> NewLabels:
+    def new_labels(self) -> CompletionCache:
         """Completion of labels that feedback and rules have and the model does not know."""
-        return NewLabels()
+        return CompletionCache()
 
     @cached_property
-    def label_images(self) -> ImagesOfLabels:
-        """The images of every label."""
-        return ImagesOfLabels(self.annotator.known_)
+    def names_in_force(self) -> CompletionCache:
+        """Completion of labels under the names in force."""
+        return CompletionCache()
 
     @cached_property
     def proposals(self) -> BackgroundJob[Proposals]:
         """Rules proposed from the pairs of the model."""
         return BackgroundJob("proposals", lambda progress: propose_rules(self.annotator.known_, progress=progress))
 
-    @property
-    def is_fast(self) -> bool:
-        """Whether suggestions for one image are cheap enough to compute on the event loop."""
-        return len(self.annotator.known_.labels) <= _MAX_LABELS_ON_LOOP
+    def is_fast(self, image: ImageLabels) -> bool:
+        """Whether suggestions for an image are cheap enough to compute on the event loop.
 
-    @property
-    def is_fast_by_labels(self) -> bool:
-        """The same for an image given by its labels; without a context tower, that trains a vector first."""
-        return self.is_fast and self.annotator.embeddings_.has_context
+        Without a context tower, an image with other labels than in the data needs a vector, which is trained first.
+        """
+        few = len(self.annotator.known_.labels) <= _MAX_LABELS_ON_LOOP
+        return few and (not image.has_changed or self.annotator.embeddings_.has_context)
 
     def retire(self) -> None:
         """Stop the background jobs, because another model has replaced this one."""
         self.audit.stop()
         self.label_map.stop()
-        self.rankings.stop()
+        self.ranker.stop()
         self.proposals.stop()
 
 
@@ -192,9 +197,11 @@ class ModelManager:
         *,
         verify: bool = True,
         feedback: Feedback | None = None,
+        rules: RulesFile | None = None,
     ) -> None:
         self._path = path
         self._feedback = feedback
+        self._rules = rules
         self._verify = verify
         self._metrics = metrics
         self._timeout = timeout
@@ -223,7 +230,9 @@ class ModelManager:
         path = path or self._path
         async with self._load_lock:
             try:
-                new = await asyncio.to_thread(ServedModel.load, path, verify=self._verify, feedback=self._feedback)
+                new = await asyncio.to_thread(
+                    ServedModel.load, path, verify=self._verify, feedback=self._feedback, rules=self._rules
+                )
             except Exception as error:
                 self._metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")

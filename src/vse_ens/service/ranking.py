@@ -14,17 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
-from vse_ens.curate.candidates import Candidates, Relabelled
+from vse_ens.curate.candidates import Candidates
 from vse_ens.curate.verdict_calibration import WANTED_VERDICTS, spread_sample
-from vse_ens.data.csr import rows_with
+from vse_ens.data.current_labels import CurrentLabels
 from vse_ens.errors import VseError
 from vse_ens.model.topk import Task
 from vse_ens.run.threads import Workers
-from vse_ens.service.decided import DecidedImages
 from vse_ens.service.errors import INTERNAL_ERROR, ApiError
-from vse_ens.service.label_names import LabelNames
 from vse_ens.service.rescoring import Rescoring
-from vse_ens.service.verdicts import Feedback
 from vse_ens.streams import Streams
 from vse_ens.system import available_cores
 
@@ -59,14 +56,14 @@ class QueuePage(NamedTuple):
     scanned: int
 
 
-class Rankings:
+class ImageRanker:
     """Ranks the images of one model; the scan of all images starts with the first use, on its own thread."""
 
-    def __init__(self, annotator: Annotator, feedback: Feedback | None) -> None:
+    def __init__(self, annotator: Annotator, labels: CurrentLabels) -> None:
         self._annotator = annotator
-        self.decided = DecidedImages(annotator.known_, feedback)
+        self._labels = labels
         self._ranker = annotator.label_ranker(scan_run=_run_beside, run=_run)
-        self._rescoring = Rescoring(annotator.known_, self._ranker, self.decided)
+        self._rescoring = Rescoring(labels, self._ranker)
         self.scan = self._ranker.scan
         self._started = threading.Lock()
         self._progressed = threading.Event()
@@ -94,23 +91,21 @@ class Rankings:
         self._stopped = True
         self._rescoring.stop()
 
-    def grid(
-        self, name: str, kind: Kind, offset: int, limit: int, min_confidence: float, names: LabelNames
-    ) -> GridPage:
+    def grid(self, name: str, kind: Kind, offset: int, limit: int, min_confidence: float) -> GridPage:
         """Return images for a label, surest first, without those that have a verdict on it or have it by a rule."""
+        names = self._labels.names
         label = names.in_model(name)
         number = self._annotator.known_.labels.number(label)
         self.start()
-        self.decided.refresh()
         scanned, found = self._candidates(label, number, kind)
-        decided = self.decided.of_label(*names.same(name))
-        relabelled = self._rescoring.update(later=decided, in_model=names.in_model)
+        verdicts = self._labels.verdicts_on(name)
+        relabelled = self._rescoring.update(later=verdicts)
         if relabelled is not None and len(relabelled.images):
             again = (self._ranker.missing_again if kind == "missing" else self._ranker.wrong_again)(number, relabelled)
             found = found.rescored(relabelled.images, again)
-        found = found.without(np.array(list(decided), np.int64))
-        if kind == "missing" and (leading := names.leading_to(name)):
-            found = found.without(self._having(leading, relabelled))
+        found = found.without(np.array(list(verdicts), np.int64))
+        if kind == "missing" and len(names.sources(name)) > 1:
+            found = found.without(self._labels.images_with(name))
         listed, total = found.images, found.total
         if min_confidence and found.confidences is not None:
             listed = listed[found.confidences >= min_confidence]
@@ -133,17 +128,18 @@ class Rankings:
     def queue(self, order: Order, offset: int, limit: int) -> QueuePage:
         """Return images without a verdict: those with the highest gain first, those to judge, or in random order."""
         self.start()
-        self.decided.refresh()
+        verdicts = self._labels.verdicts
+        verdicts.refresh()
         scanned = self.scan.done
         if order == "random":
-            images = _random(np.flatnonzero(~self.decided.mask), limit)
+            images = _random(np.flatnonzero(~verdicts.mask), limit)
         else:
             if self._orders.get(order, (0, None))[0] != scanned:
                 self._orders[order] = (scanned, self._ranked(order, scanned))
             ranked = self._orders[order][1]
-            images = ranked[~self.decided.mask[ranked]][offset : offset + limit]
+            images = ranked[~verdicts.mask[ranked]][offset : offset + limit]
         total = len(self._annotator.known_.images)
-        return QueuePage(images.tolist(), self.scan.gains[images].tolist(), self.decided.count, total, scanned)
+        return QueuePage(images.tolist(), self.scan.gains[images].tolist(), verdicts.count, total, scanned)
 
     def _ranked(self, order: Order, scanned: int) -> NDArray[np.int64]:
         gains = self.scan.gains[:scanned]
@@ -151,16 +147,6 @@ class Rankings:
             return np.argsort(-gains, kind="stable")
         # More images than are needed: people do not judge every suggestion.
         return spread_sample(gains, self.scan.doubts[:scanned], WANTED_VERDICTS)
-
-    def _having(self, labels: list[str], relabelled: Relabelled | None) -> NDArray[np.int64]:
-        """Return the images with at least one of some labels, as far as they may be listed."""
-        known = self._annotator.known_
-        numbers = known.labels.numbers(labels)
-        having = np.unique(np.concatenate([known.images_with(number) for number in numbers.tolist()]))
-        if relabelled is None:
-            return having
-        now = [relabelled.images[rows_with(*relabelled.rows, number)] for number in numbers.tolist()]
-        return np.concatenate([np.setdiff1d(having, relabelled.images), *now])
 
     def _candidates(self, label: str, number: int, kind: Kind) -> tuple[int, Candidates]:
         with self._kept_lock:

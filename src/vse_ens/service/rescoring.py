@@ -5,21 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import numpy as np
 
 from vse_ens.curate.candidates import Relabelled
 from vse_ens.curate.label_ranking import LabelRanker
-from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
+from vse_ens.data.current_labels import CurrentLabels
 from vse_ens.kernels.arrays import Csr
-from vse_ens.service.decided import DecidedImages
 
 # Images scored at a time: about 10 ms with 20,000 labels.
 _BLOCK = 16
-# A request waits so long for new scores. A person decides on a few images between two requests; for a large batch, the
-# scores follow.
+# The longest wait of a request for new scores. A person gives a few verdicts between two requests; after a large batch,
+# the scores follow.
 _SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
@@ -28,25 +27,26 @@ _log = logging.getLogger(__name__)
 class Rescoring:
     """Scores images whose labels have changed by verdicts: what a request needs first, the rest in the background."""
 
-    def __init__(self, known: Annotations, ranker: LabelRanker, decided: DecidedImages) -> None:
-        self._known = known
+    def __init__(self, labels: CurrentLabels, ranker: LabelRanker) -> None:
+        self._labels = labels
+        self._names = labels.names
         self._ranker = ranker
-        self._decided = decided
         self._current: Relabelled | None = None
         self._work_lock = threading.Lock()
         self._running = threading.Lock()
         self._stopped = False
-        self._in_model: Callable[[str], str] = str
         embeddings = ranker.scan.loaded.model.embeddings
         self._by_labels_alone = embeddings.has_context and not len(embeddings.image_vectors)
 
-    def update(self, later: Collection[int], in_model: Callable[[str], str]) -> Relabelled | None:
+    def update(self, later: Collection[int]) -> Relabelled | None:
         """Return the images with other labels than in the data; those of ``later`` are not needed and may follow."""
-        self._in_model = in_model
+        if self._names is not self._labels.names:
+            self._names = self._labels.names
+            self._labels.verdicts.change_all()
         deadline = time.monotonic() + _SECONDS
         while self._step(later) and time.monotonic() < deadline:
             pass
-        if self._decided.has_changed and self._running.acquire(blocking=False):
+        if self._labels.verdicts.has_changed and self._running.acquire(blocking=False):
             threading.Thread(target=self._rest, name="rescoring", daemon=True).start()
         return self._current
 
@@ -66,18 +66,18 @@ class Rescoring:
     def _step(self, later: Collection[int]) -> bool:
         """Score a block of images; return whether there was one."""
         with self._work_lock:
-            images = self._decided.take_changed(_BLOCK, later)
+            images = self._labels.verdicts.take_changed(_BLOCK, later)
             if images:
                 self._score(images)
             return bool(images)
 
     def _score(self, images: list[int]) -> None:
         numbers = np.array(images, np.int64)
-        rows = self._decided.labels_now(images, self._in_model)
-        changed = self._decided.mask[numbers]
+        rows = self._labels.rows(images)
+        changed = self._labels.verdicts.mask[numbers]
         if self._by_labels_alone:
             # With the labels of the data, such as after a suggestion was rejected, the scores are those of the data.
-            changed &= ~_equal_rows(rows, self._known.rows(numbers))
+            changed &= ~_equal_rows(rows, self._labels.known.rows(numbers))
         chosen = np.flatnonzero(changed)
         scored = self._ranker.relabel(numbers[chosen], take_rows(*rows, chosen))
         self._current = scored if self._current is None else self._current.updated(numbers, scored)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from vse_ens.data.rules.rule_set import RuleKind
-from vse_ens.service.settings import MAX_BATCH, MAX_DECISIONS, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
 LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
@@ -19,6 +19,19 @@ _CONFIDENCE = "Probability that it is right, given how complete the labels are; 
 _HIT = (
     "Probability that it is the missing label of an image that lacks exactly one; null if the model is not calibrated."
 )
+
+
+# The precision of a float32.
+_DECIMALS = 6
+
+
+@overload
+def rounded(value: float) -> float: ...
+@overload
+def rounded(value: float | None) -> float | None: ...
+def rounded(value: float | None) -> float | None:
+    """Round a score or a confidence; None stays None."""
+    return None if value is None else round(value, _DECIMALS)
 
 
 class ErrorResponse(BaseModel):
@@ -43,7 +56,7 @@ class Reason(BaseModel):
     labels: list[str] = Field(
         description="The known label, or a pair of labels that counts as one; empty for other sources."
     )
-    share: float = Field(description="Amount added to the score; the shares of a suggestion add up to its score.")
+    share: float = Field(description="Amount added to the score; all shares of a suggestion add up to its score.")
     source: Literal["labels", "image", "bias"] = Field(
         description="Known labels, the image's own vector, or the frequency of the suggested label."
     )
@@ -56,11 +69,13 @@ class Suggestion(BaseModel):
     score: float
     confidence: float | None = Field(description=_CONFIDENCE)
     hit: float | None = Field(default=None, description=_HIT)
-    because: list[Reason] = Field(default=[], description="Contributions to the score, if requested.")
+    because: list[Reason] = Field(
+        default=[], description="The first few contributions to the score, largest first, if requested."
+    )
 
 
 class ExplainResponse(Suggestion):
-    """A label's score for an image, and the contributions that add up to it."""
+    """A label's score for an image, and all contributions, which add up to it."""
 
     left_out: bool = Field(
         description="Whether the image has the label; it is then explained by the other labels of the image."
@@ -80,7 +95,8 @@ class AnnotateRequest(Request):
     allow: LabelList | None = Field(default=None, description="Suggest only these labels.")
     deny: LabelList | None = Field(default=None, description="Do not suggest these labels.")
     min_confidence: Probability = Field(default=0.0, description="Omit suggestions with a lower confidence.")
-    explain: bool = Field(default=False, description="Include the contributions to each score.")
+    explain: bool = Field(default=False, description="Include the first contributions to each score.")
+    all_reasons: bool = Field(default=False, description="With `explain`: all contributions, not only the first.")
 
     @property
     def count(self) -> int:
@@ -220,8 +236,8 @@ class QuestionsResponse(BaseModel):
 class LearningState(BaseModel):
     """How the service updates its model from feedback."""
 
-    after: int = Field(description="Number of decisions after which the model is updated.")
-    decisions: int = Field(description="Decisions since the last update began.")
+    after: int = Field(description="Number of verdicts after which the model is updated.")
+    decisions: int = Field(description="Verdicts since the last update began.")
     running: bool
     updates: int = Field(description="Number of updates since the service started.")
     failure: str | None = Field(description="Why the last update failed.")
@@ -512,7 +528,7 @@ class BatchedVerdict(Request):
 class BatchRequest(Request):
     """Verdicts that are stored together or not at all."""
 
-    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_DECISIONS)
+    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_VERDICTS)
     source: Literal["page", "audit", "api"] = "api"
 
 

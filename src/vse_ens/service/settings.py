@@ -18,7 +18,7 @@ MAX_SUGGESTIONS = 5_000
 MAX_LABELS = 1_000
 MAX_ID_LENGTH = 1_000
 MAX_USER_LENGTH = 100
-MAX_DECISIONS = 2_000
+MAX_VERDICTS = 2_000
 MAX_GRID = 500
 
 _ORIGIN = re.compile(r"[A-Za-z0-9.\-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
@@ -79,7 +79,7 @@ class Settings:
     verify: bool = True
     """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
     learn_after: int = 0
-    """Number of decisions after which the model is updated in the background; 0 turns that off."""
+    """Number of verdicts after which the model is updated in the background; 0 turns that off."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 
+from vse_ens.data.feedback.verdicts import Feedback
+from vse_ens.data.rules.store import RulesFile
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service.confidence import VerdictCalibrator
 from vse_ens.service.errors import ApiError
-from vse_ens.service.executor import BoundedExecutor
-from vse_ens.service.learning import Learner
+from vse_ens.service.jobs import BoundedExecutor
+from vse_ens.service.learning import Learner, VerdictCalibrator
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
-from vse_ens.service.rules import ServiceRules
 from vse_ens.service.settings import Settings
 from vse_ens.service.telemetry import ServiceMetrics
-from vse_ens.service.verdicts import Feedback
+
+_FEEDBACK, _RULES = ".feedback.sqlite", ".rules.jsonl"
+
+
+def rules_path(feedback: Path) -> Path:
+    """Return the rules file beside a feedback file: ``model.rules.jsonl`` for ``model.feedback.sqlite``."""
+    name = feedback.name
+    return feedback.with_name((name.removesuffix(_FEEDBACK) if name.endswith(_FEEDBACK) else name) + _RULES)
 
 
 class Service:
@@ -26,8 +34,14 @@ class Service:
         self.settings = settings
         self.metrics = ServiceMetrics()
         self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
+        self._rules = RulesFile(rules_path(settings.feedback)) if settings.feedback is not None else None
         self.models = ModelManager(
-            settings.model, self.metrics, limits.ready_seconds, verify=settings.verify, feedback=self._feedback
+            settings.model,
+            self.metrics,
+            limits.ready_seconds,
+            verify=settings.verify,
+            feedback=self._feedback,
+            rules=self._rules,
         )
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
         # Separate from `compute`, so that suggestions do not wait for searches, which take seconds with many images.
@@ -35,7 +49,6 @@ class Service:
         # Separate from both, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
-        self.rules = ServiceRules(settings.feedback)
         self.learner = self._make_learner()
         self._calibrator = VerdictCalibrator(self.models, self._feedback) if self._feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
@@ -46,12 +59,12 @@ class Service:
             return None
         return Learner(self.models, settings.model, settings.feedback, settings.learn_after)
 
-    def learn(self, decisions: int) -> None:
-        """Count decisions, which correct confidences, and from which the service may learn."""
+    def learn(self, verdicts: int) -> None:
+        """Count verdicts, which correct confidences, and from which the service may learn."""
         if self.learner is not None:
-            self.learner.note(decisions)
+            self.learner.note(verdicts)
         if self._calibrator is not None:
-            self._calibrator.note(decisions)
+            self._calibrator.note(verdicts)
 
     @property
     def new_verdicts(self) -> int:
@@ -93,6 +106,12 @@ class Service:
         if self._feedback is None:
             raise ApiError(403, "this service stores no feedback; start it with --feedback FILE.sqlite")
         return self._feedback
+
+    def require_rules(self) -> RulesFile:
+        """Return the rules file, or raise an `ApiError` if the service stores nothing."""
+        if self._rules is None:
+            raise ApiError(403, "this service stores no rules; start it with --feedback FILE.sqlite")
+        return self._rules
 
     async def check_known(self, vocabulary: Vocabulary, ids: Iterable[str]) -> None:
         """Raise `UnknownIdError` for the first unknown ID.

@@ -11,8 +11,8 @@ import pytest
 from tests.support.collections_made import tags_folder
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import open_collection
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.store import NewRule, RulesFile
-from vse_ens.service.verdicts import Feedback
 
 Vse = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 Vse = Callable[..., Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 Vse = Callable[..., Any]
 

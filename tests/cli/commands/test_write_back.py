@@ -18,7 +18,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import FileChange, open_collection
 from vse_ens.data.collections.journal import write_changes
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 Vse = Callable[..., Any]
 

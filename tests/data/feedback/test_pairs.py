@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.feedback.pairs import apply_feedback, read_feedback
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service.verdicts import Feedback
 
 Pairs = list[tuple[str, str]]
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
 from tests.support.browser_running import Running
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
@@ -497,4 +497,4 @@ def test_the_page_says_when_the_model_is_newer(fresh_page: Open, service: Runnin
     expect(tab.locator(".notice")).to_have_count(0)
     tab.route("**/api/image?*", lambda route: route.fulfill(json={**route.fetch().json(), "model": "another"}))
     tab.keyboard.press("n")
-    expect(tab.locator(".notice")).to_have_text("The model is newer: it has learnt from the decisions so far.")
+    expect(tab.locator(".notice")).to_have_text("The model is newer: it has learnt from the verdicts so far.")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
@@ -66,7 +66,7 @@ def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
         (*first, "accept", "audit"),
         (*second, "reject", "audit"),
     ]
-    assert kept.pairs_with_verdicts() == {(first[1], first[0])}
+    assert [(one.image, one.label) for one in kept.changes(0)[1]] == [(first[1], first[0])]
     kept.close()
     tab.reload()
     assert front(tab) == second

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.browser_running import Running
 from tests.support.firefox import Firefox, FirefoxPage, running_firefox
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 IMAGE = "#/image/img_0000017"
 SETTLED = "() => document.querySelector('.suggestion') && !document.querySelector('.suggestion.fresh')"

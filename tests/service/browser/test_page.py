@@ -12,7 +12,7 @@ import pytest
 from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
 from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 

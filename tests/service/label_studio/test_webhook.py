@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.current_labels import CurrentLabels
+from vse_ens.data.feedback.verdicts import Feedback
+from vse_ens.data.rules.store import NewRule, RulesFile
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio import webhook
 from vse_ens.service.label_studio.webhook import parse_webhook, store_annotations
-from vse_ens.service.verdicts import Feedback
 
-KNOWN = Annotations.from_pairs([("a.jpg", "fog"), ("b.jpg", "sea"), ("b.jpg", "sand")])
+KNOWN = CurrentLabels(Annotations.from_pairs([("a.jpg", "fog"), ("b.jpg", "sea"), ("b.jpg", "sand")]))
 CONFIG = (
     '<View><Image name="i" value="$image"/><Choices name="c" toName="i" choice="multiple">'
     '<Choice value="fog"/><Choice value="sand"/><Choice value="sea"/></Choices></View>'
@@ -67,6 +69,17 @@ def test_only_numbers_from_0_to_1_are_confidences() -> None:
     assert parsed(one)[0].labels == {"sea": 1.0, "sand": 0.0, "fog": None}
     given |= {"sea": None, "sand": 1.1, "fog": -0.1}
     assert parsed(one)[0].labels == {"sea": None, "sand": None, "fog": None}
+
+
+@pytest.mark.parametrize("shown", ["sea", "ocean"])
+def test_a_confidence_is_kept_under_another_name(tmp_path: Path, shown: str) -> None:
+    """The prediction was made before the rule or after it; the choice has the old name."""
+    rules = RulesFile(tmp_path / "rules.jsonl")
+    rules.add([NewRule("rename", "sea", "ocean")], by="anna")
+    current = CurrentLabels(KNOWN.known, rules=rules)
+    one = annotation(labels=("sea", "sand"), prediction={"result": [{"meta": {"suggested": {shown: 0.5}}}]})
+    [found] = parse_webhook(current, "ANNOTATION_CREATED", payload(one))
+    assert found.labels == {"sea": 0.5, "sand": None}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
 from tests.support.service_in_process import Client
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service import annotating
 from vse_ens.service.middleware.direct import DirectMiddleware
 from vse_ens.service.schemas import AnnotateResponse
 
@@ -30,7 +29,7 @@ def without_routes(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a route answered")
 
-    monkeypatch.setattr(annotating, "annotate", refuse)
+    monkeypatch.setattr("vse_ens.service.routes.predict.annotate_request", refuse)
 
 
 @pytest.mark.usefixtures("without_routes")

@@ -11,10 +11,8 @@ from PIL import Image
 
 from tests.service.pictures.conftest import decoded
 from vse_ens.service.errors import ApiError
-from vse_ens.service.pictures import jpeg_scans
 from vse_ens.service.pictures import thumbnail as thumbnail_module
-from vse_ens.service.pictures.jpeg_scans import count_scans
-from vse_ens.service.pictures.thumbnail import make_thumbnail
+from vse_ens.service.pictures.thumbnail import count_scans, make_thumbnail
 
 
 def made(path: Path, size: int = 160) -> Image.Image:
@@ -150,7 +148,7 @@ def test_a_progressive_picture_of_too_many_scans_is_refused_before_it_is_decoded
 
 @pytest.mark.parametrize("block", [2, 3, 50, 1 << 20])
 def test_scans_are_counted_as_a_decoder_reads_them(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jpeg_scans, "_BLOCK", block)
+    monkeypatch.setattr(thumbnail_module, "_BLOCK", block)
     plain = jpeg(progressive=False)
     restarts = plain.replace(b"\xff\xda", b"\xff\xdd\x00\x04\x00\x01\xff\xda", 1)
     assert count_scans(io.BytesIO(plain)) == 1

@@ -9,6 +9,7 @@ import pytest
 from tests.service.conftest import STRANGE_IMAGE, STRANGE_LABEL
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
+from vse_ens.service.suggest import MAX_REASONS
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +39,49 @@ def test_a_batch_is_each_of_its_images(client: Client) -> None:
 
 
 def test_annotates_by_labels_with_reasons_that_add_up(client: Client) -> None:
-    body = {"labels": [["sea", "sand"], []], "explain": True, "top": 4}
+    body = {"labels": [["sea", "sand"], []], "explain": True, "all_reasons": True, "top": 4}
     first, second = client.post("/api/annotate", json=body).json()["results"]
     assert (first["image"], first["labels"], len(second["suggestions"])) == (None, ["sea", "sand"], 4)
     for one in first["suggestions"]:
         assert one["label"] not in ("sea", "sand")
         assert sum(reason["share"] for reason in one["because"]) == pytest.approx(one["score"], rel=1e-3)
         assert {reason["source"] for reason in one["because"]} <= {"labels", "image", "bias"}
+
+
+def test_answers_have_the_first_reasons_unless_all_are_requested(serve: Callable[..., Client]) -> None:
+    client = serve()
+    image = client.get("/api/image", params={"id": "img_0000001", "all_reasons": True}).json()
+    every = {one["label"]: one["because"] for one in image["suggestions"]}
+    assert min(map(len, every.values())) > MAX_REASONS
+    body: dict[str, Any] = {"images": ["img_0000001"], "top": 12, "explain": True}
+    answers = {
+        "annotate": client.post("/api/annotate", json=body).json()["results"][0],
+        "image": client.get("/api/image", params={"id": "img_0000001"}).json(),
+    }
+    for route, answer in answers.items():
+        reasons = {one["label"]: one["because"] for one in answer["suggestions"]}
+        assert reasons == {label: some[:MAX_REASONS] for label, some in every.items()}, route
+    [asked] = client.post("/api/annotate", json={**body, "all_reasons": True}).json()["results"]
+    assert {one["label"]: one["because"] for one in asked["suggestions"]} == every
+    body = {"image": "img_0000001", "label": image["suggestions"][0]["label"]}
+    assert client.post("/api/explain", json=body).json()["because"] == image["suggestions"][0]["because"]
+    body = {**body, "verdict": "accept"}
+    click = client.post("/api/feedback", json=body).json()["state"]
+    first = client.get("/api/queue", params={"top": 12}).json()["state"]
+    assert MAX_REASONS <= 10
+    for state in (click, first):
+        assert {len(one["because"]) for one in state["suggestions"]} <= {*range(1, MAX_REASONS + 1)}
+
+
+def test_the_answer_to_a_click_is_small(serve: Callable[..., Client]) -> None:
+    """On the built-in data; with all reasons it had up to 70 kB."""
+    client = serve()
+    sizes = []
+    for image in client.get("/api/queue", params={"limit": 20}).json()["images"]:
+        state = client.get("/api/image", params={"id": image["image"]})
+        body = {"image": image["image"], "label": state.json()["suggestions"][0]["label"], "verdict": "accept"}
+        sizes += [len(state.content), len(client.post("/api/feedback", json=body).content)]
+    assert max(sizes) < 10_000
 
 
 def test_allow_deny_and_confidence_narrow_what_is_suggested(client: Client) -> None:

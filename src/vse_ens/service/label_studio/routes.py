@@ -19,7 +19,6 @@ from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import WRITING
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.state import Service
-from vse_ens.service.verdicts import Feedback
 
 _MAX_TASKS = 1_000
 _INTERFACE = '<View><Image name="image" value="$image"/><Choices name="labels" toName="image" choice="multiple">...'
@@ -96,9 +95,9 @@ def label_studio_router(service: Service) -> APIRouter:
 
     @router.post("/predict", responses=WRITING)
     async def predict(request: PredictRequest) -> PredictResponse:
-        """Select each image's labels and probable labels among the choices of the `Choices` and `Taxonomy` tags."""
+        """Select the labels that images have now, and probable ones, among choices of `Choices` and `Taxonomy` tags."""
         served = await models.current()
-        response = await service.compute.run(_predict, served, service.feedback, request.tasks, request.label_config)
+        response = await service.compute.run(_predict, served, request.tasks, request.label_config)
         suggested = (result["meta"]["suggested"] for one in response.results for result in one.result)
         service.metrics.suggestions.inc(sum(map(len, suggested)))
         return response
@@ -110,9 +109,7 @@ def label_studio_router(service: Service) -> APIRouter:
             response.status_code = 200
             return WebhookResponse(status="Unknown event", result={})
         feedback, served = service.require_feedback(), await models.current()
-        annotations = await service.compute.run(
-            parse_webhook, served.annotator.known_, request.action, request.model_extra or {}
-        )
+        annotations = await service.compute.run(parse_webhook, served.labels, request.action, request.model_extra or {})
         recorded = await service.disk.run(store_annotations, feedback, served.fingerprint, annotations)
         service.metrics.feedback.labels("accept").inc(len(recorded.accepted))
         service.metrics.feedback.labels("undo").inc(len(recorded.undone))
@@ -125,8 +122,8 @@ def _version(served: ServedModel) -> str:
     return VERSION_PREFIX + served.fingerprint
 
 
-def _predict(served: ServedModel, feedback: Feedback | None, tasks: Sequence[Task], config: str) -> PredictResponse:
-    predictors = [TaskPredictor(served.annotator, feedback, control) for control in controls(config)]
+def _predict(served: ServedModel, tasks: Sequence[Task], config: str) -> PredictResponse:
+    predictors = [TaskPredictor(served, control) for control in controls(config)]
     by_control = [predictor.results(tasks) for predictor in predictors]
     predictions = []
     for index in range(len(tasks)):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from vse_ens.annotator import Annotator
 from vse_ens.curate.suggest import Suggestion
+from vse_ens.data.current_labels import ImageLabels
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.label_studio.config import Choice, Control, labels_of
+from vse_ens.service.models import ServedModel
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_LABELS
-from vse_ens.service.verdicts import Feedback, ImageVerdicts
+from vse_ens.service.suggest import suggest
 
 # The prefix that Label Studio adds to the name of an uploaded file.
 _UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")
@@ -76,58 +76,51 @@ def chosen_labels(results: Any, control: Control, labels: Vocabulary) -> list[st
     return list(dict.fromkeys(labels_of(list(chosen.values()), labels)))
 
 
-@dataclass(frozen=True)
-class _TaskContext:
-    """The known labels of a task's image."""
-
-    image: str | None
-    """The image, if the model knows it and it has no verdicts; otherwise its labels are used."""
-    labels: list[str]
-    rejected: frozenset[str]
-
-
 class TaskPredictor:
-    """Selects the known and the probable labels of an image among the choices of a control."""
+    """Selects the labels that an image has now and the probable ones among the choices of a control."""
 
-    def __init__(self, annotator: Annotator, feedback: Feedback | None, control: Control) -> None:
-        self._annotator = annotator
-        self._known = annotator.known_
-        self._feedback = feedback
+    def __init__(self, served: ServedModel, control: Control) -> None:
+        self._served = served
+        self._known = served.annotator.known_
         self._control = control
-        self._choices = control.labels(self._known.labels)
-        known = self._known.labels.numbers(list(self._choices), missing="minus-one") >= 0
-        self._allow = [label for label, is_known in zip(self._choices, known.tolist(), strict=True) if is_known]
+        names = served.labels.names
+        by_label = control.labels(self._known.labels)
+        self._choices: dict[str, Choice] = {}
+        for label, choice in by_label.items():
+            # A choice of a label that was replaced stands for the name in force, unless that is a choice itself.
+            self._choices.setdefault(name := names.of(label), by_label.get(name, choice))
+        same = list(dict.fromkeys(one for name in self._choices for one in names.same(name)))
+        known = self._known.labels.numbers(same, missing="minus-one") >= 0
+        self._allow = [label for label, is_known in zip(same, known.tolist(), strict=True) if is_known]
 
     @property
     def _min_confidence(self) -> float:
         """Minimum confidence of a suggestion; for a single choice the best is selected regardless."""
         if self._control.min_confidence is not None:
             return self._control.min_confidence
-        return _MIN_CONFIDENCE if self._annotator.calibration_ is not None and self._control.top > 1 else 0.0
+        return _MIN_CONFIDENCE if self._served.annotator.calibration_ is not None and self._control.top > 1 else 0.0
 
     def results(self, tasks: Sequence[Task]) -> list[dict[str, Any] | None]:
         """Return a result in Label Studio's format per task, or None if there is nothing to select."""
-        contexts = [self._task_context(task) for task in tasks]
-        suggestions = self._suggest(contexts)
-        return [
-            None if context is None else self._result(context, best)
-            for context, best in zip(contexts, suggestions, strict=True)
-        ]
+        images = [self._image_labels(task) for task in tasks]
+        found = suggest(
+            self._served,
+            [one for one in images if one is not None],
+            top=self._control.top,
+            allow=self._allow,
+            min_confidence=self._min_confidence,
+        )
+        suggestions = iter(found)
+        return [None if one is None else self._result(one, next(suggestions)) for one in images]
 
-    def _task_context(self, task: Task) -> _TaskContext | None:
+    def _image_labels(self, task: Task) -> ImageLabels | None:
         image = image_of(task, self._control, self._known.images)
         if image is None or not self._allow:
             return None
-        verdicts = self._feedback.of(image) if self._feedback is not None else ImageVerdicts({}, {})
-        known = image in self._known.images
-        labels = dict.fromkeys(self._annotator.known_labels(image) if known else self._labels_in_task(task))
-        for label in verdicts.rejected:
-            labels.pop(label, None)
-        labels |= dict.fromkeys(verdicts.accepted)
-        if not known and not any(label in self._known.labels for label in labels):
-            return None  # the model has nothing to start from
-        use_image = known and not verdicts.accepted and not verdicts.rejected
-        return _TaskContext(image if use_image else None, list(labels), frozenset(verdicts.rejected))
+        given = () if image in self._known.images else self._labels_in_task(task)
+        found = self._served.labels.of(image, given)
+        # Without a known label, the model has nothing to start from.
+        return found if found.number is not None or found.context else None
 
     def _labels_in_task(self, task: Task) -> list[str]:
         """Return the labels that the task itself gives for its image."""
@@ -139,37 +132,9 @@ class TaskPredictor:
                 labels += chosen_labels(annotation.get("result"), self._control, self._known.labels)
         return [label for label in labels if label.strip()]
 
-    def _suggest(self, contexts: Sequence[_TaskContext | None]) -> list[list[Suggestion]]:
-        """Suggest labels for all tasks in two calls, so that the allowed labels are looked up once."""
-        suggestions: list[list[Suggestion]] = [[] for _ in contexts]
-        by_image = [index for index, one in enumerate(contexts) if one is not None and one.image is not None]
-        by_labels = [index for index, one in enumerate(contexts) if one is not None and one.image is None]
-        # Request more than needed, because rejected labels are removed below.
-        extra = max((len(one.rejected) for one in contexts if one is not None), default=0)
-        options: Any = {
-            "top": self._control.top + extra,
-            "allow": self._allow,
-            "min_confidence": self._min_confidence,
-        }
-        if by_image:
-            images = [one.image for index in by_image if (one := contexts[index]) and one.image is not None]
-            for index, best in zip(by_image, self._annotator.annotate(images, **options), strict=True):
-                suggestions[index] = best
-        if by_labels:
-            lists = [self._known_to_model(one.labels) for index in by_labels if (one := contexts[index])]
-            for index, best in zip(by_labels, self._annotator.annotate(labels=lists, **options), strict=True):
-                suggestions[index] = best
-        return [
-            [] if one is None else [best for best in bests if best.label not in one.rejected][: self._control.top]
-            for one, bests in zip(contexts, suggestions, strict=True)
-        ]
-
-    def _known_to_model(self, labels: Sequence[str]) -> list[str]:
-        return [label for label in labels if label in self._known.labels]
-
-    def _result(self, context: _TaskContext, suggestions: Sequence[Suggestion]) -> dict[str, Any] | None:
+    def _result(self, image: ImageLabels, suggestions: Sequence[Suggestion]) -> dict[str, Any] | None:
         control = self._control
-        known = [label for label in context.labels if label in self._choices]
+        known = [label for label in image.names if label in self._choices]
         if control.top == 1:
             suggestions = [] if known else suggestions
         paths = [self._choices[label].path for label in (*known, *(one.label for one in suggestions))]

@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vse_ens.data.annotations import Annotations
-from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.data.current_labels import CurrentLabels
+from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio.config import Control, controls
 from vse_ens.service.label_studio.tasks import chosen_labels, image_of
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_USER_LENGTH
-from vse_ens.service.verdicts import Feedback
 
 # Singular or plural depends on the version of Label Studio.
 _SAVED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
@@ -49,7 +48,7 @@ class RecordedEvents:
     undone: list[int] = field(default_factory=list)
 
 
-def parse_webhook(known: Annotations, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
+def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
     """Return the annotations of a webhook; all are read before any is stored."""
     project = payload.get("project")
     project = project if isinstance(project, Mapping) else {}
@@ -68,13 +67,13 @@ def parse_webhook(known: Annotations, action: str, payload: Mapping[str, Any]) -
     parsed: list[Annotation] = []
     labels = 0
     for annotation in annotations:
-        image = image_of(task_of(annotation), tags[0], known.images)
+        image = image_of(task_of(annotation), tags[0], current.known.images)
         if image is None:
             raise ConfigError(
                 f"the webhook has no task.data.{tags[0].variable}, so the image of annotation {annotation['id']} "
                 "is unknown; enable the payload with the task in Label Studio"
             )
-        parsed.append(_parse(annotation, _reference(project, annotation), image, tags, known.labels))
+        parsed.append(_parse(annotation, _reference(project, annotation), image, tags, current))
         labels += len(parsed[-1].labels)
         if labels > MAX_EVENTS:
             raise _too_large()
@@ -114,23 +113,25 @@ def _too_large() -> ConfigError:
 
 
 def _parse(
-    annotation: Mapping[str, Any], reference: str, image: str, tags: Sequence[Control], known: Vocabulary
+    annotation: Mapping[str, Any], reference: str, image: str, tags: Sequence[Control], current: CurrentLabels
 ) -> Annotation:
     skipped = annotation.get("was_cancelled") is True
     results = [] if skipped else annotation.get("result")
-    labels = [label for tag in tags for label in chosen_labels(results, tag, known)]
+    labels = [label for tag in tags for label in chosen_labels(results, tag, current.known.labels)]
     if any(len(label) > MAX_ID_LENGTH for label in labels):
         raise ConfigError(f"annotation {annotation['id']} chooses a label longer than {MAX_ID_LENGTH:,} characters")
     given = annotation.get("prediction")
     prediction = given if isinstance(given, Mapping) else {}
-    confidences = _confidences(prediction)
+    # A prediction has the names that were in force when it was made, and a choice may have another one.
+    name_of = current.names.of
+    confidences = {name_of(label): confidence for label, confidence in _confidences(prediction).items()}
     version = prediction.get("model_version")
     is_ours = isinstance(version, str) and version.startswith(VERSION_PREFIX)
     return Annotation(
         reference,
         _person(annotation),
         image,
-        {label: confidences.get(label) for label in labels},
+        {label: confidences.get(name_of(label)) for label in labels},
         str(version).removeprefix(VERSION_PREFIX) if is_ours else None,
     )
 

@@ -8,10 +8,9 @@ from pydantic_core import from_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vse_ens.errors import VseError
-from vse_ens.service.annotating import Encoded, annotate_known, is_fast
 from vse_ens.service.models import ModelManager
-from vse_ens.service.rules import ServiceRules
 from vse_ens.service.schemas import AnnotateRequest
+from vse_ens.service.suggest import Encoded, annotate_if_fast
 from vse_ens.service.telemetry import ServiceMetrics
 
 _JSON = (b"content-type", b"application/json")
@@ -32,10 +31,9 @@ class DirectMiddleware:
     `vse_ens.service.middleware.limits.LimitsMiddleware` must be outside it: the body has been received completely.
     """
 
-    def __init__(self, app: ASGIApp, models: ModelManager, rules: ServiceRules, metrics: ServiceMetrics) -> None:
+    def __init__(self, app: ASGIApp, models: ModelManager, metrics: ServiceMetrics) -> None:
         self._app = app
         self._models = models
-        self._rules = rules
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,8 +59,7 @@ class DirectMiddleware:
         try:
             request = AnnotateRequest.model_validate(from_json(body, allow_inf_nan=False))
             # An unknown ID is for the route, which searches for similar ones on a worker thread.
-            names = self._rules.names(served.annotator.known_)
-            return annotate_known(served, names, request) if is_fast(served, request) else None
+            return annotate_if_fast(served, request)
         except (ValueError, VseError):
             return None  # the route finds the same error and describes it
 

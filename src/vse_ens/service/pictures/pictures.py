@@ -12,7 +12,7 @@ from urllib.parse import quote
 from vse_ens.data.collections.pictures import DRAWN
 from vse_ens.errors import MissingPartError
 from vse_ens.service.errors import ApiError
-from vse_ens.service.executor import BoundedExecutor
+from vse_ens.service.jobs import BoundedExecutor
 from vse_ens.service.models import ServedModel
 from vse_ens.service.pictures.cache import ThumbnailCache, default_cache_folder
 from vse_ens.service.pictures.sources import FilePictures, PictureSource, read_source, source_for

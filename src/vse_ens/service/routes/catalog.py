@@ -12,15 +12,11 @@ from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
 from vse_ens.service.completion import complete_id
-from vse_ens.service.confidence import confidence_state
-from vse_ens.service.convert import rounded, to_reasons
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
-from vse_ens.service.label_names import LabelNames
+from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
-from vse_ens.service.routes.images import labels_of_images
-from vse_ens.service.rules import show_reasons
 from vse_ens.service.schemas import (
     AuditResponse,
     Duplicate,
@@ -32,10 +28,13 @@ from vse_ens.service.schemas import (
     LabelsResponse,
     MapResponse,
     ModelResponse,
+    Reason,
+    rounded,
 )
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
+from vse_ens.service.suggest import reason_values
 
 Prefix = Annotated[str, Query(max_length=MAX_ID_LENGTH)]
 Kind = Literal["missing", "wrong", "duplicates"]
@@ -61,7 +60,10 @@ def catalog_router(service: Service) -> APIRouter:
     @router.get("/api/labels", responses=READING)
     async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
         """List labels that start with the prefix, then labels with a later word that does; most frequent first."""
-        found, total = (await models.current()).completion.find(prefix, limit)
+        served = await models.current()
+        renamed = bool(served.labels.names.extra)
+        completion = served.names_in_force.of(served.labels.table.counts) if renamed else served.completion
+        found, total = completion.find(prefix, limit)
         return LabelsResponse(labels=[LabelCount(label=label, images=count) for label, count in found], total=total)
 
     @router.get("/api/images", responses=READING)
@@ -82,17 +84,11 @@ def catalog_router(service: Service) -> APIRouter:
         if isinstance(result, InProgress):
             return _job_status(result)
         if kind == "duplicates":
-            return _duplicates(service.rules.open_duplicates(result.duplicates), offset, limit)
-        names = service.rules.names(served.annotator.known_)
-        findings = result.missing if kind == "missing" else result.wrong
-        if kind == "missing" and names.extra:
-            findings = await service.compute.run(_not_by_rule, service, served, findings)
-        reviewed: set[tuple[str, str]] = set()
-        if service.feedback is not None:
-            pairs = [(one.image, label) for one in findings for label in names.same(one.label)]
-            reviewed = await service.disk.run(service.feedback.pairs_with_verdicts, pairs)
-        open_ = [one for one in findings if not any((one.image, label) in reviewed for label in names.same(one.label))]
-        page = _findings(open_, names, offset, limit)
+            rules = served.labels.rules
+            still_open = [one for one in result.duplicates if rules.is_open("alias", one.label, one.other)]
+            return _duplicates(still_open, offset, limit)
+        open_ = await service.compute.run(_open, served, result.missing if kind == "missing" else result.wrong, kind)
+        page = _findings(served, open_[offset : offset + limit])
         service.pictures.add_urls(served, page)
         return AuditResponse(kind=kind, total=len(open_), findings=page)
 
@@ -101,7 +97,7 @@ def catalog_router(service: Service) -> APIRouter:
         """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
         served = await models.current()
         result = served.label_map.poll()
-        return _job_status(result) if isinstance(result, InProgress) else _label_positions(service, served, result)
+        return _job_status(result) if isinstance(result, InProgress) else _label_positions(served, result)
 
     return router
 
@@ -156,29 +152,35 @@ def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) 
     return AuditResponse(kind="duplicates", total=len(found), findings=page)
 
 
-def _not_by_rule(service: Service, served: ServedModel, findings: Sequence[audits.Finding]) -> list[audits.Finding]:
-    """Return the findings of missing labels that their images do not have by a rule."""
-    names = service.rules.names(served.annotator.known_)
-    labels = labels_of_images(service, served, [one.image for one in findings])
-    return [one for one, has in zip(findings, labels, strict=True) if names.of(one.label) not in has]
+def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -> list[audits.Finding]:
+    """Return the findings on which there is no verdict, and of missing labels those that the images still lack."""
+    labels = served.labels
+    verdicts = {label: labels.verdicts_on(label) for label in {one.label for one in findings}}
+    images = labels.of_images([one.image for one in findings])
+    return [
+        one
+        for one, now in zip(findings, images, strict=True)
+        if now.number not in verdicts[one.label]
+        and not (kind == "missing" and labels.names.of(one.label) in now.settled)
+    ]
 
 
-def _findings(findings: Sequence[audits.Finding], names: LabelNames, offset: int, limit: int) -> list[Finding]:
+def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[Finding]:
+    names = served.labels.names
     return [
         Finding(
             image=one.image,
             label=names.of(one.label),
             confidence=rounded(one.confidence),
             reason=one.reason,
-            because=show_reasons(names, to_reasons(one.because)),
+            because=[Reason(**reason) for reason in reason_values(one.because, names)],
         )
-        for one in findings[offset : offset + limit]
+        for one in findings
     ]
 
 
-def _label_positions(service: Service, served: ServedModel, label_map: LabelMap) -> MapResponse:
-    known = served.annotator.known_
-    names = service.rules.names(known)
+def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:
+    known, names = served.annotator.known_, served.labels.names
     counts = known.images_per_label[label_map.labels].tolist()
     rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
     return MapResponse(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Literal
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
-from vse_ens.data.cleaning import Cleaned, clean
 from vse_ens.service.errors import ApiError
-from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, plain_text
 from vse_ens.service.source_archive import reason_against, source_archive
 from vse_ens.service.state import Service
@@ -46,9 +44,9 @@ def export_router(service: Service) -> APIRouter:
         if format == "source":
             if reason := reason_against(served.annotator.known_, service.settings):
                 raise ApiError(422, f"{reason}; use format=csv")
-            archive = await compute.run(source_archive, served.annotator.known_, _clean(service, served))
+            archive = await compute.run(source_archive, served.annotator.known_, served.labels.cleaned)
             return _download(_one(archive), format)
-        cleaned = await compute.run(_clean(service, served))
+        cleaned = await compute.run(served.labels.cleaned)
         blocks = cleaned.csv_lines(defuse_formulas=defuse_formulas) if format == "csv" else cleaned.json_lines()
 
         async def chunks() -> AsyncIterator[bytes]:
@@ -58,15 +56,6 @@ def export_router(service: Service) -> APIRouter:
         return _download(chunks(), format)
 
     return router
-
-
-def _clean(service: Service, served: ServedModel) -> Callable[[], Cleaned]:
-    feedback = service.feedback.path if service.feedback is not None else None
-
-    def run() -> Cleaned:
-        return clean(served.annotator.known_, feedback=feedback, rules=service.rules.current)
-
-    return run
 
 
 async def _one(content: bytes) -> AsyncIterator[bytes]:

@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator
 
 from vse_ens.data.feedback.store import Event
+from vse_ens.data.feedback.verdicts import NewVerdict
 from vse_ens.data.io.write import defuse
 from vse_ens.service.openapi import READING, WRITING, plain_text
 from vse_ens.service.routes.images import image_state
@@ -31,7 +32,6 @@ from vse_ens.service.schemas import (
 )
 from vse_ens.service.settings import MAX_USER_LENGTH
 from vse_ens.service.state import Service
-from vse_ens.service.verdicts import Decision
 
 User = Annotated[
     str,
@@ -106,11 +106,11 @@ def feedback_router(service: Service) -> APIRouter:
     ) -> BatchResponse:
         """Accept or reject labels of many images together: all verdicts are stored or none."""
         feedback, served = service.require_feedback(), await models.current()
-        decisions = [Decision(one.image, one.label, one.verdict, one.confidence) for one in request.events]
-        result = await disk.run(feedback.add_batch, decisions, by=by, source=request.source, model=served.fingerprint)
+        verdicts = [NewVerdict(one.image, one.label, one.verdict, one.confidence) for one in request.events]
+        result = await disk.run(feedback.add_batch, verdicts, by=by, source=request.source, model=served.fingerprint)
         for verdict in ("accept", "reject"):
             # Those that were in force already are counted too: which ones they are is known to the file only.
-            service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in decisions))
+            service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in verdicts))
         service.learn(result.stored)
         return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 

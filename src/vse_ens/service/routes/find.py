@@ -6,13 +6,12 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Body, Query
+from numpy.typing import NDArray
 
 from vse_ens.curate.questions import next_question
 from vse_ens.service.completion import merge
-from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.images import labels_of_images
 from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
     CompletedLabel,
@@ -23,6 +22,7 @@ from vse_ens.service.schemas import (
     LikelyImage,
     QuestionsRequest,
     QuestionsResponse,
+    rounded,
 )
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_LABELS
 from vse_ens.service.state import Service
@@ -53,8 +53,11 @@ def find_router(service: Service) -> APIRouter:
         served = await models.current()
         others = set(labels)
         if image is not None:
-            others |= set(await _current_labels(service, served, image))
-        return await compute.run(_complete, service, served, text, sorted(others), image, limit, new)
+            now = served.labels.of(image)
+            if not now.settled:
+                await service.check_known(served.annotator.known_.images, [image])
+            others |= set(now.names)
+        return await compute.run(_complete, served, text, sorted(others), image, limit, new)
 
     @router.get("/api/label/images", responses=READING)
     async def label_images(
@@ -64,9 +67,9 @@ def find_router(service: Service) -> APIRouter:
         offset: Annotated[int, Query(ge=0)] = 0,
         limit: Annotated[int, Query(ge=1, le=200)] = 12,
     ) -> LabelImagesResponse:
-        """List the images of the data that have a label, by ID: all of them, or those with or without another label."""
+        """List the images of the model that have a label now, by ID: all, or those with or without another label."""
         served = await models.current()
-        response = await compute.run(_label_images, service, served, label, also, without, offset, limit)
+        response = await compute.run(_label_images, served, label, also, without, offset, limit)
         service.pictures.add_urls(served, response.images)
         return response
 
@@ -76,44 +79,32 @@ def find_router(service: Service) -> APIRouter:
     ) -> QuestionsResponse:
         """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
         served = await models.current()
-        response = await compute.run(_next_question, service, served, request)
+        response = await compute.run(_next_question, served, request)
         service.pictures.add_urls(served, response.images)
         return response
 
     return router
 
 
-async def _current_labels(service: Service, served: ServedModel, image: str) -> list[str]:
-    """Return the labels of an image, from the data and from feedback."""
-    known = served.annotator.known_
-    verdicts = service.feedback.of(image) if service.feedback is not None else None
-    if verdicts is None or not any(verdicts):
-        await service.check_known(known.images, [image])
-        return served.annotator.known_labels(image)
-    trained = served.annotator.known_labels(image) if image in known.images else []
-    return [label for label in {*trained, *verdicts.accepted} if label not in verdicts.rejected]
-
-
 def _complete(
-    service: Service, served: ServedModel, text: str, labels: list[str], image: str | None, limit: int, new: bool
+    served: ServedModel, text: str, labels: list[str], image: str | None, limit: int, new: bool
 ) -> CompleteResponse:
-    annotator = served.annotator
-    vocabulary, decided = annotator.known_.labels, served.rankings.decided
-    names = service.rules.names(annotator.known_)
+    annotator, names, verdicts = served.annotator, served.labels.names, served.labels.verdicts
+    vocabulary = annotator.known_.labels
     # Labels unknown to the model cannot influence it.
     known = tuple(dict.fromkeys(label for label in map(names.in_model, labels) if label in vocabulary))
     scores = served.label_scores(known, image if image in annotator.known_.images else None) if known else None
     exclude = np.asarray(vocabulary.numbers(list(known)), np.int64)
     found = served.completion.complete(text, limit + names.extra, scores, exclude)
     found = [one._replace(label=names.of(one.label)) for one in found]
-    decided.refresh()
-    more = {name: decided.new_labels().get(name, 0) for name in names.new}
+    verdicts.refresh()
+    more = {name: verdicts.new_labels().get(name, 0) for name in names.new}
     if new:
-        more |= decided.new_labels()
+        more |= verdicts.new_labels()
     else:
         more = {name: count for name, count in more.items() if names.in_model(name) in vocabulary}
     has = set(map(names.of, labels))
-    merged = merge(text, found, served.new_labels.complete(more, text, limit)) if more else found
+    merged = merge(text, found, served.new_labels.of(more).complete(text, limit)) if more else found
     return CompleteResponse(
         labels=[
             CompletedLabel(label=label, images=images, why=why) for label, images, why in merged if label not in has
@@ -122,47 +113,43 @@ def _complete(
 
 
 def _label_images(
-    service: Service,
-    served: ServedModel,
-    label: str,
-    also: str | None,
-    without: str | None,
-    offset: int,
-    limit: int,
+    served: ServedModel, label: str, also: str | None, without: str | None, offset: int, limit: int
 ) -> LabelImagesResponse:
     known = served.annotator.known_
-    in_model = service.rules.names(known).in_model
-    found = known.images_with(known.labels.number(in_model(label)))
+    found = _images_with(served, label)
     if also is not None:
-        found = np.intersect1d(found, known.images_with(known.labels.number(in_model(also))), assume_unique=True)
+        found = np.intersect1d(found, _images_with(served, also), assume_unique=True)
     if without is not None:
-        found = np.setdiff1d(found, known.images_with(known.labels.number(in_model(without))), assume_unique=True)
+        found = np.setdiff1d(found, _images_with(served, without), assume_unique=True)
     images = known.images.ids(found[offset : offset + limit])
     return LabelImagesResponse(
         images=[
-            LabelledImage(image=image, labels=labels)
-            for image, labels in zip(images, labels_of_images(service, served, images), strict=True)
+            LabelledImage(image=image, labels=now.names)
+            for image, now in zip(images, served.labels.of_images(images), strict=True)
         ],
         total=len(found),
     )
 
 
-def _next_question(service: Service, served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
-    annotator = served.annotator
-    names = service.rules.names(annotator.known_)
+def _images_with(served: ServedModel, label: str) -> NDArray[np.int64]:
+    """Return the images that have a label now; an `UnknownIdError` if neither the model nor a rule knows it."""
+    labels = served.labels
+    if labels.names.in_model(label) not in labels.known.labels and label not in labels.names.new:
+        raise labels.known.labels.unknown(label)
+    return labels.images_with(label)
+
+
+def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
+    annotator, names = served.annotator, served.labels.names
     answers = ([names.in_model(label) for label in some] for some in (request.yes, request.no, request.skipped))
     found = next_question(annotator.loaded_, *answers, top=request.top)
-    labels = labels_of_images(service, served, [one.image for one in found.images])
+    labels = served.labels.of_images([one.image for one in found.images])
     return QuestionsResponse(
         question=None if found.label is None else names.of(found.label),
         share=rounded(found.share),
         remaining=round(found.remaining),
         images=[
-            LikelyImage(
-                image=one.image,
-                confidence=rounded(one.probability),
-                labels=shown,
-            )
-            for one, shown in zip(found.images, labels, strict=True)
+            LikelyImage(image=one.image, confidence=rounded(one.probability), labels=now.names)
+            for one, now in zip(found.images, labels, strict=True)
         ],
     )

@@ -1,15 +1,14 @@
-"""The state of one image: labels from the data and from feedback, rejected labels, and suggestions."""
+"""The state of one image or of several: the labels they have now, rejected labels, and suggestions."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query
 
-from vse_ens.service.convert import rounded, to_suggestions
-from vse_ens.service.label_names import LabelNames
+from vse_ens.curate.suggest import Suggestion
+from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
 from vse_ens.service.routes.strict_json import StrictRoute
@@ -20,33 +19,34 @@ from vse_ens.service.schemas import (
     RejectedLabel,
     SharedLabel,
     SharedSuggestion,
-    Suggestion,
     TogetherImage,
     TogetherRequest,
     TogetherResponse,
     Top,
+    rounded,
 )
 from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
-from vse_ens.service.verdicts import ImageVerdicts
+from vse_ens.service.suggest import MAX_REASONS, suggest, suggestion_values
 
 _TOGETHER_EXAMPLES: Any = {"two images": {"value": {"images": ["img_0000001", "img_0000002"], "top": 5}}}
 
 
 def images_router(service: Service) -> APIRouter:
-    """Return the route of a single image."""
+    """Return the routes of images."""
     router = APIRouter(tags=["catalog"], route_class=StrictRoute)
 
     @router.get("/api/image", responses=READING)
     async def image(
         id: Annotated[Id, Query(examples=["img_0000001"])],  # noqa: A002  # the name of the query parameter
         top: Annotated[Top, Query()] = 12,
+        all_reasons: Annotated[bool, Query(description="All reasons, not only the first few.")] = False,
     ) -> ImageState:
         """Return the current state of an image, with suggestions from its current labels."""
         served = await service.models.current()
-        if not any(_verdicts(service, id)):
+        if not served.labels.of(id).settled:
             await service.check_known(served.annotator.known_.images, [id])
-        return await image_state(service, served, id, top)
+        return await image_state(service, served, id, top, all_reasons=all_reasons)
 
     @router.post("/api/together", responses=WRITING)
     async def together(
@@ -56,28 +56,44 @@ def images_router(service: Service) -> APIRouter:
         served = await service.models.current()
         images = list(dict.fromkeys(request.images))
         await service.check_known(served.annotator.known_.images, images)
-        response = await service.compute.run(_together, service, served, images, request.top)
+        response = await service.compute.run(_together, served, images, request.top)
         service.pictures.add_urls(served, response.images)
         return response
 
     return router
 
 
-def _together(service: Service, served: ServedModel, images: list[str], top: int) -> TogetherResponse:
-    names = service.rules.names(served.annotator.known_)
-    labels: Counter[str] = Counter()
+async def image_state(
+    service: Service, served: ServedModel, image: str, top: int, *, all_reasons: bool = False
+) -> ImageState:
+    """Return the state of an image with its ``top`` suggestions."""
+    now = served.labels.of(image)
+    if served.is_fast(now):
+        [suggestions] = suggest(served, [now], top=top, explain=True)
+    else:
+        [suggestions] = await service.suggest.run(suggest, served, [now], top=top, explain=True)
+    service.metrics.suggestions.inc(len(suggestions))
+    most = None if all_reasons else MAX_REASONS
+    return ImageState(
+        model=served.fingerprint,
+        image=image,
+        known=now.number is not None,
+        labels=[LabelInForce(**one._asdict()) for one in now.labels],
+        rejected=[RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
+        suggestions=[schemas.Suggestion(**suggestion_values(one, now.naming, True, most)) for one in suggestions],
+        url=service.pictures.url(served, image),
+    )
+
+
+def _together(served: ServedModel, images: list[str], top: int) -> TogetherResponse:
+    states = served.labels.of_images(images)
+    labels = Counter(label for one in states for label in one.names)
     found: dict[str, list[Suggestion]] = {}
-    settled: list[tuple[str, set[str]]] = []
-    for image in images:
-        state = _state(served, image, _verdicts(service, image), names, MAX_TOP, explain=False)
-        state = service.rules.show(state, names, MAX_TOP)
-        labels.update(one.label for one in state.labels)
-        rejected = {names.of(one.label) for one in state.rejected}
-        settled.append((image, {one.label for one in state.labels} | rejected))
-        for suggestion in state.suggestions:
-            found.setdefault(suggestion.label, []).append(suggestion)
+    for suggestions in suggest(served, states, top=MAX_TOP):
+        for one in suggestions:
+            found.setdefault(one.label, []).append(one)
     shared = [
-        _shared(label, ones, [image for image, names_of in settled if label not in names_of])
+        _shared(label, ones, [image for image, now in zip(images, states, strict=True) if label not in now.settled])
         for label, ones in found.items()
     ]
     # By the number that is shown, or without confidences by how many images lack it.
@@ -97,71 +113,4 @@ def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> SharedSu
         # Beyond the first suggestions of an image, a confidence is nearly 0.
         confidence=rounded(sum(confidences) / len(lacking)) if confidences else None,
         images=lacking,
-    )
-
-
-async def image_state(service: Service, served: ServedModel, image: str, top: int) -> ImageState:
-    """Return the state of an image with its ``top`` suggestions."""
-    verdicts, names = _verdicts(service, image), service.rules.names(served.annotator.known_)
-    if served.is_fast_by_labels:
-        state = _state(served, image, verdicts, names, top + names.extra)
-    else:
-        state = await service.suggest.run(_state, served, image, verdicts, names, top + names.extra)
-    state.url = service.pictures.url(served, image)
-    state = service.rules.show(state, names, top)
-    service.metrics.suggestions.inc(len(state.suggestions))
-    return state
-
-
-def labels_of_images(service: Service, served: ServedModel, images: Sequence[str]) -> list[list[str]]:
-    """Return the labels of known images: of the data, less rejected, plus accepted ones, with the rules applied."""
-    known, decided = served.annotator.known_, served.rankings.decided
-    decided.refresh()
-    names = service.rules.names(known)
-    found = []
-    for image, number in zip(images, known.images.numbers(list(images)).tolist(), strict=True):
-        trained = known.labels.ids(known.label_numbers(number))
-        # Most images have no verdict, and looking them up takes time.
-        verdicts = _verdicts(service, image) if decided.mask[number] else ImageVerdicts({}, {})
-        rejected = {names.of(label) for label in verdicts.rejected}
-        labels = [label for label in trained if names.of(label) not in rejected]
-        labels += [label for label in verdicts.accepted if label not in trained]
-        found.append(names.show(labels, verdicts.rejected))
-    return found
-
-
-def _verdicts(service: Service, image: str) -> ImageVerdicts:
-    return service.feedback.of(image) if service.feedback is not None else ImageVerdicts({}, {})
-
-
-def _state(
-    served: ServedModel, image: str, verdicts: ImageVerdicts, names: LabelNames, top: int, explain: bool = True
-) -> ImageState:
-    annotator = served.annotator
-    known = image in annotator.known_.images
-    trained = annotator.known_labels(image) if known else []
-    labels = [
-        LabelInForce(label=label, source="data", event=None) for label in trained if label not in verdicts.rejected
-    ]
-    labels += [
-        LabelInForce(label=label, source="feedback", event=event)
-        for label, event in sorted(verdicts.accepted.items(), key=lambda item: item[1])
-        if label not in trained
-    ]
-    if any(verdicts) or not known:
-        # Verdicts take effect immediately. Labels unknown to the model cannot influence it.
-        vocabulary = annotator.known_.labels
-        context = [label for label in (names.in_model(one.label) for one in labels) if label in vocabulary]
-        deny = [label for label in map(names.in_model, verdicts.rejected) if label in vocabulary]
-        suggestions = annotator.annotate(labels=context, deny=deny, top=top, explain=explain)
-    else:
-        suggestions = annotator.annotate(image, top=top, explain=explain)
-    return ImageState(
-        model=served.fingerprint,
-        image=image,
-        known=known,
-        labels=labels,
-        rejected=[RejectedLabel(label=label, event=event) for label, event in verdicts.rejected.items()],
-        suggestions=to_suggestions(suggestions, explained=explain),
-        url=None,
     )

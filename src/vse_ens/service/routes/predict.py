@@ -6,15 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
 
+from vse_ens.data.rules.label_names import LabelNames
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service import annotating
-from vse_ens.service.convert import rounded, to_reasons
-from vse_ens.service.label_names import LabelNames
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.images import labels_of_images
 from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.rules import show_reasons
 from vse_ens.service.schemas import (
     AnnotateRequest,
     AnnotateResponse,
@@ -22,6 +18,7 @@ from vse_ens.service.schemas import (
     ExplainResponse,
     FoundImage,
     Id,
+    Reason,
     SearchRequest,
     SearchResponse,
     SimilarImage,
@@ -29,8 +26,11 @@ from vse_ens.service.schemas import (
     SimilarLabel,
     SimilarLabelsResponse,
     Top,
+    rounded,
 )
 from vse_ens.service.state import Service
+from vse_ens.service.suggest import annotate as annotate_request
+from vse_ens.service.suggest import reason_values
 
 _ANNOTATE_EXAMPLES: Any = {
     "an image of the model": {"value": {"images": ["img_0000001"], "top": 3}},
@@ -52,18 +52,9 @@ def predict_router(service: Service) -> APIRouter:
 
     @router.post("/api/annotate", response_model=AnnotateResponse, responses=WRITING)
     async def annotate(request: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
-        """Suggest labels that images lack, best first; labels an image has are not suggested."""
+        """Suggest labels that images lack, best first: none that an image has now, and none that was rejected."""
         # `DirectMiddleware` answers most requests for one image.
-        served = await models.current()
-        if annotating.is_fast(served, request):
-            known = served.annotator.known_
-            await service.check_known(known.images, request.images or ())
-            names = service.rules.names(known)
-            await service.check_known(known.labels, map(names.in_model, request.all_labels))
-            encoded = annotating.annotate(served, names, request)
-        else:
-            names = service.rules.names(served.annotator.known_)
-            encoded = await compute.run(annotating.annotate, served, names, request)
+        encoded = await compute.run(annotate_request, await models.current(), request)
         service.metrics.suggestions.inc(encoded.suggestions)
         return Response(encoded.body, media_type="application/json")
 
@@ -74,7 +65,7 @@ def predict_router(service: Service) -> APIRouter:
         Images on which a label was rejected are left out, and without `tagged` those on which it was accepted.
         """
         served = await models.current()
-        response = await compute.run(_search, service, served, request)
+        response = await compute.run(_search, served, request)
         service.pictures.add_urls(served, response.images)
         return response
 
@@ -83,9 +74,9 @@ def predict_router(service: Service) -> APIRouter:
         label: Annotated[Id, Query(examples=["beach"])], top: Annotated[Top, Query()] = 10
     ) -> SimilarLabelsResponse:
         """Find labels with similar use."""
-        annotator = (await models.current()).annotator
-        names = service.rules.names(annotator.known_)
-        similar = await compute.run(annotator.similar_labels, names.in_model(label), top + names.extra)
+        served = await models.current()
+        names = served.labels.names
+        similar = await compute.run(served.annotator.similar_labels, names.in_model(label), top + names.extra)
         shown = names.show_suggestions(
             [SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in similar],
             lambda one: one.label,
@@ -100,26 +91,24 @@ def predict_router(service: Service) -> APIRouter:
     ) -> SimilarImagesResponse:
         """Find images with similar labels."""
         served = await models.current()
-        response = await compute.run(_similar_images, service, served, image, top)
+        response = await compute.run(_similar_images, served, image, top)
         service.pictures.add_urls(served, response.similar)
         return response
 
     @router.post("/api/explain", responses=WRITING)
     async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainResponse:
-        """List the contributions to a label's score for an image; a label it has is explained by its other labels."""
-        return await compute.run(_explain, service, await models.current(), request)
+        """List all contributions to a label's score for an image; a label it has is explained by its other labels."""
+        return await compute.run(_explain, await models.current(), request)
 
     return router
 
 
-def _search(service: Service, served: ServedModel, request: SearchRequest) -> SearchResponse:
-    annotator, decided = served.annotator, served.rankings.decided
-    decided.refresh()
-    names = service.rules.names(annotator.known_)
+def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
+    annotator, names = served.annotator, served.labels.names
     terms = [_in_model(term, names, annotator.known_.labels) for term in request.labels]
     wanted = {names.of(term) for term in terms if term in annotator.known_.labels}
     unwanted = {names.of(term[1:]) for term in terms if term not in annotator.known_.labels}
-    verdicts = [decided.of_label(*names.same(label)) for label in request.labels]
+    verdicts = [served.labels.verdicts_on(label) for label in request.labels]
     gone = {image for images in verdicts for image, verdict in images.items() if verdict == "reject"}
     if not request.tagged:
         gone.update(*verdicts)
@@ -128,10 +117,10 @@ def _search(service: Service, served: ServedModel, request: SearchRequest) -> Se
     found = annotator.search(terms, request.top + len(gone) + more, tagged=request.tagged)
     numbers = annotator.known_.images.numbers([one.image for one in found]).tolist()
     kept = [one for number, one in zip(numbers, found, strict=True) if number not in gone][: request.top + more]
-    labels = labels_of_images(service, served, [one.image for one in kept])
+    now = served.labels.of_images([one.image for one in kept])
     images = [
         FoundImage(image=one.image, score=rounded(one.score), confidence=rounded(one.confidence), labels=shown)
-        for one, shown in zip(kept, labels, strict=True)
+        for one, shown in zip(kept, (one.names for one in now), strict=True)
         if not unwanted.intersection(shown) and (request.tagged or not wanted or not wanted.issubset(shown))
     ]
     return SearchResponse(images=images[: request.top])
@@ -143,26 +132,33 @@ def _in_model(term: str, names: LabelNames, labels: Vocabulary) -> str:
     return f"-{names.in_model(term[1:])}" if label not in labels and term.startswith("-") else label
 
 
-def _similar_images(service: Service, served: ServedModel, image: str, top: int) -> SimilarImagesResponse:
+def _similar_images(served: ServedModel, image: str, top: int) -> SimilarImagesResponse:
     similar = served.annotator.similar_images(image, top)
-    labels = labels_of_images(service, served, [one.id for one in similar])
+    labels = served.labels.of_images([one.id for one in similar])
     return SimilarImagesResponse(
         image=image,
         similar=[
-            SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=shown)
-            for one, shown in zip(similar, labels, strict=True)
+            SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=now.names)
+            for one, now in zip(similar, labels, strict=True)
         ],
     )
 
 
-def _explain(service: Service, served: ServedModel, request: ExplainRequest) -> ExplainResponse:
-    names = service.rules.names(served.annotator.known_)
-    labels = None if request.labels is None else [*map(names.in_model, request.labels)]
-    explanation = served.annotator.explain(request.image, names.in_model(request.label), labels=labels)
+def _explain(served: ServedModel, request: ExplainRequest) -> ExplainResponse:
+    annotator, names = served.annotator, served.labels.names
+    label = names.in_model(request.label)
+    if request.image is None:
+        explanation = annotator.explain(label=label, labels=[*map(names.in_model, request.labels or ())])
+    else:
+        now = served.labels.of(request.image)
+        by_labels = now.has_changed and bool(now.settled)  # else it is known, or an error
+        explanation = (
+            annotator.explain(label=label, labels=now.context) if by_labels else annotator.explain(request.image, label)
+        )
     return ExplainResponse(
         label=request.label,
         score=rounded(explanation.score),
         confidence=rounded(explanation.confidence),
-        because=show_reasons(names, to_reasons(explanation.reasons)),
+        because=[Reason(**one) for one in reason_values(explanation.reasons, names, most=None)],
         left_out=explanation.left_out,
     )

@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from vse_ens.service.convert import rounded
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING
 from vse_ens.service.ranking import GridPage, Order, QueuePage
-from vse_ens.service.routes.images import image_state, labels_of_images
-from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse
+from vse_ens.service.routes.images import image_state
+from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse, rounded
 from vse_ens.service.settings import MAX_GRID, MAX_TOP
 from vse_ens.service.state import Service
 
@@ -35,8 +34,7 @@ def ranking_router(service: Service) -> APIRouter:
         Of a label on very many images, the least supported are measured for likely mistakes, 500 or more.
         """
         served = await service.models.current()
-        names = service.rules.names(served.annotator.known_)
-        await service.check_known(served.annotator.known_.labels, [names.in_model(label)])
+        await service.check_known(served.annotator.known_.labels, [served.labels.names.in_model(label)])
         return await service.compute.run(_grid, service, served, label, kind, offset, limit, min_confidence)
 
     @router.get("/api/queue", responses=READING)
@@ -71,8 +69,7 @@ def _grid(
     min_confidence: float,
 ) -> GridResponse:
     known = served.annotator.known_
-    names = service.rules.names(known)
-    page: GridPage = served.rankings.grid(label, kind, offset, limit, min_confidence, names)
+    page: GridPage = served.ranker.grid(label, kind, offset, limit, min_confidence)
     images = known.images.ids(page.images)
     confidences: Sequence[float | None] = page.confidences or [None] * len(page.images)
     return GridResponse(
@@ -83,12 +80,10 @@ def _grid(
             GridImage(
                 image=image,
                 confidence=rounded(confidence),
-                labels=labels,
+                labels=now.names,
                 url=service.pictures.url(served, image),
             )
-            for image, confidence, labels in zip(
-                images, confidences, labels_of_images(service, served, images), strict=True
-            )
+            for image, confidence, now in zip(images, confidences, served.labels.of_images(images), strict=True)
         ],
         above={f"{threshold:g}": count for threshold, count in page.above.items()},
         total=page.total,
@@ -97,7 +92,7 @@ def _grid(
 
 
 def _queue(service: Service, served: ServedModel, order: Order, offset: int, limit: int) -> QueueResponse:
-    page: QueuePage = served.rankings.queue(order, offset, limit)
+    page: QueuePage = served.ranker.queue(order, offset, limit)
     return QueueResponse(
         model=served.fingerprint,
         images=[

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Query, Response
 
 from vse_ens.curate.rules.propose import Proposals
+from vse_ens.data.filters import facet
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.rules.store import NewRule
-from vse_ens.service.convert import rounded
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import READING, WRITING
@@ -27,7 +27,9 @@ from vse_ens.service.schemas import (
     RuleResponse,
     RulesResponse,
     RuleUndoRequest,
+    VocabularyLabel,
     VocabularyResponse,
+    rounded,
 )
 from vse_ens.service.settings import MAX_ID_LENGTH
 from vse_ens.service.state import Service
@@ -48,7 +50,7 @@ _SHOWN = 6  # images on each side of a proposal
 def rules_router(service: Service) -> APIRouter:
     """Return the routes of rules; a rule is on disk before its response is sent."""
     router = APIRouter(tags=["rules"], route_class=StrictRoute)
-    models, compute, disk, rules = service.models, service.compute, service.disk, service.rules
+    models, compute, disk = service.models, service.compute, service.disk
 
     @router.get("/api/vocabulary", responses=READING)
     async def vocabulary(
@@ -57,14 +59,8 @@ def rules_router(service: Service) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> VocabularyResponse:
-        """List labels under the names in force, with the images that have or imply them."""
-        served = await models.current()
-
-        def find() -> VocabularyResponse:
-            labels, total = rules.table(served.annotator.known_, served.label_images).find(query, sort, offset, limit)
-            return VocabularyResponse(labels=labels, total=total)
-
-        return await compute.run(find)
+        """List labels under the names in force, with the images of the data that have or imply them."""
+        return await compute.run(_vocabulary, await models.current(), query, sort, slice(offset, offset + limit))
 
     @router.get("/api/rules", responses=READING)
     async def in_force() -> RulesResponse:
@@ -72,13 +68,13 @@ def rules_router(service: Service) -> APIRouter:
         served = await models.current()
 
         def entries() -> RulesResponse:
-            current = rules.current
+            current = served.labels.rules
             return RulesResponse(
                 rules=[
                     RuleEntry(**rule._asdict(), exceptions=_changed(served, rule.kind, rule.label, rule.other))
                     for rule in sorted([*current, *current.rejected])
                 ],
-                version=rules.version,
+                version=served.labels.version,
             )
 
         return await compute.run(entries)
@@ -91,7 +87,7 @@ def rules_router(service: Service) -> APIRouter:
 
         The kind `rejected` stores that no rule between two labels is to be proposed. It changes no labels.
         """
-        file, served = rules.require_file(), await models.current()
+        file, served = service.require_rules(), await models.current()
         new = NewRule(request.kind, request.label, request.other)
         [number] = await disk.run(file.add, [new], by=by)
         changed = await compute.run(_changed, served, *new)
@@ -102,7 +98,7 @@ def rules_router(service: Service) -> APIRouter:
         request: Annotated[RuleUndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = "anonymous"
     ) -> RuleResponse:
         """Undo a rule; undoing it twice changes nothing."""
-        file, served = rules.require_file(), await models.current()
+        file, served = service.require_rules(), await models.current()
         await disk.run(file.undo, [request.rule], by=by)
         undone = file.rule(request.rule)
         changed = await compute.run(_changed, served, undone.kind, undone.label, undone.other)
@@ -118,21 +114,31 @@ def rules_router(service: Service) -> APIRouter:
         if isinstance(found, InProgress):
             status = JobStatus(done=round(found.done, 3))
             return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
-        return await compute.run(_proposals, served, found, rules.current, offset, limit)
+        return await compute.run(_proposals, served, found, served.labels.rules, offset, limit)
 
     return router
+
+
+def _vocabulary(served: ServedModel, query: str, sort: Literal["count", "name"], page: slice) -> VocabularyResponse:
+    table = served.labels.table
+    found = table.find(query, sort)
+    labels = [
+        VocabularyLabel(label=label, images=table.counts[label], namespace=facet(label)[:-1] or None)
+        for label in found[page]
+    ]
+    return VocabularyResponse(labels=labels, total=len(found))
 
 
 def _changed(served: ServedModel, kind: str, label: str, other: str) -> int:
     """Return the number of images that a rule changes: the exceptions of an implication, or those of the label."""
     if kind == "rejected":
         return 0
-    both, exceptions = served.label_images.compare(label, other)
+    both, exceptions = served.labels.images_of_labels.compare(label, other)
     return len(exceptions) if kind == "implication" else len(both) + len(exceptions)
 
 
 def _proposals(served: ServedModel, found: Proposals, rules: RuleSet, offset: int, limit: int) -> ProposalsResponse:
-    known, images = served.annotator.known_, served.label_images
+    known, images = served.annotator.known_, served.labels.images_of_labels
     still_open = found.open(rules)
     implications, aliases = still_open.implications, still_open.aliases
     shown: list[ProposedImplication] = []

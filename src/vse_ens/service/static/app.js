@@ -134,7 +134,7 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-document.addEventListener("vse-model", () => notice("The model is newer: it has learnt from the decisions so far."));
+document.addEventListener("vse-model", () => notice("The model is newer: it has learnt from the verdicts so far."));
 rememberScroll();
 addEventListener("hashchange", navigate);
 navigate();

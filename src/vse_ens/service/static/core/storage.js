@@ -34,6 +34,6 @@ export const storedKey = storageItem(session, "vse-key");
 export const storedName = storageItem(local, "vse-name");
 export const storedTheme = storageItem(local, "vse-theme");
 export const storedWelcome = storageItem(local, "vse-welcomed");
-export const storedDecisions = storageItem(session, "vse-decisions");
+export const storedVerdicts = storageItem(session, "vse-decisions");
 export const storedOrder = storageItem(local, "vse-order");
 export const storedAdvance = storageItem(local, "vse-advance");

@@ -15,7 +15,7 @@ const KEYS = {
     ["Shift 1 … 9", "reject it"],
     ["Enter or a", "accept the focused suggestion"],
     ["x or r", "reject it (or Shift-click)"],
-    ["u", "undo the last decision, back to where it was made"],
+    ["u", "undo the last verdict, back to where it was made"],
     ["n  p", "next, previous image"],
   ],
   Browse: [

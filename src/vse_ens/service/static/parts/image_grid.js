@@ -112,7 +112,7 @@ export class ImageGrid {
     /** @type {HTMLElement | null} */ (this.element.querySelector("[tabindex='0']"))?.focus({ preventScroll: true });
   }
 
-  /** What a decision is about: the selected images, or else the focused one, if it was seen. @returns {GridItem[]} */
+  /** What a verdict is about: the selected images, or else the focused one, if it was seen. @returns {GridItem[]} */
   chosen() {
     if (this.selected.size) return this.items.filter((item) => this.selected.has(item.image));
     const item = this.items[this.current];

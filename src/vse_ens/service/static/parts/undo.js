@@ -1,6 +1,6 @@
-/** Undo of the last decision of the session, wherever it was made. */
+/** Undo of the last verdict of the session, wherever it was made. */
 
-import { undoLast } from "../core/decisions.js";
+import { undoLast } from "../core/verdicts.js";
 import { notice } from "./notice.js";
 import { orToast } from "./toast.js";
 
@@ -15,7 +15,7 @@ export async function undo(refresh) {
     notice("Nothing to undo.");
     return;
   }
-  notice(`Undone: ${undone.decision.text}.`);
-  if (location.hash === undone.decision.address) refresh(undone.answer);
-  else location.hash = undone.decision.address;
+  notice(`Undone: ${undone.verdict.text}.`);
+  if (location.hash === undone.verdict.address) refresh(undone.answer);
+  else location.hash = undone.verdict.address;
 }

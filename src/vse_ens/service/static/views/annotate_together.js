@@ -2,7 +2,7 @@
 
 import { announce } from "../core/announcer.js";
 import { ApiError, postChange, postQuery } from "../core/api.js";
-import { enqueue, remember } from "../core/decisions.js";
+import { enqueue, remember } from "../core/verdicts.js";
 import { fill, h } from "../core/dom.js";
 import { countOf } from "../core/format.js";
 import { setImageList } from "../core/images.js";

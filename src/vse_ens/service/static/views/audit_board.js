@@ -24,7 +24,7 @@ const ACTIONS = {
   implications: { change: () => "Accept the rule", keep: () => "Not a rule" },
 };
 
-/** The names of decisions, for screen readers. */
+/** The names of verdicts, for screen readers. */
 const DONE = {
   missing: { agreed: "added", disagreed: "not there" },
   wrong: { agreed: "removed", disagreed: "kept" },

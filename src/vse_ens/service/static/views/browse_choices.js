@@ -1,8 +1,8 @@
-/** Images to decide on together: a grid, a bar with the decisions, one request and one undo per batch. */
+/** Images to decide on together: a grid, a bar with the verdicts, one request and one undo per batch. */
 
 import { announce } from "../core/announcer.js";
 import { postChange } from "../core/api.js";
-import { enqueue, remember } from "../core/decisions.js";
+import { enqueue, remember } from "../core/verdicts.js";
 import { fill, h } from "../core/dom.js";
 import { count, countOf } from "../core/format.js";
 import { setImageList } from "../core/images.js";
@@ -23,7 +23,7 @@ const MOST_TOGETHER = 100;
 /**
  * @typedef {object} Choices
  * @property {string} name accessible name of the grid
- * @property {string[]} labels that a decision is about
+ * @property {string[]} labels that a verdict is about
  * @property {boolean} [suggested] whether the images do not have the labels yet, so that confidences are of suggestions
  * @property {{accept: string, reject: string}} verbs of the buttons
  * @property {(offset: number, limit: number) => Promise<Page>} load

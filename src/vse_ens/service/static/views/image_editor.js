@@ -2,7 +2,7 @@
 
 import { announce } from "../core/announcer.js";
 import { postChange } from "../core/api.js";
-import { enqueue, forget, remember } from "../core/decisions.js";
+import { enqueue, forget, remember } from "../core/verdicts.js";
 import { fill, h, refill } from "../core/dom.js";
 import { storedWelcome } from "../core/storage.js";
 import { labelsAddress, withLabel } from "../core/route.js";

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.data.feedback.store import Event
+from vse_ens.data.feedback.verdicts import Feedback, ImageVerdicts
 from vse_ens.errors import ConfigError, DataError, UnknownIdError
-from vse_ens.service.verdicts import Feedback, ImageVerdicts
 
 WHO: dict[str, Any] = {"by": "anna", "source": "page", "confidence": 0.5, "model": "abc"}
 
@@ -36,9 +36,8 @@ def test_a_verdict_is_in_force_until_it_is_undone(feedback: Feedback) -> None:
     assert feedback.of("other") == ImageVerdicts({}, {})
     feedback.undo(accepted, by="ben", model="abc")
     assert feedback.of("img") == ImageVerdicts({}, {"fog": rejected})
-    assert feedback.pairs_with_verdicts() == {("img", "fog")}
-    assert feedback.pairs_with_verdicts([("img", "fog"), ("img", "sea"), ("other", "fog")]) == {("img", "fog")}
-    assert feedback.pairs_with_verdicts([]) == set()
+    assert feedback.changes(0) == (3, [("img", "fog", "reject", rejected)])
+    assert feedback.changes(2) == (3, [("img", "sea", None, 0)])
 
 
 def test_the_last_verdict_counts_and_an_undo_brings_the_one_before_back(feedback: Feedback) -> None:
@@ -237,7 +236,10 @@ def test_it_agrees_with_a_list_of_events_gone_through(
                 assert feedback.of(image) == ImageVerdicts(
                     *({k: v[0] for k, v in of_image.items() if v[1] == verdict} for verdict in ("accept", "reject"))
                 )
-            assert feedback.pairs_with_verdicts() == in_force.keys()
+            _, pairs = feedback.changes(0)
+            assert {one[:2]: (one.event, one.verdict) for one in pairs} == {
+                pair: said[:2] for pair, said in in_force.items()
+            }
             assert [(event.image, event.label, event.event) for event in feedback.pairs()] == sorted(
                 (*pair, said[0]) for pair, said in in_force.items() if said[1] == "accept"
             )
@@ -266,7 +268,7 @@ def test_many_threads_write_and_read_at_once(feedback: Feedback) -> None:
 
 WRITER = """
 import itertools, os, sys
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback
 
 path, name, most = sys.argv[1], sys.argv[2], int(sys.argv[3])
 feedback = Feedback(path)
@@ -395,12 +397,27 @@ def test_a_confidence_may_be_certain(feedback: Feedback, confidence: float) -> N
     assert feedback.events(event - 1)[0].confidence == confidence
 
 
+def test_the_stamp_changes_with_the_transactions_of_every_process(feedback: Feedback) -> None:
+    before = feedback.stamp()
+    assert before is not None
+    feedback.of("img")
+    assert feedback.stamp() == before
+    code = f"from vse_ens.data.feedback.verdicts import Feedback; Feedback({str(feedback.path)!r}).add"
+    code += "('img', 'sea', 'accept', by='ben', source='api', confidence=None, model='abc')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    after = feedback.stamp()
+    assert after != before
+    feedback.add("img", "fog", "accept", **WHO)
+    assert feedback.stamp() not in (before, after)
+    assert feedback.changes(0)[0] == 2
+
+
 def test_changes_are_the_pairs_with_an_event_since_and_what_is_in_force_on_them(feedback: Feedback) -> None:
     first = feedback.add("img", "sea", "accept", **WHO)
-    assert feedback.changes(0) == (first, [("img", "sea", "accept")])
+    assert feedback.changes(0) == (first, [("img", "sea", "accept", first)])
     assert feedback.changes(first) == (first, [])
     second = feedback.add("img", "fog", "reject", **WHO)
-    assert feedback.changes(first) == (second, [("img", "fog", "reject")])
+    assert feedback.changes(first) == (second, [("img", "fog", "reject", second)])
     third = feedback.undo(second, by="anna", model="abc")
-    assert feedback.changes(second) == (third, [("img", "fog", None)])
-    assert feedback.changes(0) == (third, [("img", "sea", "accept")])
+    assert feedback.changes(second) == (third, [("img", "fog", None, 0)])
+    assert feedback.changes(0) == (third, [("img", "sea", "accept", first)])

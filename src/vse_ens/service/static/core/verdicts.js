@@ -1,10 +1,10 @@
 /** Changes of the feedback: sent one after another, and one undo stack for the session. */
 
 import { ApiError, postChange } from "./api.js";
-import { storedDecisions } from "./storage.js";
+import { storedVerdicts } from "./storage.js";
 
 /**
- * @typedef {object} Decision a stored verdict, or several that were stored together
+ * @typedef {object} StoredVerdict a verdict, or several that were stored together
  * @property {number} [event]
  * @property {number} [batch]
  * @property {string} text such as "accept beach for img_17"
@@ -13,7 +13,7 @@ import { storedDecisions } from "./storage.js";
 
 const MOST = 500;
 
-/** Latest last; kept until the tab closes. @type {Decision[]} */
+/** Latest last; kept until the tab closes. @type {StoredVerdict[]} */
 const stack = read();
 /** Changes run one after another, so that the last response wins and an undo finds the change before it. */
 let queue = Promise.resolve();
@@ -33,9 +33,9 @@ export function enqueue(work) {
   return result;
 }
 
-/** @param {Decision} decision */
-export function remember(decision) {
-  stack.push(decision);
+/** @param {StoredVerdict} verdict */
+export function remember(verdict) {
+  stack.push(verdict);
   write();
 }
 
@@ -47,42 +47,42 @@ export function forget(event) {
 }
 
 /**
- * Undo the last decision of this session.
- * @returns {Promise<{decision: Decision, answer: any} | null>} null if there is none
+ * Undo the last verdict of this session.
+ * @returns {Promise<{verdict: StoredVerdict, answer: any} | null>} null if there is none
  */
 export function undoLast() {
   return enqueue(async () => {
-    const decision = stack.at(-1);
-    if (!decision) return null;
+    const verdict = stack.at(-1);
+    if (!verdict) return null;
     try {
-      const { event, batch } = decision;
+      const { event, batch } = verdict;
       const answer = await postChange("feedback/undo", batch === undefined ? { event } : { batch });
-      drop(decision);
-      return { decision, answer };
+      drop(verdict);
+      return { verdict, answer };
     } catch (error) {
       // The service does not know it any more; the ones before can still be undone.
-      if (error instanceof ApiError && error.status === 404) drop(decision);
+      if (error instanceof ApiError && error.status === 404) drop(verdict);
       throw error;
     }
   });
 }
 
-/** @param {Decision} decision */
-function drop(decision) {
-  const index = stack.lastIndexOf(decision);
+/** @param {StoredVerdict} verdict */
+function drop(verdict) {
+  const index = stack.lastIndexOf(verdict);
   if (index >= 0) stack.splice(index, 1);
   write();
 }
 
 function write() {
   stack.splice(0, Math.max(0, stack.length - MOST));
-  storedDecisions.set(JSON.stringify(stack));
+  storedVerdicts.set(JSON.stringify(stack));
 }
 
-/** @returns {Decision[]} */
+/** @returns {StoredVerdict[]} */
 function read() {
   try {
-    return JSON.parse(storedDecisions.get() || "[]");
+    return JSON.parse(storedVerdicts.get() || "[]");
   } catch {
     return [];
   }

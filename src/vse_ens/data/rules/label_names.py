@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.data.rules.rule_set import RuleSet
 
 T = TypeVar("T")
@@ -54,33 +55,50 @@ class LabelNames:
         known = [label for label in self.same(name) if label in labels]
         return max(known, key=lambda label: int(counts[labels.number(label)]), default=name)
 
-    def leading_to(self, name: str) -> list[str]:
-        """Return the labels of the model other than its own by which an image has a name: replaced or implying ones."""
+    def implied(self, name: str) -> Sequence[str]:
+        """Return the labels that a name in force implies, directly and along chains."""
+        return self._closure.get(name, ())
+
+    def sources(self, name: str) -> list[str]:
+        """Return the labels by which an image has a name: all that have it, and all that imply it."""
         now = self.of(name)
         implying = [label for label, names in self._closure.items() if now in names]
-        found = dict.fromkeys(one for label in (now, *implying) for one in self.same(label))
-        own = self.in_model(name)
-        return [label for label in found if label != own and label in self._known.labels]
-
-    def show(self, labels: Sequence[str], rejected: Iterable[str] = ()) -> list[str]:
-        """Return the labels of an image under the names in force, then those that they imply and no one rejected."""
-        if not len(self._rules):
-            return list(labels)
-        gone = {self.of(label) for label in rejected}
-        shown = dict.fromkeys(map(self.of, labels))
-        for label in list(shown):
-            shown |= dict.fromkeys(other for other in self._closure.get(label, ()) if other not in gone)
-        return list(shown)
+        return list(dict.fromkeys(one for label in (now, *implying) for one in self.same(label)))
 
     def show_suggestions(
         self, found: Iterable[T], label_of: Callable[[T], str], rename: Callable[[T, str], T], has: Collection[str]
     ) -> list[T]:
         """Return suggestions under the names in force, each name once and none that the image ``has``."""
-        if not len(self._rules):
-            return list(found)
         shown: dict[str, T] = {}
         for one in found:
-            name = self.of(label_of(one))
-            if name not in has:
-                shown.setdefault(name, rename(one, name))
+            name = self.of(label := label_of(one))
+            if name not in has and name not in shown:
+                shown[name] = one if name == label else rename(one, name)
         return list(shown.values())
+
+
+class LabelTable:
+    """The labels in force with their number of images in the data, to list and search."""
+
+    def __init__(self, known: Annotations, images: ImagesOfLabels, rules: RuleSet) -> None:
+        counts = dict(zip(known.labels, known.images_per_label.tolist(), strict=True))
+        names, closure = {label: rules.name_of(label) for label in counts}, rules.closure()
+        affected = {name for label, name in names.items() if name != label}
+        affected.update(*closure.values())
+        members: dict[str, list[str]] = {}
+        for label, name in names.items():
+            for target in (name, *closure.get(name, ())):
+                if target in affected:
+                    members.setdefault(target, []).append(label)
+            if name != label:
+                del counts[label]
+        self.counts = counts | {name: images.count(labels) for name, labels in members.items()}
+        """The number of images that have or imply each label."""
+        self._labels = sorted(self.counts)
+        self._by_count = sorted(self._labels, key=lambda label: (-self.counts[label], label))
+
+    def find(self, query: str, sort: Literal["count", "name"]) -> list[str]:
+        """Return the labels that contain the query."""
+        wanted = query.casefold()
+        ordered = self._labels if sort == "name" else self._by_count
+        return [label for label in ordered if wanted in label.casefold()] if wanted else ordered

@@ -1,8 +1,8 @@
-"""Known images with verdicts, by number, kept up to date with the feedback file."""
+"""The verdicts in force on the images of a data set, by number, kept up to date with the feedback file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import islice
 from threading import Lock
 
@@ -10,53 +10,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.kernels.arrays import Csr
-from vse_ens.service.verdicts import Feedback
+from vse_ens.data.feedback.verdicts import Feedback, ImageVerdicts
 
 
-class DecidedImages:
-    """The images that have a verdict in force, those that have one on a label, and the labels they have now.
+class VerdictIndex:
+    """The images that have a verdict in force, and the images with a verdict on a label.
 
-    `refresh` reads the events since the last call, so that the cost does not grow with the file. Images that the model
-    does not know are left out, except that `new_labels` counts them.
+    `refresh` reads the events since the last call, so that the cost does not grow with the file. Images that the data
+    does not have are left out, except that `new_labels` counts them.
     """
 
     def __init__(self, known: Annotations, feedback: Feedback | None) -> None:
         self._known = known
         self._feedback = feedback
         self._last = 0
+        self._stamp: bytes | None = None
         self._by_label: dict[str, dict[int, str]] = {}
-        self._by_image: dict[int, dict[str, str]] = {}
+        self._by_image: dict[int, dict[str, tuple[str, int]]] = {}
         self._changed: dict[int, None] = {}
         self._new: dict[str, set[str]] = {}
         self.mask: NDArray[np.bool_] = np.zeros(len(known.images), np.bool_)
-        """Per image of the model, whether it has a verdict."""
+        """Per image of the data, whether it has a verdict."""
         self._lock = Lock()
 
     def refresh(self) -> None:
         """Read the events since the last call."""
         if self._feedback is None:
             return
+        stamp = self._feedback.stamp()
+        if stamp is not None and stamp == self._stamp:
+            return
         with self._lock:
             last, changes = self._feedback.changes(self._last)
             images = self._known.images.numbers([change.image for change in changes], missing="minus-one").tolist()
             labels = self._known.labels.numbers([change.label for change in changes], missing="minus-one").tolist()
-            for image, number, (name, label, verdict) in zip(images, labels, changes, strict=True):
+            for image, number, (name, label, verdict, event) in zip(images, labels, changes, strict=True):
                 if number < 0:
                     having = self._new.setdefault(label, set())
                     (having.add if verdict == "accept" else having.discard)(name)
                 if image < 0:
                     continue
-                decided, verdicts = self._by_label.setdefault(label, {}), self._by_image.setdefault(image, {})
+                by_label, by_image = self._by_label.setdefault(label, {}), self._by_image.setdefault(image, {})
                 if verdict is None:
-                    decided.pop(image, None)
-                    verdicts.pop(label, None)
+                    by_label.pop(image, None)
+                    by_image.pop(label, None)
                 else:
-                    decided[image] = verdicts[label] = verdict
-                self.mask[image] = bool(verdicts)
+                    by_label[image], by_image[label] = verdict, (verdict, event)
+                self.mask[image] = bool(by_image)
                 self._changed.pop(image, None)
                 self._changed[image] = None
-            self._last = last
+            self._last, self._stamp = last, stamp
+
+    def of_image(self, image: int) -> ImageVerdicts:
+        """Return the verdicts in force on an image."""
+        verdicts = ImageVerdicts({}, {})
+        if self.mask[image]:
+            with self._lock:
+                for label, (verdict, event) in self._by_image[image].items():
+                    (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
+        return verdicts
 
     def of_label(self, *labels: str) -> dict[int, str]:
         """Return the images with a verdict on a label, and the verdict; several labels are names of one."""
@@ -64,7 +76,7 @@ class DecidedImages:
             return {image: one for label in labels for image, one in self._by_label.get(label, {}).items()}
 
     def new_labels(self) -> dict[str, int]:
-        """Return the labels that were accepted and that the model does not know, with their number of images."""
+        """Return the labels that were accepted and that the data does not have, with their number of images."""
         with self._lock:
             return {label: len(images) for label, images in self._new.items() if images}
 
@@ -73,30 +85,18 @@ class DecidedImages:
         """Whether there are images with new verdicts."""
         return bool(self._changed)
 
+    def change_all(self) -> None:
+        """Count every image with a verdict as changed: other rules may give it other labels."""
+        with self._lock:
+            self._changed |= dict.fromkeys(np.flatnonzero(self.mask).tolist())
+
     def take_changed(self, most: int, later: Collection[int]) -> list[int]:
-        """Return at most so many images with new verdicts, the latest first, without those of ``later``."""
+        """Return at most ``most`` images with new verdicts, the latest first, without those of ``later``."""
         with self._lock:
             taken = list(islice((image for image in reversed(self._changed) if image not in later), most))
             for image in taken:
                 del self._changed[image]
             return taken
-
-    def labels_now(self, images: list[int], in_model: Callable[[str], str]) -> Csr:
-        """Return the labels of images by number, one row each: those of the data, less rejected, plus accepted ones.
-
-        ``in_model`` returns the label of the model for a name. Labels that the model does not know are left out.
-        """
-        labels, rows = self._known.labels, []
-        with self._lock:
-            for image in images:
-                row = set(self._known.label_numbers(image).tolist())
-                for label, verdict in self._by_image.get(image, {}).items():
-                    number = labels.number(in_model(label), None)
-                    if number is not None:
-                        (row.add if verdict == "accept" else row.discard)(number)
-                rows.append(sorted(row))
-        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-        return Csr(indptr, np.array([number for row in rows for number in row], np.int32))
 
     @property
     def count(self) -> int:

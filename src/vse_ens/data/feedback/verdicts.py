@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import mmap
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,9 +40,12 @@ _LAST_OF_BATCH = "SELECT last FROM batches WHERE batch = ?"
 _BATCH_AROUND = "SELECT batch FROM batches WHERE batch <= ? AND last >= ? ORDER BY batch DESC LIMIT 1"
 _UNDONE = "SELECT undoes FROM events WHERE undoes BETWEEN ? AND ?"
 _LAST_EVENT = "SELECT coalesce(max(event), 0) FROM events"
+_ALL_PAIRS = "SELECT image, label, verdict, event FROM in_force"
 _CHANGED_PAIRS = "SELECT DISTINCT image, label FROM events WHERE event > ? AND event <= ?"
 # Control characters, line and paragraph separators.
 _NOT_IN_LINE = ("Cc", "Zl", "Zp")
+# Its first copy; see "The WAL-Index Header" in the description of SQLite's WAL format.
+_SHARED_HEADER = 48
 # The largest integer of SQLite.
 _MAX_INTEGER = 2**63 - 1
 
@@ -53,7 +57,7 @@ class ImageVerdicts(NamedTuple):
     rejected: dict[str, int]
 
 
-class Decision(NamedTuple):
+class NewVerdict(NamedTuple):
     """One verdict of a batch."""
 
     image: str
@@ -81,11 +85,12 @@ class UndoneBatch(NamedTuple):
 
 
 class PairVerdict(NamedTuple):
-    """The verdict in force on a pair, None if there is none."""
+    """The verdict in force on a pair and its event; None and 0 if there is none."""
 
     image: str
     label: str
     verdict: str | None
+    event: int
 
 
 class FeedbackBatch:
@@ -163,6 +168,7 @@ class Feedback:
         self._writer = open_writer(self.path)
         # A second connection, so that reads do not wait for writes to reach the disk.
         self._reader = open_reader(self.path)
+        self._shared = _map_shared(self.path)
         self._identity = file_identity(self.path)
         self._write_lock, self._read_lock = Lock(), Lock()
 
@@ -212,7 +218,7 @@ class Feedback:
         with self.batch() as batch:
             return batch.undo(event, by=by, model=model)
 
-    def add_batch(self, decisions: Sequence[Decision], *, by: str, source: str, model: str) -> StoredBatch:
+    def add_batch(self, verdicts: Sequence[NewVerdict], *, by: str, source: str, model: str) -> StoredBatch:
         """Store verdicts together or not at all; they are on disk when this returns.
 
         Verdicts that are in force already are skipped. A batch that is sent again gets the number of the first.
@@ -220,7 +226,7 @@ class Feedback:
         with self.batch() as batch:
             before = self._number(_LAST_EVENT)
             events = []
-            for index, (image, label, verdict, confidence) in enumerate(decisions):
+            for index, (image, label, verdict, confidence) in enumerate(verdicts):
                 try:
                     event = batch.add(image, label, verdict, by=by, source=source, confidence=confidence, model=model)
                 except ConfigError as error:
@@ -247,16 +253,27 @@ class Feedback:
                 changes.undo(event, by=by, model=model)
             return UndoneBatch(len(open_events), len(done))
 
+    def stamp(self) -> bytes | None:
+        """Return bytes that change with every transaction of any process; None if there are none on this system.
+
+        They are the header of the WAL index, which SQLite keeps in memory that all processes share. Reading it takes no
+        system call, where a query takes a tenth of the time of a request.
+        """
+        return None if self._shared is None else self._shared[:_SHARED_HEADER]
+
     def changes(self, after: int) -> tuple[int, list[PairVerdict]]:
         """Return the last event, and the verdicts in force on all pairs with an event after number ``after``."""
         last = int(self._read(_LAST_EVENT)[0][0])
+        if last == after:
+            return last, []
         if after == 0:
             with read_connection(self.path) as file:
-                return last, [PairVerdict(*row) for row in file.execute("SELECT image, label, verdict FROM in_force")]
+                return last, [PairVerdict(*row) for row in file.execute(_ALL_PAIRS)]
         changed = []
-        for image, label in self._read(_CHANGED_PAIRS, after, last) if last > after else ():
+        for image, label in self._read(_CHANGED_PAIRS, after, last):
             found = self._read(_OF_PAIR, image, label)
-            changed.append(PairVerdict(image, label, found[0][1] if found else None))
+            event, verdict = found[0][:2] if found else (0, None)
+            changed.append(PairVerdict(image, label, verdict, event))
         return last, changed
 
     def of(self, image: str) -> ImageVerdicts:
@@ -265,16 +282,6 @@ class Feedback:
         for label, verdict, event in self._read(_OF_IMAGE, image):
             (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
         return verdicts
-
-    def pairs_with_verdicts(self, among: Iterable[tuple[str, str]] | None = None) -> set[tuple[str, str]]:
-        """Return the (image, label) pairs with a verdict in force, all of them or those ``among`` the given ones.
-
-        With a million events, finding all takes seconds; checking a thousand pairs is fast.
-        """
-        with read_connection(self.path) as file:
-            if among is None:
-                return set(file.execute("SELECT image, label FROM in_force"))
-            return {pair for pair in among if file.execute(_OF_PAIR, pair).fetchone() is not None}
 
     def events(self, after: int = 0, limit: int = 100) -> list[Event]:
         """Return the first ``limit`` events after number ``after``."""
@@ -288,6 +295,9 @@ class Feedback:
     def close(self) -> None:
         """Close the file."""
         with self._write_lock, self._read_lock:
+            if self._shared is not None:
+                self._shared.close()
+                self._shared = None
             self._reader.close()
             self._writer.close()
 
@@ -305,6 +315,15 @@ class Feedback:
                 f"{self.path} was deleted, moved or replaced while it was open, so nothing more can be stored in it; "
                 "put it back or restart the service"
             )
+
+
+def _map_shared(path: Path) -> mmap.mmap | None:
+    """Map the header of the WAL index into memory; None if SQLite keeps none in a file."""
+    try:
+        with path.with_name(f"{path.name}-shm").open("rb") as file:
+            return mmap.mmap(file.fileno(), _SHARED_HEADER, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        return None
 
 
 def _check(image: str, label: str, verdict: str, by: str, confidence: float | None) -> None:

@@ -1,0 +1,151 @@
+"""Suggestions for images by the labels they have now, and their form in responses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic_core import to_json
+
+from vse_ens.curate import explain
+from vse_ens.curate.suggest import Suggestion
+from vse_ens.data.current_labels import ImageLabels
+from vse_ens.data.rules.label_names import LabelNames
+from vse_ens.service.models import ServedModel
+from vse_ens.service.schemas import AnnotateRequest, rounded
+
+MAX_REASONS = 5
+"""Reasons of a suggestion, unless all are requested."""
+
+# Looking up this many labels takes about a millisecond.
+_MAX_LABELS_ON_LOOP = 100
+_LABEL = attrgetter("label")
+
+
+class Encoded(NamedTuple):
+    """An encoded `vse_ens.service.schemas.AnnotateResponse`, and its number of suggestions."""
+
+    body: bytes
+    suggestions: int
+
+
+def suggest(
+    served: ServedModel,
+    images: Sequence[ImageLabels],
+    *,
+    top: int,
+    allow: Collection[str] | None = None,
+    deny: Collection[str] = (),
+    min_confidence: float = 0.0,
+    explain: bool = False,
+) -> list[list[Suggestion]]:
+    """Suggest labels for images, under the names in force: none that an image has or that was rejected.
+
+    An image whose labels differ from those of the data is scored by the labels it has now.
+    """
+    if not images:
+        return []
+    annotator, names = served.annotator, images[0].naming
+    # Several labels may have one name, and rejected ones are removed below.
+    extra = names.extra + max(len(one.rejected) for one in images)
+    options: Any = {
+        "top": top + extra,
+        "allow": None if allow is None else [*map(names.in_model, allow)],
+        "deny": [*map(names.in_model, deny)],
+        "min_confidence": min_confidence,
+        "explain": explain,
+    }
+    found: list[list[Suggestion]] = [[] for _ in images]
+    by_image = [index for index, one in enumerate(images) if not one.has_changed]
+    by_labels = [index for index, one in enumerate(images) if one.has_changed]
+    if by_image:
+        numbers = np.array([images[index].number for index in by_image], np.int64)
+        for index, best in zip(by_image, annotator.annotate_numbers(numbers, **options), strict=True):
+            found[index] = best
+    if by_labels:
+        contexts = [images[index].context for index in by_labels]
+        for index, best in zip(by_labels, annotator.annotate(labels=contexts, **options), strict=True):
+            found[index] = best
+    denied = frozenset(map(names.of, deny))
+    return [
+        names.show_suggestions(best, _LABEL, _renamed, one.settled | denied if denied else one.settled)[:top]
+        for one, best in zip(images, found, strict=True)
+    ]
+
+
+def annotate(served: ServedModel, request: AnnotateRequest) -> Encoded:
+    """Answer a request; an `UnknownIdError` names the first unknown ID."""
+    if request.images is not None:
+        return _annotate(served, request, served.labels.of_images(request.images))
+    given = request.labels or []
+    in_model = [served.labels.names.in_model(label) for labels in given for label in labels]
+    served.annotator.known_.labels.numbers(in_model)
+    return _annotate(served, request, [*map(served.labels.of_given, given)])
+
+
+def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> Encoded | None:
+    """Answer a request that takes a millisecond at most; None for any other one, and if an ID is unknown."""
+    known = served.annotator.known_
+    if request.count > 1 or len(request.all_labels) > _MAX_LABELS_ON_LOOP:
+        return None
+    names = served.labels.names if request.all_labels else None
+    if names and not all(names.in_model(label) in known.labels for label in request.all_labels):
+        return None
+    if request.images is not None:
+        [image] = map(served.labels.of, request.images)
+        if image.number is None:
+            return None
+    else:
+        [image] = map(served.labels.of_given, request.labels or ())
+    return _annotate(served, request, [image]) if served.is_fast(image) else None
+
+
+def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[ImageLabels]) -> Encoded:
+    names = images[0].naming
+    suggestions = suggest(
+        served,
+        images,
+        top=request.top,
+        allow=request.allow,
+        deny=request.deny or (),
+        min_confidence=request.min_confidence,
+        explain=request.explain,
+    )
+    most = None if request.all_reasons else MAX_REASONS
+    # Plain values in the form of the schema: objects of its classes would take longer than the suggestions.
+    results = [
+        {
+            "image": one.image,
+            "labels": one.names,
+            "suggestions": [suggestion_values(best, names, request.explain, most) for best in found],
+        }
+        for one, found in zip(images, suggestions, strict=True)
+    ]
+    count = sum(map(len, suggestions))
+    return Encoded(to_json({"model": served.fingerprint, "results": results}), count)
+
+
+def suggestion_values(
+    one: Suggestion, names: LabelNames, explained: bool, most: int | None = MAX_REASONS
+) -> dict[str, Any]:
+    """Return a suggestion in the form of its schema; without ``explained``, ``because`` is left out."""
+    values: dict[str, Any] = {"label": one.label, "score": rounded(one.score), "confidence": rounded(one.confidence)}
+    values["hit"] = rounded(one.hit)
+    return {**values, "because": reason_values(one.because, names, most)} if explained else values
+
+
+def reason_values(
+    reasons: Iterable[explain.Reason], names: LabelNames, most: int | None = MAX_REASONS
+) -> list[dict[str, Any]]:
+    """Return the first reasons, or all of them, in the form of their schema and under the names in force."""
+    return [
+        {"labels": [*map(names.of, one.labels)], "share": rounded(one.share), "source": one.source}
+        for one in [*reasons][:most]
+    ]
+
+
+def _renamed(one: Suggestion, name: str) -> Suggestion:
+    return replace(one, label=name)
