@@ -190,7 +190,7 @@ class Annotator(Shown):
             progress: False for no progress bar, True for one also in a script; by default, work over a second shows
                 one at a prompt and in a notebook. A function is called after every round with a
                 `vse_ens.train.progress.Progress` instead.
-            callbacks: Objects of `vse_ens.train.callbacks.Callback`, told of the start, every epoch and the end; they
+            callbacks: Objects of `vse_ens.train.callbacks.Callback`, called at the start, every epoch and the end; they
                 may stop the training. Trackers for MLflow, Weights & Biases and TensorBoard: `vse_ens.tracking`.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
                 may use it. If it cannot be written later, for example to a full disk, training goes on.
@@ -210,7 +210,7 @@ class Annotator(Shown):
         from vse_ens.train.run_files import check_run_files
         from vse_ens.train.trainer import Trainer
 
-        told = CallbackList(callbacks)
+        callback_list = CallbackList(callbacks)
         cpus = {cpu_kind()}
         with ExitStack() as stack:
             if checkpoint is not None:
@@ -224,6 +224,7 @@ class Annotator(Shown):
             interrupt = stack.enter_context(Interrupt())
             # On a cluster ``workers`` is the number of its workers; this process uses all cores.
             trainer = Trainer(config, pairs, None if pool else self.workers, pool)
+            trainer.prepare()
             checkpoints = None
             if checkpoint is not None:
                 checkpoints = Checkpoints(Path(checkpoint), pairs, allow_mixed_cpus=allow_mixed_cpus)
@@ -232,11 +233,13 @@ class Annotator(Shown):
             stopped = False
             try:
                 known = trainer.known
-                told.start(trainer.config, images=len(known.images), labels=len(known.labels), pairs=known.pairs)
+                callback_list.start(
+                    trainer.config, images=len(known.images), labels=len(known.labels), pairs=known.pairs
+                )
                 for step in trainer.rounds():
                     report(step)
                     if step.report:
-                        stopped = _told_of_epoch(told, trainer, checkpoints)
+                        stopped = _run_epoch_callbacks(callback_list, trainer, checkpoints)
                     if stopped or interrupt.requested:
                         break
                     if checkpoints:
@@ -246,11 +249,11 @@ class Annotator(Shown):
                     checkpoints.try_write(trainer)
                 self.preset_ = base
                 cpus.update(checkpoints.cpus if checkpoints else (), pool.cpus if pool else ())
-                self._take(trainer, cpus)
+                self._adopt(trainer, cpus)
             except BaseException as error:
-                told.error(error)
+                callback_list.error(error)
                 raise
-        told.end(self)
+        callback_list.end(self)
         return self
 
     def partition(
@@ -359,7 +362,7 @@ class Annotator(Shown):
 
         return estimate_ram(self.config(), _annotations(data), self.workers)
 
-    def _take(self, trainer: Trainer, cpus: set[str]) -> None:
+    def _adopt(self, trainer: Trainer, cpus: set[str]) -> None:
         """Take over the result of a training on CPUs of these kinds."""
         self.config_ = trainer.config
         self.known_ = trainer.known
@@ -1118,10 +1121,10 @@ class Annotator(Shown):
             raise ConfigError("this Annotator has not been fitted: call fit(data) or Annotator.load(path) first")
 
 
-def _told_of_epoch(told: CallbackList, trainer: Trainer, checkpoints: Checkpoints | None) -> bool:
+def _run_epoch_callbacks(callbacks: CallbackList, trainer: Trainer, checkpoints: Checkpoints | None) -> bool:
     """Tell the callbacks of an epoch; if one raises, first save what was trained."""
     try:
-        return told.epoch(trainer.history)
+        return callbacks.epoch(trainer.history)
     except BaseException:
         if checkpoints:
             checkpoints.try_write(trainer)

@@ -18,7 +18,19 @@ from tests.support.kernel_twins import SplitMix
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS, Csr, Floats, SharedTables, Step
+from vse_ens.kernels.arrays import (
+    DRAWS,
+    GIVEN_UP,
+    REJECTED,
+    TRIES,
+    VIOLATIONS,
+    Csr,
+    Features,
+    Floats,
+    SharedTables,
+    Step,
+    TrainingArrays,
+)
 from vse_ens.kernels.serial import (
     FACTOR,
     NEGATIVE,
@@ -33,6 +45,7 @@ from vse_ens.kernels.serial import (
 )
 from vse_ens.train.sampling import alias_table, make_sampling, rank_probabilities, rank_weights
 
+NO_FEATURES = Features(np.zeros(1, np.int64), *(np.zeros(0, kind) for kind in (np.int32, np.float32, np.float32)))
 MANY = 100_000 if JIT else 1_500
 
 
@@ -65,7 +78,7 @@ class Model:
 
     def refresh(self) -> None:
         if self.config.sampler == "vse-ens":
-            sort_factors(self.tables, self.sampling, 0, self.width, SortScratch.allocate(len(self.labels)))
+            sort_factors(self.tables, self.sampling, np.arange(self.width), SortScratch.allocate(len(self.labels)))
 
     def run(self, steps: int, rate: float = 0.0, order: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Make steps; without a learning rate only draw. Returns the trace."""
@@ -83,9 +96,7 @@ class Model:
         train = serial_kernel(self.width, *parts, independent, config.redraw_positives, config.warp_cap)
         image_of_pair = np.repeat(np.arange(len(self.images), dtype=np.int32), self.data.labels_per_image)
         self.loss = train(
-            self.images,
-            self.tables,
-            Csr(self.data.indptr, self.data.indices),
+            TrainingArrays(self.images, self.tables, NO_FEATURES, Csr(self.data.indptr, self.data.indices)),
             image_of_pair,
             np.empty(0, np.int64) if order is None else order,
             steps,

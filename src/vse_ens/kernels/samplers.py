@@ -1,10 +1,12 @@
 """Negative samplers: draw a label that the image does not have.
 
 Every sampler adds to ``counts`` the labels it drew (tries) and those of them that the image has (rejected), and returns
--1 when it gives up. ``positives`` are the labels of the image, ``vector`` is v_i.
+-1 when it gives up. ``positives`` are the labels of the image, ``vector`` is v_i. Kernels call `draw`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -349,3 +351,37 @@ def label_at_rank(scores: Floats, rank: int) -> int:
                 return label
             position += 1
     return -1  # only if scores are infinite: the draw is given up
+
+
+@inline_once
+def draw(
+    sampler: int,
+    vector: Floats,
+    positive_score: np.float32,
+    margin: np.float32,
+    tables: SharedTables,
+    sampling: Sampling,
+    positives: NDArray[np.int32],
+    scratch: Any,
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Draw a negative with a sampler of `CODES`, a constant of the kernel; return the label, and N of `warp`.
+
+    ``positive_score`` and ``margin`` are for `warp`. ``scratch`` has the buffers ``cumulative`` of `vse-ens`, filled by
+    `accumulate_factors`, and ``scores`` of `naive`.
+    """
+    tried = 0
+    if sampler == UNIFORM:
+        label = draw_uniform(tables, sampling, positives, state, counts)
+    elif sampler == POPULARITY:
+        label = draw_popularity(sampling, positives, state, counts)
+    elif sampler == VSE_ENS:
+        label = draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
+    elif sampler == WARP:
+        label, tried = draw_warp(vector, positive_score, margin, tables, sampling, positives, state, counts)
+    elif sampler == DNS:
+        label = draw_dns(vector, tables, sampling, positives, state, counts)
+    else:
+        label = draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
+    return label, tried

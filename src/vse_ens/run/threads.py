@@ -55,7 +55,8 @@ class Workers:
         for helper in helpers:
             helper.begin(work)
         try:
-            work(0)
+            for number in waiting:
+                results[number] = tasks[number](0)
         finally:
             errors = self._wait_for(helpers)
         if errors:

@@ -57,7 +57,7 @@ class Backend(Protocol):
         """Draw new start vectors; train on the pairs that are not held out, or on all."""
 
     def continue_best(self) -> None:
-        """Go on from the best epoch, on all pairs; for towers without vectors of their own images."""
+        """Continue from the best epoch, on all pairs; for towers without vectors of their own images."""
 
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch, counted from 0; return its number of rounds."""
@@ -132,7 +132,7 @@ class LocalBackend:
         self.known = data
         self._train_pairs = data
         self._workers = Workers(workers)
-        self._engine: Engine[Any] | None = None
+        self._engine: Engine | None = None
         self._engine_state: Arrays = {}
         self._plan: Plan | None = None
         self._best: Embeddings | None = None
@@ -155,7 +155,7 @@ class LocalBackend:
         self._current = padded(initial_embeddings(config, self._pairs, label_pairs))
 
     def continue_best(self) -> None:
-        """Go on from the best epoch, on all pairs."""
+        """Continue from the best epoch, on all pairs."""
         self._all_pairs = True
         self._engine, self._engine_state, self._plan = None, {}, None
         self._current = self._chosen(best=True).copy()

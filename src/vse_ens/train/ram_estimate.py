@@ -20,11 +20,11 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import BLOCK_IMAGES
 from vse_ens.errors import InsufficientMemoryError
 from vse_ens.evaluate.rank import DEFAULT_MEMORY
-from vse_ens.kernels.context import ContextGradients, ContextScratch, InputGradients
+from vse_ens.kernels.context import ContextScratch, InputGradients
 from vse_ens.kernels.label_pairs import LabelPairs
 from vse_ens.kernels.rank_table import RankScratch
 from vse_ens.kernels.serial import SortScratch
-from vse_ens.kernels.softmax import BatchGradients
+from vse_ens.kernels.two_phase import LabelGradients
 from vse_ens.label_weights.ram import LearningRam, learning_ram
 from vse_ens.model.embeddings import label_pair_table
 from vse_ens.run.ram import available_memory
@@ -403,11 +403,11 @@ class RamModel:
         if config.has_context:
             # A label is an input, and has its share of the image's label pairs.
             combined = min(self._label_pair_table.pairs_per_label, self._longest // 2) if self._label_pairs else 0
-            labels = ContextGradients.allocate(1, negatives, self._width)
+            labels = LabelGradients.allocate(1, negatives, self._width)
             inputs = InputGradients.allocate(1, 1, 1 + combined, 0, self._width)
             return _nbytes(labels) + _nbytes(inputs) + gathered + moves
         if config.loss == "softmax":
-            return _nbytes(BatchGradients.allocate(1, negatives, self._width)) + gathered + moves
+            return _nbytes(LabelGradients.allocate(1, negatives, self._width)) + gathered + moves
         return 0
 
     @property

@@ -25,7 +25,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.backend import make_backend
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.engines import SerialEngine, SgdEngine, make_engine, serial
+from vse_ens.train.engines import SerialEngine, SliceEngine, base, make_engine, serial
 from vse_ens.train.incremental import IncrementalTrainer
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.trainer import Trainer
@@ -52,7 +52,7 @@ def engine_of() -> Iterator[Any]:
 def test_the_setting_chooses_the_engine() -> None:
     data = small_data()
     with Workers(1) as workers:
-        for name, engine in (("serial", SerialEngine), ("fast", SgdEngine)):
+        for name, engine in (("serial", SerialEngine), ("fast", SliceEngine)):
             config = serial_config(engine=name, positives="by-image", redraw_positives=True)
             assert type(make_engine(config, data, initial_embeddings(config, data), workers)) is engine
 
@@ -66,7 +66,7 @@ def rankings_after_each_draw(engine: SerialEngine, epochs: int, rate: float) -> 
         plan = engine.plan(epoch, Streams(0).child("train", epoch))
         for number in range(plan.rounds):
             engine.run_round(plan, number, rate)
-            yield engine._sampling.rankings[:-1].copy()
+            yield engine.training.sampling.rankings[:-1].copy()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,9 @@ def test_epochs_are_those_of_algorithm_1(
     data = random_annotations(images=14, labels=9, most=4)
     config = serial_config(**settings)
     engine, embeddings = engine_of(config, data)
-    slow = Algorithm1(config, data, embeddings.image_vectors, embeddings.label_vectors, engine._sampling, SplitMix(0))
+    slow = Algorithm1(
+        config, data, embeddings.image_vectors, embeddings.label_vectors, engine.training.sampling, SplitMix(0)
+    )
     counts = np.zeros(5, np.int64)
     loss = 0.0
     for epoch in range(3):
@@ -193,7 +195,7 @@ def test_independent_positives_repeat_and_miss_pairs(engine_of: Any) -> None:
 @pytest.mark.usefixtures("short_rounds")
 @pytest.mark.parametrize("positives", ["iid", "shuffled", "by-image"])
 def test_workers_do_not_change_the_model(positives: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serial, "PARALLEL_RANKING", 0)
+    monkeypatch.setattr(base, "PARALLEL_RANKING", 0)
     config, data = serial_config(positives=positives), small_data()
     one, two, three = (finished(config, data, workers) for workers in (1, 2, 3))
     assert bytes_of(one.embeddings) == bytes_of(two.embeddings) == bytes_of(three.embeddings)

@@ -97,7 +97,7 @@ class ShardedBackend:
         self._use(padded(self._pairs.initial(config, label_pairs)))
 
     def continue_best(self) -> None:
-        """Go on from the best epoch, on all pairs."""
+        """Continue from the best epoch, on all pairs."""
         self._all_pairs = True
         self._use(self._chosen(best=True).copy())
 
