@@ -20,7 +20,7 @@ from vse_ens.train import ram_estimate, tables
 from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.engines import make_engine
 from vse_ens.train.engines.base import Engine
-from vse_ens.train.ram_estimate import RamModel, estimate_ram
+from vse_ens.train.ram_estimate import estimate_ram
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.trainer import Trainer
 

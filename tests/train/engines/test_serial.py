@@ -12,9 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from tests.support.algorithm1 import Algorithm1
+from tests.support.algorithm1 import Algorithm1, KernelRandom
 from tests.support.kernel_problems import annotations, random_annotations
-from tests.support.kernel_twins import SplitMix
 from tests.support.training_runs import bytes_of, counted, finished, small_data
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
@@ -131,9 +130,8 @@ def test_epochs_are_those_of_algorithm_1(
     data = random_annotations(images=14, labels=9, most=4)
     config = serial_config(**settings)
     engine, embeddings = engine_of(config, data)
-    slow = Algorithm1(
-        config, data, embeddings.image_vectors, embeddings.label_vectors, engine.training.sampling, SplitMix(0)
-    )
+    sampling = engine.training.sampling
+    slow = Algorithm1(config, data, embeddings.image_vectors, embeddings.label_vectors, KernelRandom(0, sampling))
     counts = np.zeros(5, np.int64)
     loss = 0.0
     for epoch in range(3):
@@ -143,7 +141,7 @@ def test_epochs_are_those_of_algorithm_1(
         done = 0
         for number in range(plan.rounds):
             stats = engine.run_round(plan, number, 0.05)
-            slow.random = SplitMix(int(stream.child("round", number).words(1)[0]))
+            slow.random = KernelRandom(int(stream.child("round", number).words(1)[0]), sampling)
             draws = int(stats.counts[0])
             slow.run(draws, 0.05, plan.order[done : done + draws].tolist() if len(plan.order) else None)
             done += draws
@@ -153,7 +151,7 @@ def test_epochs_are_those_of_algorithm_1(
     assert len(slow.refreshed_at) > 5
     assert_allclose(embeddings.label_vectors, slow.labels, atol=1e-4)
     assert_allclose(embeddings.image_vectors, slow.images, atol=1e-4)
-    assert counts.tolist() == slow.counts()
+    assert counts.tolist() == slow.counts.tolist()
     assert loss == pytest.approx(slow.loss, rel=1e-4)
 
 
