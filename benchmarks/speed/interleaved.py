@@ -17,10 +17,9 @@ from vse_ens.kernels.arrays import DRAWS, TRIES
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.engines import make_engine
 from vse_ens.train.engines.base import RoundStats
-from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.schedule import EpochPlan, resolve_auto
 from vse_ens.train.tables import padded
 
 

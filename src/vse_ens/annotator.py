@@ -352,7 +352,7 @@ class Annotator(Shown):
             return learn_label_weights(known, self.training_["label_weights_regularization"], LocalPool(workers))
 
     def memory_estimate(self, data: Any) -> RamEstimate:
-        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available.
+        """Return the RAM that `fit` needs at most for ``data``, by purpose, and the RAM available.
 
         >>> estimate = Annotator(dimensions=256).memory_estimate(data)
         >>> estimate.total == sum(estimate.parts.values())

@@ -38,7 +38,7 @@ _PAIRS_AHEAD = 8
 
 
 class ContextTables(NamedTuple):
-    """The tables of the context tower, beside the shared ones."""
+    """The tables of the context tower, in addition to the shared ones."""
 
     inputs: Floats  # (|A| + label pairs) x k: u
     input_squares: Floats  # |A| + label pairs: AdaGrad's sums of squared gradients

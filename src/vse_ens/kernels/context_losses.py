@@ -233,7 +233,7 @@ def _compare(
 ) -> float:
     """Compare a positive, whose score is ``own``, with the negatives of `_draw_shared`.
 
-    Writes the gradients of the labels, and to ``gradient`` that of the image's vector; returns the loss.
+    Writes the gradients of the labels, and of the image's vector to ``gradient``; returns the loss.
     """
     vector, scores, bias = gradients.vectors[draw], scratch.scores, scratch.negative_bias
     negatives = scratch.negatives[: _padded(found)]

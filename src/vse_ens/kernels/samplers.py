@@ -29,7 +29,7 @@ _LOW_32 = np.int64(0xFFFFFFFF)
 
 @inline
 def has_label(positives: NDArray[np.int32], label: int) -> bool:
-    """Return whether the image has the label. There is no early exit, so that the loop vectorises."""
+    """Return whether the image has the label. There is no early exit, so that the loop vectorizes."""
     found = False
     for n in range(positives.shape[0]):
         found |= positives[n] == label
@@ -136,7 +136,7 @@ def draw_warp(
 
 @inline_once
 def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -> None:
-    """Write the running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
+    """Write the running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalized; the bias factor has |v_if| = 1.
 
     Computed once per image: the draws for all of its labels use them.
     """
@@ -178,7 +178,7 @@ def _place_vse_ens(
     last = sampling.rankings.shape[1] - 1
     rank = draw_alias(sampling, state)
     point = next_uniform(state) * cumulative[factors]
-    # Counting has no branches and vectorises: faster than bisection at these sizes.
+    # Counting has no branches and vectorizes: faster than bisection at these sizes.
     factor = np.int32(0)
     for f in range(factors):
         factor += np.int32(cumulative[f] <= point)

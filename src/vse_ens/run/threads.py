@@ -42,8 +42,6 @@ class Workers:
 
     def run(self, tasks: Sequence[Task]) -> list[Any]:
         """Run all tasks and wait for them; the first error is raised after all threads have finished."""
-        if self.count == 1 or len(tasks) == 1:
-            return [task(0) for task in tasks]
         results: list[Any] = [None] * len(tasks)
         waiting = iter(range(len(tasks)))  # next() on it is atomic under the GIL
 
@@ -51,7 +49,7 @@ class Workers:
             for number in waiting:
                 results[number] = tasks[number](worker)
 
-        helpers = self._start_helpers(min(self.count, len(tasks)) - 1)
+        helpers = self._start_helpers(max(0, min(self.count, len(tasks)) - 1))
         for helper in helpers:
             helper.begin(work)
         try:

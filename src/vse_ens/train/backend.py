@@ -21,11 +21,10 @@ from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, Pool, WorkerTiming
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.engines import Engine, RoundStats, make_engine
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.ram_estimate import check_ram
-from vse_ens.train.schedule import Plan
+from vse_ens.train.schedule import Plan, resolve_auto
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.validation import ValidationSet, hold_out
 

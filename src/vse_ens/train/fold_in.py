@@ -91,8 +91,8 @@ class FoldIn:
     @cached_property
     def visits(self) -> int:
         """The number of visits, at training's step length, that bring known images closest to their vectors."""
-        labelled = np.flatnonzero(self._known.labels_per_image)
-        images = labelled[np.linspace(0, len(labelled) - 1, min(_REFERENCE_IMAGES, len(labelled))).astype(np.int64)]
+        labeled = np.flatnonzero(self._known.labels_per_image)
+        images = labeled[np.linspace(0, len(labeled) - 1, min(_REFERENCE_IMAGES, len(labeled))).astype(np.int64)]
         trained = self._trained.own_vectors(images)
         current = self._start(*self._known.rows(images))
         best, nearest = 1, math.inf

@@ -26,9 +26,8 @@ from vse_ens.label_weights.pairs import TASK_LABELS
 from vse_ens.label_weights.sparse import MAX_SUMS
 from vse_ens.run.ram import available_memory
 from vse_ens.system import available_cores
-from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.pair_selection import frequent_label_pairs
-from vse_ens.train.schedule import Schedule
+from vse_ens.train.schedule import Schedule, resolve_auto
 from vse_ens.train.tables import BLOCK_ROWS, padded_width
 from vse_ens.train.validation import KEPT_LABEL_WEIGHTS, MAX_SEARCH_LABELS, held_out_images, kept_scores
 
@@ -40,8 +39,9 @@ _ADVICE = {
     "pairs": "train on fewer pairs, or without validate",
     "features": "use fewer features, or a tower without them",
 }
-# The C library keeps up to two freed arrays; it returns larger ones than this to the system.
-_KEPT = 2 * (32 << 20)
+KEPT = "kept by the C library"
+# It keeps up to two freed arrays of up to 32 MB; larger ones are returned to the system.
+_MAX_KEPT = 2 * (32 << 20)
 # Bytes per image: the numbers of its labels and inputs, its place in two epochs, and the temporary ones of choosing it.
 _IMAGE = 96
 # Bytes per pair: of the pairs to train on and of splitting them; of counting label pairs; of the serial engine's order.
@@ -143,7 +143,7 @@ def estimate_ram(
     }
     moment, (name, size) = max(moments.items(), key=lambda item: item[1][1])
     parts[name] = parts.get(name, 0) + size
-    parts["kept by the C library"] = min(_KEPT, sum(parts.values()) // 4)
+    parts[KEPT] = min(_MAX_KEPT, sum(parts.values()) // 4)
     largest_first = sorted(parts.items(), key=lambda part: -part[1])
     return RamEstimate(moment, {name: size for name, size in largest_first if size}, available_memory())
 

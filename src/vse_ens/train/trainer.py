@@ -177,7 +177,7 @@ class Trainer:
 
     @property
     def calibration(self) -> Calibration | None:
-        """The map from scores to confidences, learnt on held-out labels; None where none were held out."""
+        """The map from scores to confidences, learned on held-out labels; None where none were held out."""
         if not self._validator or not self._stopping.best_epoch:
             return None
         best = self._backend.validation_embeddings(self._validator.images, best=True)

@@ -20,18 +20,23 @@ KERNELS = ("compute_gradients", "train_slice", "train_steps")
 Stack = list[tuple[str, str]]
 
 
+def _entry(frame: FrameType) -> tuple[str, str]:
+    return frame.f_code.co_qualname, Path(frame.f_code.co_filename).relative_to(SOURCE).as_posix()
+
+
 def stacks_of_kernels(workers: int, **settings: Any) -> list[Stack]:
     """Train two epochs; return the frames from `fit` to each call of a training kernel, every stack once."""
     found: list[Stack] = []
 
-    def record(frame: FrameType | None, event: str, _argument: Any) -> None:
-        if event != "call" or frame is None or frame.f_code.co_name not in KERNELS:
+    def record(frame: FrameType, event: str, _argument: Any) -> None:
+        if event != "call" or frame.f_code.co_name not in KERNELS:
             return
-        stack: Stack = []
-        while frame is not None and (not stack or stack[-1][0] != "Annotator.fit"):
-            path = Path(frame.f_code.co_filename)
-            stack.append((frame.f_code.co_qualname, str(path.relative_to(SOURCE))))
-            frame = frame.f_back
+        # Numba reports a compiled kernel with a frame of its own, which does not know its caller.
+        caller = sys._getframe(1)
+        stack, above = [_entry(frame)], caller.f_back if caller.f_code is frame.f_code else caller
+        while above is not None and stack[-1][0] != "Annotator.fit":
+            stack.append(_entry(above))
+            above = above.f_back
         stack.reverse()
         if stack not in found:
             found.append(stack)
