@@ -43,13 +43,17 @@ class Workers:
     def run(self, tasks: Sequence[Task]) -> list[Any]:
         """Run all tasks and wait for them; the first error is raised after all threads have finished."""
         results: list[Any] = [None] * len(tasks)
+        if self.count == 1 or len(tasks) == 1:  # no helper, and rounds may be short
+            for number, task in enumerate(tasks):
+                results[number] = task(0)
+            return results
         waiting = iter(range(len(tasks)))  # next() on it is atomic under the GIL
 
         def work(worker: int) -> None:
             for number in waiting:
                 results[number] = tasks[number](worker)
 
-        helpers = self._start_helpers(max(0, min(self.count, len(tasks)) - 1))
+        helpers = self._start_helpers(min(self.count, len(tasks)) - 1)
         for helper in helpers:
             helper.begin(work)
         try:
