@@ -59,7 +59,7 @@ def test_the_estimate_of_memory_is_the_limit_that_fit_keeps(data: Annotations, m
         if enough:
             model.fit(data)
         else:
-            with pytest.raises(InsufficientMemoryError, match=r"training needs about .* of RAM"):
+            with pytest.raises(InsufficientMemoryError, match=r"training needs at most .* of RAM"):
                 model.fit(data)
 
 

@@ -26,7 +26,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
 from vse_ens.presets import configure
-from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train.schedule import resolve_auto
 
 RESULTS = FOLDER / "tuning_context.jsonl"
 _BASE = "unchanged"

@@ -18,7 +18,7 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.kernels.serial import FACTOR, NEGATIVE, RANK
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines.serial import SerialEngine
+from vse_ens.train.engines import SerialEngine, Training
 from vse_ens.train.sampling import rank_probabilities
 from vse_ens.train.tables import initial_embeddings, padded
 
@@ -80,7 +80,7 @@ def _trace(images: NDArray[Any], labels: NDArray[Any], stream: Streams) -> NDArr
     embeddings.image_vectors[:, : images.shape[1]] = images
     embeddings.label_vectors[:, : labels.shape[1]] = labels
     with Workers(1) as workers:
-        return SerialEngine(_CONFIG, data, embeddings, workers).trace(_DRAWS, 0.0, stream)
+        return SerialEngine(Training.of(_CONFIG, data, embeddings, workers)).trace(_DRAWS, 0.0, stream)
 
 
 def _factor_probabilities(vector: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:

@@ -17,10 +17,9 @@ from vse_ens.kernels.arrays import DRAWS, TRIES
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.engines import make_engine
 from vse_ens.train.engines.base import RoundStats
-from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.schedule import resolve_auto
 from vse_ens.train.tables import padded
 
 
@@ -85,7 +84,7 @@ class TrainingTurns:
         self._epoch += 1
         started = time.perf_counter()
         stream = Streams(self._config.seed).child("train", self._epoch)
-        self._plan = EpochPlan.of(self._data, self._engine.schedule, stream)
+        self._plan = self._engine.plan(self._epoch, stream)
         self._plan_seconds = time.perf_counter() - started
         self._round = 0
 

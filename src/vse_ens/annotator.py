@@ -168,7 +168,7 @@ class Annotator(TableRepr):
             progress: False for no progress bar, True for one also in a script; by default, work over a second shows
                 one at a prompt and in a notebook. A function is called after every round with a
                 `vse_ens.train.progress.Progress` instead.
-            callbacks: Objects of `vse_ens.train.callbacks.Callback`, told of the start, every epoch and the end; they
+            callbacks: Objects of `vse_ens.train.callbacks.Callback`, called at the start, every epoch and the end; they
                 may stop the training. Trackers for MLflow, Weights & Biases and TensorBoard: `vse_ens.tracking`.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
                 may use it. If it cannot be written later, for example to a full disk, training goes on.
@@ -256,7 +256,7 @@ class Annotator(TableRepr):
         return self
 
     def memory_estimate(self, data: Any) -> RamEstimate:
-        """Estimate the RAM that `fit` needs for ``data``, by purpose, beside the RAM available.
+        """Return the RAM that `fit` needs at most for ``data``, by purpose, and the RAM available.
 
         >>> estimate = Annotator(dimensions=256).memory_estimate(data)
         >>> estimate.total == sum(estimate.parts.values())

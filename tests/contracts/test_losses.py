@@ -31,8 +31,8 @@ from vse_ens.config import LOSSES, TOWERS, Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import REJECTED, TRIES
 from vse_ens.kernels.sgd import sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import apply_feature_gradients
+from vse_ens.kernels.softmax import softmax_kernel
+from vse_ens.kernels.two_phase import LabelGradients, apply_feature_gradients, label_gradients_kernel
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
 L2, BIAS_L2 = 0.3, 0.2
@@ -93,10 +93,7 @@ class LossContract:
             DIMENSIONS, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
         )
         loss = train(
-            problem.image_vectors,
-            problem.tables,
-            problem.features,
-            problem.pairs,
+            problem.arrays,
             np.array([IMAGE]),
             problem.sampling,
             problem.step(RATE),
@@ -254,31 +251,20 @@ class TestSoftmax(LossContract):
         start = [array.copy() for array in (*problem.tables, problem.image_vectors)]
         while True:
             batch = make_batch(problem.pairs, [np.array([IMAGE])], [seed], of_tables)
-            layout, progress, (of_labels, of_features) = batch
-            changes, moves = BatchGradients.allocate(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
-            assert compute(
-                problem.image_vectors,
-                problem.tables,
-                problem.features,
-                problem.pairs,
-                layout,
-                progress,
-                changes,
-                moves,
-                problem.sampling,
-                step,
-                problem.scratch(),
-            )
+            layout, cursor, (of_labels, of_features) = batch
+            changes, moves = LabelGradients.allocate(1, count, DIMENSIONS), np.empty((1, DIMENSIONS), np.float32)
+            assert compute(problem.arrays, changes, moves, problem.sampling, step, problem.scratch(), layout, cursor)
             negatives = changes.rows[0, 1:].tolist()
             if len(set(negatives)) == count:  # a label drawn twice decays twice, one step after the other
                 break
             problem.image_vectors[:] = start[3]
             seed += 100
         selected = np.empty(count + 2, np.int32)
-        assert apply_label_gradients(problem.tables, 1, progress, of_labels, changes, step, selected)
+        apply, no_squares = label_gradients_kernel(adagrad=False), np.empty(0, np.float32)
+        assert apply(problem.tables, no_squares, changes, step, selected, 1, of_labels, cursor)
         if config.has_features:
             assert apply_feature_gradients(
-                problem.tables.feature_map, problem.features, layout.images, progress, of_features, moves
+                problem.tables.feature_map, problem.features, moves, layout.images, of_features, cursor
             )
         return negatives, 0, float(layout.losses[0])
 

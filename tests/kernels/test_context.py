@@ -13,7 +13,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, REJECTED, TRIES, VIOLATIONS
 from vse_ens.kernels.context import context_vectors
-from vse_ens.kernels.context_softmax import MAX_SHARING
+from vse_ens.kernels.context_losses import MAX_SHARING
 
 IMAGES, LABELS = (40, 20) if JIT else (10, 20)
 # Every sampler and every loss once; each is compiled on its own.

@@ -1,4 +1,4 @@
-"""Losses of one negative as functions of the difference of two scores: values, slopes, extremes."""
+"""Losses of one negative: values, slopes, extremes; and the exponential of the softmax loss."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from tests.support.compiled import compiled
 from vse_ens.kernels import losses
+from vse_ens.kernels.jit import kernel
 
 hinge, logistic = compiled(losses.hinge), compiled(losses.logistic)
 
@@ -55,3 +57,25 @@ def test_logistic_does_not_overflow(point: float) -> None:
 
 def test_numbers_that_are_not_numbers_are_passed_on() -> None:
     assert all(map(math.isnan, logistic(np.float32(np.nan))))
+
+
+@kernel
+def exponentials(numbers: np.ndarray, results: np.ndarray) -> None:
+    for n in range(numbers.shape[0]):
+        results[n] = losses.exp_below_zero(numbers[n])
+
+
+def exponentials_of(numbers: np.ndarray) -> np.ndarray:
+    results = np.empty(len(numbers), np.float32)
+    exponentials(numbers.astype(np.float32), results)
+    return results
+
+
+def test_equals_numpy_from_zero_down_to_the_smallest_numbers() -> None:
+    numbers = np.linspace(-86.9, 0.0, 2_001).astype(np.float32)
+    assert_allclose(exponentials_of(numbers), np.exp(numbers.astype(np.float64)), rtol=1e-5)
+    assert exponentials_of(np.zeros(1))[0] == 1.0
+
+
+def test_far_below_zero_nothing_is_left() -> None:
+    assert (exponentials_of(np.array([-87.5, -1e4, -3e38, -np.inf])) < 1e-37).all()

@@ -51,10 +51,7 @@ def train(problem: Problem, images: NDArray[np.int64], seed: int = 1, rate: floa
         frozen,
     )
     loss = kernel(
-        problem.image_vectors,
-        problem.tables,
-        problem.features,
-        problem.pairs,
+        problem.arrays,
         images,
         problem.sampling,
         problem.step(rate),

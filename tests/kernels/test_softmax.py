@@ -20,8 +20,14 @@ from tests.support.kernel_twins import SlowModel, SplitMix
 from vse_ens.config import Config
 from vse_ens.kernels import samplers
 from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS
-from vse_ens.kernels.softmax import BatchGradients, apply_label_gradients, softmax_kernel
-from vse_ens.kernels.two_phase import FEATURE_MAP, LABELS, apply_feature_gradients
+from vse_ens.kernels.softmax import softmax_kernel
+from vse_ens.kernels.two_phase import (
+    FEATURE_MAP,
+    LABELS,
+    LabelGradients,
+    apply_feature_gradients,
+    label_gradients_kernel,
+)
 
 IMAGES = 40 if JIT else 10
 NEGATIVES = 5
@@ -32,29 +38,18 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
     config, step, labels = problem.config, problem.step(rate), problem.labels
     of_labels = [(0, 1), (1, labels - 2), (labels - 2, labels)]
     of_features = [(0, 4), (4, len(problem.tables.feature_map))] if config.has_features else []
-    layout, progress, ranges = make_batch(problem.pairs, chunks, states, [of_labels, of_features])
+    layout, cursor, ranges = make_batch(problem.pairs, chunks, states, [of_labels, of_features])
     draws = int(layout.first_draws[-1])
-    changes = BatchGradients.allocate(draws, NEGATIVES, DIMENSIONS)
+    changes = LabelGradients.allocate(draws, NEGATIVES, DIMENSIONS)
     moves = np.empty((len(layout.images), DIMENSIONS), np.float32)
     compute = softmax_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
-    assert compute(
-        problem.image_vectors,
-        problem.tables,
-        problem.features,
-        problem.pairs,
-        layout,
-        progress,
-        changes,
-        moves,
-        problem.sampling,
-        step,
-        problem.scratch(),
-    )
+    assert compute(problem.arrays, changes, moves, problem.sampling, step, problem.scratch(), layout, cursor)
     selected = np.empty(changes.rows.size + 1, np.int32)
-    assert apply_label_gradients(problem.tables, draws, progress, ranges[LABELS], changes, step, selected)
+    apply, no_squares = label_gradients_kernel(adagrad=False), np.empty(0, np.float32)
+    assert apply(problem.tables, no_squares, changes, step, selected, draws, ranges[LABELS], cursor)
     if config.has_features:
         assert apply_feature_gradients(
-            problem.tables.feature_map, problem.features, layout.images, progress, ranges[FEATURE_MAP], moves
+            problem.tables.feature_map, problem.features, moves, layout.images, ranges[FEATURE_MAP], cursor
         )
     return layout.counts.sum(axis=0), float(layout.losses.sum()), changes
 

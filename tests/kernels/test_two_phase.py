@@ -15,27 +15,27 @@ from vse_ens.kernels.two_phase import (
     INPUTS,
     RANGES_DONE,
     RANGES_TAKEN,
-    Progress,
+    BatchCursor,
     are_gradients_computed,
     is_batch_before_applied,
 )
 
 
 @kernel
-def computed(progress: Progress) -> bool:
-    return are_gradients_computed(progress)
+def computed(cursor: BatchCursor) -> bool:
+    return are_gradients_computed(cursor)
 
 
 @kernel
-def before_applied(progress: Progress) -> bool:
-    return is_batch_before_applied(progress)
+def before_applied(cursor: BatchCursor) -> bool:
+    return is_batch_before_applied(cursor)
 
 
-def make_progress() -> Progress:
+def make_cursor() -> BatchCursor:
     """Of a batch of three chunks, with three row ranges."""
     data = random_annotations(3, 6, 3)
     chunks = [np.array([image]) for image in range(3)]
-    return make_batch(data.rows(np.arange(3)), chunks, [0] * 3, [[(0, 2), (2, 6)], [(0, 9)]]).progress
+    return make_batch(data.rows(np.arange(3)), chunks, [0] * 3, [[(0, 2), (2, 6)], [(0, 9)]]).cursor
 
 
 def test_every_counter_has_a_place_of_its_own() -> None:
@@ -44,22 +44,22 @@ def test_every_counter_has_a_place_of_its_own() -> None:
 
 
 def test_gradients_are_computed_once_all_chunks_are() -> None:
-    progress = make_progress()
+    cursor = make_cursor()
     for done in (0, 2):
-        progress.counters[CHUNKS_DONE] = done
-        assert not computed(progress)
-    progress.counters[CHUNKS_DONE] = 3
-    assert computed(progress)
+        cursor.counters[CHUNKS_DONE] = done
+        assert not computed(cursor)
+    cursor.counters[CHUNKS_DONE] = 3
+    assert computed(cursor)
 
 
 def test_a_batch_begins_once_all_row_ranges_of_the_one_before_are_applied() -> None:
-    progress = make_progress()
-    assert before_applied(progress), "there is none before the first one"
+    cursor = make_cursor()
+    assert before_applied(cursor), "there is none before the first one"
     for done in (0, 2):
-        progress.before[RANGES_DONE] = done
-        assert not before_applied(progress)
-    progress.before[RANGES_DONE] = 3
-    assert before_applied(progress)
+        cursor.before[RANGES_DONE] = done
+        assert not before_applied(cursor)
+    cursor.before[RANGES_DONE] = 3
+    assert before_applied(cursor)
 
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic"])
@@ -69,12 +69,12 @@ def test_no_gradient_is_applied_while_a_chunk_is_missing(loss: str) -> None:
     problem = make_context_problem(config, data)
     batch = compute(problem, np.array_split(np.arange(12), 3), [1, 2, 3])
     before = {name: array.copy() for name, array in problem.trained.items()}
-    batch.progress.counters[CHUNKS_DONE] -= 1
+    batch.cursor.counters[CHUNKS_DONE] -= 1
     assert batch.try_to_apply() == [False, False, False]
     for name, array in problem.trained.items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
-    batch.progress.counters[CHUNKS_DONE] += 1
+    batch.cursor.counters[CHUNKS_DONE] += 1
     batch.apply()
-    assert batch.progress.counters[RANGES_DONE] == batch.progress.ranges, "every row range once"
+    assert batch.cursor.counters[RANGES_DONE] == batch.cursor.ranges, "every row range once"
     for name, array in problem.trained.items():
         assert (array != before[name]).any() or not array.size, name

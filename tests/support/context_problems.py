@@ -13,23 +13,18 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Floats, Step
-from vse_ens.kernels.context import (
-    ContextGradients,
-    ContextScratch,
-    ContextTables,
-    InputGradients,
-    apply_input_gradients,
-)
-from vse_ens.kernels.context_pairwise import apply_pairwise_gradients, pairwise_kernel
-from vse_ens.kernels.context_softmax import MAX_SHARING, apply_softmax_gradients, softmax_kernel
+from vse_ens.kernels.context import ContextScratch, ContextTables, InputGradients, apply_input_gradients
+from vse_ens.kernels.context_losses import MAX_SHARING, apply_softmax_gradients, context_kernel
 from vse_ens.kernels.two_phase import (
     FEATURE_MAP,
     INPUTS,
     LABELS,
+    BatchCursor,
     BatchLayout,
-    Progress,
+    LabelGradients,
     RowRanges,
     apply_feature_gradients,
+    label_gradients_kernel,
 )
 from vse_ens.model.embeddings import label_pair_table
 
@@ -90,9 +85,9 @@ class Batch:
     problem: ContextProblem
     step: Step
     layout: BatchLayout
-    progress: Progress
+    cursor: BatchCursor
     ranges: list[RowRanges]
-    changes: ContextGradients
+    changes: LabelGradients
     input_changes: InputGradients
     moves: Floats
     scratch: ContextScratch
@@ -137,35 +132,35 @@ class Batch:
             applied = apply_softmax_gradients(
                 tables,
                 squares,
-                self.images,
-                problem.pairs.indptr,
-                self.progress,
-                ranges[LABELS],
                 self.changes,
                 self.step,
                 problem.sharing,
                 selected,
+                problem.pairs.indptr,
+                self.images,
+                ranges[LABELS],
+                self.cursor,
             )
         else:
-            applied = apply_pairwise_gradients(
-                tables, squares, self.draws, self.progress, ranges[LABELS], self.changes, self.step, selected
+            applied = label_gradients_kernel(adagrad=True)(
+                tables, squares, self.changes, self.step, selected, self.draws, ranges[LABELS], self.cursor
             )
         applied_inputs = apply_input_gradients(
             problem.context.inputs,
             problem.context.input_squares,
-            self.layout.first_entries,
-            self.progress,
-            ranges[INPUTS],
             self.input_changes,
             self.step,
             self.scratch.gradient,
             selected,
+            self.layout.first_entries,
+            ranges[INPUTS],
+            self.cursor,
         )
         if not problem.config.has_features:
             return [applied, applied_inputs]
         features, moves = problem.features, self.moves
         applied_features = apply_feature_gradients(
-            tables.feature_map, features, self.images, self.progress, ranges[FEATURE_MAP], moves
+            tables.feature_map, features, moves, self.images, ranges[FEATURE_MAP], self.cursor
         )
         return [applied, applied_inputs, applied_features]
 
@@ -177,18 +172,15 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
     of_labels = [(labels - 2, labels), (0, 1), (1, labels - 2)]
     of_features = [(0, 4), (4, len(problem.tables.feature_map))] if config.has_features else []
     of_inputs = [(3, len(problem.context.inputs)), (0, 3)]
-    layout, progress, ranges = make_batch(problem.pairs, chunks, states, [of_labels, of_features, of_inputs])
+    layout, cursor, ranges = make_batch(problem.pairs, chunks, states, [of_labels, of_features, of_inputs])
     draws, entries, images = int(layout.first_draws[-1]), int(layout.first_entries[-1]), len(layout.images)
-    changes = ContextGradients.allocate(draws, problem.negatives, DIMENSIONS)
+    changes = LabelGradients.allocate(draws, problem.negatives, DIMENSIONS)
     input_changes = InputGradients.allocate(draws, images, entries, len(chunks), DIMENSIONS)
     moves = np.empty((images if config.has_features else 0, DIMENSIONS), np.float32)
     sampler, towers = samplers.CODES[config.sampler], (config.has_ids, config.has_features, has_pairs)
     softmax = config.loss == "softmax"
-    kernel = (
-        softmax_kernel(DIMENSIONS, sampler, problem.sharing, *towers)
-        if softmax
-        else pairwise_kernel(DIMENSIONS, sampler, losses.CODES[config.loss], *towers)
-    )
+    sharing = problem.sharing if softmax else 1
+    kernel = context_kernel(DIMENSIONS, sampler, losses.CODES[config.loss], sharing, *towers)
     scratch = ContextScratch.allocate(
         DIMENSIONS,
         int(np.diff(problem.pairs.indptr).max()),
@@ -198,18 +190,15 @@ def compute(problem: ContextProblem, chunks: list[Images], states: list[int], ra
         problem.negatives if softmax else 0,
     )
     assert kernel(
-        problem.image_vectors,
-        problem.tables,
+        problem.arrays,
         problem.context,
-        problem.features,
-        problem.pairs,
-        layout,
-        progress,
         changes,
         input_changes,
         moves,
         problem.sampling,
         step,
         scratch,
+        layout,
+        cursor,
     )
-    return Batch(problem, step, layout, progress, ranges, changes, input_changes, moves, scratch)
+    return Batch(problem, step, layout, cursor, ranges, changes, input_changes, moves, scratch)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.kernels.arrays import COUNTS, Csr, Features, Floats, Sampling, SharedTables, Step
+from vse_ens.kernels.arrays import COUNTS, Csr, Features, Floats, Sampling, SharedTables, Step, TrainingArrays
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch
-from vse_ens.kernels.two_phase import COUNTERS, RANGES_DONE, BatchLayout, Progress
-from vse_ens.train.engines.two_phase import Batch
+from vse_ens.kernels.two_phase import COUNTERS, RANGES_DONE, BatchCursor, BatchLayout
+from vse_ens.train.engines.batches import Batch
 from vse_ens.train.sampling import make_sampling, rank_weights
 
 JIT = not numba.config.DISABLE_JIT
@@ -56,6 +56,10 @@ class Problem:
     features: Features
     pairs: Csr
     sampling: Sampling
+
+    @property
+    def arrays(self) -> TrainingArrays:
+        return TrainingArrays(self.image_vectors, self.tables, self.features, self.pairs)
 
     @property
     def labels(self) -> int:
@@ -149,5 +153,5 @@ def make_batch(
     )
     counters, before = np.zeros((2, COUNTERS), np.int64)
     before[RANGES_DONE] = all_ranges = sum(map(len, ranges))
-    progress = Progress(counters, before, len(chunks), all_ranges, looks=1_000)
-    return Batch(layout, progress, [np.array(found, np.int64).reshape(-1, 2) for found in ranges])
+    cursor = BatchCursor(counters, before, len(chunks), all_ranges, spins=1_000)
+    return Batch(layout, cursor, [np.array(found, np.int64).reshape(-1, 2) for found in ranges])

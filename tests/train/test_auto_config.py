@@ -8,8 +8,8 @@ from tests.support.kernel_problems import annotations
 from vse_ens.config import TOWERS, Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.presets import PRESETS
-from vse_ens.train import auto_config
-from vse_ens.train.auto_config import resolve_auto
+from vse_ens.train import schedule
+from vse_ens.train.schedule import resolve_auto
 from vse_ens.train.trainer import Trainer
 
 OPEN = Config(tower="context", rank_scale=0.0, label_pairs=-1)
@@ -26,12 +26,12 @@ def test_negatives_are_drawn_200_labels_deep(labels: int, scale: float) -> None:
 
 
 def test_many_labels_an_image_leave_no_room_for_combinations() -> None:
-    most = auto_config._MAX_LABELS_PER_IMAGE
-    assert resolve_auto(OPEN, of_shape(4, 50, most)).label_pairs == auto_config._MAX_LABEL_PAIRS
+    most = schedule._MAX_LABELS_PER_IMAGE
+    assert resolve_auto(OPEN, of_shape(4, 50, most)).label_pairs == schedule._MAX_LABEL_PAIRS
     assert resolve_auto(OPEN, of_shape(4, 50, most + 1)).label_pairs == 0
     # It is the mean that counts.
     mixed = annotations([list(range(most + 5)), list(range(most - 5))], 50)
-    assert resolve_auto(OPEN, mixed).label_pairs == auto_config._MAX_LABEL_PAIRS
+    assert resolve_auto(OPEN, mixed).label_pairs == schedule._MAX_LABEL_PAIRS
 
 
 @pytest.mark.parametrize("tower", TOWERS)
@@ -52,4 +52,4 @@ def test_a_trainer_tells_what_was_chosen() -> None:
     data = of_shape(10, 100, 3)
     config = Trainer(PRESETS["context"], data, 1).config
     assert config == resolve_auto(PRESETS["context"], data)
-    assert (config.rank_scale, config.label_pairs) == (0.55, auto_config._MAX_LABEL_PAIRS)
+    assert (config.rank_scale, config.label_pairs) == (0.55, schedule._MAX_LABEL_PAIRS)

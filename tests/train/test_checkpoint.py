@@ -211,7 +211,7 @@ def test_a_full_disk_does_not_end_the_training(
         checkpoints.after_round(trainer)
     [warning] = caplog.messages
     assert "run could not be written: No space left on device" in warning
-    assert warning.endswith("training goes on without a new checkpoint")
+    assert warning.endswith("training continues without a new checkpoint")
     assert contents(tmp_path / "run") == before, "the last checkpoint is kept"
     full = False
     clock.now += 100.0

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.support.kernel_problems import DIMENSIONS, annotations, make_batch, make_problem, no_counts, random_state
+from tests.support.kernel_problems import DIMENSIONS, annotations, make_batch, make_problem, random_state
 from tests.support.training_runs import bytes_of, finished, small_config, small_data
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import samplers
-from vse_ens.kernels.softmax import BatchGradients, frozen_softmax_kernel, softmax_kernel
+from vse_ens.kernels.softmax import softmax_kernel
+from vse_ens.kernels.two_phase import LabelGradients
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn
@@ -130,33 +131,30 @@ def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
     visits = np.array([0, 2, 0, 0, 1, 2])
 
     first, second = problems
-    frozen_softmax_kernel(DIMENSIONS, samplers.VSE_ENS)(
-        first.image_vectors,
-        first.tables,
-        first.features,
-        first.pairs,
-        visits,
-        BatchGradients.allocate(1, 4, DIMENSIONS),
+    no_changes = np.empty((0, DIMENSIONS), np.float32)
+    layout, cursor, _ = make_batch(first.pairs, [visits], [0], [[], []])
+    layout = layout._replace(random_states=np.array([[7], [8], [9]], np.uint64), first_draws=np.zeros(2, np.int64))
+    assert softmax_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False, frozen=True)(
+        first.arrays,
+        LabelGradients.allocate(1, 4, DIMENSIONS),
+        no_changes,
         first.sampling,
         first.step(),
         first.scratch(),
-        np.array([7, 8, 9], np.uint64),
-        no_counts(),
+        layout,
+        cursor,
     )
     states = [random_state(seed) for seed in (7, 8, 9)]
     for image in visits:
-        layout, progress, _ = make_batch(second.pairs, [np.array([image])], [0], [[], []])
+        layout, cursor, _ = make_batch(second.pairs, [np.array([image])], [0], [[], []])
         assert softmax_kernel(DIMENSIONS, samplers.VSE_ENS, has_ids=True, has_features=False)(
-            second.image_vectors,
-            second.tables,
-            second.features,
-            second.pairs,
-            layout._replace(random_states=states[image][None]),
-            progress,
-            BatchGradients.allocate(5, 4, DIMENSIONS),
-            np.empty((0, DIMENSIONS), np.float32),
+            second.arrays,
+            LabelGradients.allocate(5, 4, DIMENSIONS),
+            no_changes,
             second.sampling,
             second.step(),
             second.scratch(),
+            layout._replace(random_states=states[image][None]),
+            cursor,
         )
     assert_allclose(problems[0].image_vectors, problems[1].image_vectors, rtol=1e-6)

@@ -102,7 +102,7 @@ def test_held_out_labels_are_not_trained_on() -> None:
 
 def test_validation_needs_images_with_two_labels() -> None:
     with pytest.raises(DataError, match="no image has two labels"):
-        Trainer(small_config(validate=True), annotations([[0], [1], [2]], 3))
+        Trainer(small_config(validate=True), annotations([[0], [1], [2]], 3)).prepare()
 
 
 @pytest.mark.parametrize("validate", [False, True])

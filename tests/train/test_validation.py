@@ -138,6 +138,7 @@ def test_held_out_labels_are_in_no_combination() -> None:
     # Every pair of labels is in just as many images as it takes: where one is held out, it is one too few.
     data = annotations([[2 * pair, 2 * pair + 1] for pair in range(20) for _ in range(5)], 40)
     trainer = Trainer(PLAIN.override(tower="context", label_pairs=99), data, 1)
+    trainer.prepare()
     assert trainer._validator is not None
     train, held_out = trainer._backend._pairs, trainer._validator.data.split.test
     touched = set((held_out.indices // 2).tolist())

@@ -35,6 +35,15 @@ class Features(NamedTuple):
     """Per image, the smaller of 1 / |x_i|^2 and 1 / mean |x|^2: the scale of a step of the feature map."""
 
 
+class TrainingArrays(NamedTuple):
+    """The vectors under training, and the pairs and features that they are trained on."""
+
+    image_vectors: Floats  # images x k; no rows if the tower has no ids
+    tables: SharedTables
+    features: Features
+    pairs: Csr
+
+
 class Sampling(NamedTuple):
     """The lookup tables of the samplers; arrays that a sampler does not use are empty."""
 

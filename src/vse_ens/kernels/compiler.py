@@ -79,9 +79,9 @@ class _DirectExtremes(FunctionPass):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """The machine code of a kernel, which LLVM optimises once.
+    """The machine code of a kernel, which LLVM optimizes once.
 
-    Numba has each function optimised as far as that goes, then all of them together twice: once to remove counts of
+    Numba has each function optimized as far as that goes, then all of them together twice: once to remove counts of
     references, which most kernels do not have.
     """
 

@@ -5,7 +5,7 @@
 N are the labels of the image, C the label pairs among them, u the input vectors. The positive that is trained is always
 left out of N and C. Training uses two-phase batches (see `vse_ens.kernels.two_phase`) and row-wise AdaGrad: one sum of
 squared gradients per row. This module has the parts that all losses share; the first phase is in
-`vse_ens.kernels.context_softmax` and `vse_ens.kernels.context_pairwise`.
+`vse_ens.kernels.context_losses`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels.arrays import Csr, Features, Floats, SharedTables, Step, aligned_table, cache_aligned
+from vse_ens.kernels.arrays import Csr, Floats, Step, TrainingArrays, aligned_table, cache_aligned
 from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
-from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.sgd import add_features
 from vse_ens.kernels.two_phase import (
     INPUTS,
     PREFETCH_DISTANCE,
     RANGES_DONE,
     RANGES_TAKEN,
-    Progress,
+    BatchCursor,
     RowRanges,
     are_gradients_computed,
     select_entries,
 )
+from vse_ens.kernels.work_counters import count_up
 
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
@@ -38,32 +38,12 @@ _PAIRS_AHEAD = 8
 
 
 class ContextTables(NamedTuple):
-    """The tables of the context tower, beside the shared ones."""
+    """The tables of the context tower, in addition to the shared ones."""
 
     inputs: Floats  # (|A| + label pairs) x k: u
     input_squares: Floats  # |A| + label pairs: AdaGrad's sums of squared gradients
     label_squares: Floats  # |A|: the same for the label vectors
     label_pairs: LabelPairs
-
-
-class ContextGradients(NamedTuple):
-    """The gradients of the labels in a batch: draw ``d`` adds ``slopes[d, j] * vectors[d]`` to label ``rows[d, j]``."""
-
-    rows: NDArray[np.int32]
-    """draws x (negatives + 1): the positive first; -1 where no negative was found."""
-    slopes: Floats  # draws x (negatives + 1)
-    vectors: Floats  # draws x k: v_i without the positive
-    squares: Floats  # draws: the mean of the squares of the vector
-
-    @classmethod
-    def allocate(cls, draws: int, negatives: int, dimensions: int) -> ContextGradients:
-        """Return arrays for a batch, which names no label yet."""
-        return cls(
-            np.full((draws, negatives + 1), -1, np.int32),
-            np.empty((draws, negatives + 1), np.float32),
-            aligned_table(draws, dimensions),
-            np.empty(draws, np.float32),
-        )
 
 
 class InputGradients(NamedTuple):
@@ -173,10 +153,8 @@ def sum_inputs(
     has_ids: bool,
     has_features: bool,
     has_pairs: bool,
-    image_vectors: Floats,
-    tables: SharedTables,
+    arrays: TrainingArrays,
     context: ContextTables,
-    features: Features,
     image: int,
     positives: NDArray[np.int32],
     scratch: ContextScratch,
@@ -192,9 +170,9 @@ def sum_inputs(
     base[:] = _ZERO
     if has_ids:
         for f in range(width):
-            base[f] = image_vectors[image, f]
+            base[f] = arrays.image_vectors[image, f]
     if has_features:
-        add_features(features, tables, image, base)
+        add_features(arrays.features, arrays.tables, image, base)
     sums[:] = _ZERO
     for n in range(positives.shape[0]):
         for f in range(width):
@@ -206,7 +184,7 @@ def sum_inputs(
             inputs,
             scratch.found,
             pairs_found,
-            tables.labels.shape[0],
+            arrays.tables.labels.shape[0],
             positives.shape[0],
             sums[1],
             scratch.pair_sums,
@@ -246,8 +224,7 @@ def vector_without(
 def end_visit(
     has_ids: bool,
     has_features: bool,
-    image_vectors: Floats,
-    labels: int,
+    arrays: TrainingArrays,
     image: int,
     positives: NDArray[np.int32],
     pairs_found: int,
@@ -264,7 +241,7 @@ def end_visit(
     An image's own part makes one plain gradient step for all of its labels. Returns the index behind the last entry.
     """
     base, found, width = scratch.base, scratch.found, scratch.base.shape[0]
-    count = positives.shape[0]
+    count, labels = positives.shape[0], arrays.tables.labels.shape[0]
     sums = gradients.sums[visit]
     sums[:] = _ZERO
     for draw in range(first, first + count):
@@ -293,7 +270,7 @@ def end_visit(
                 vector_changes[visit, f] = base[f]
         if has_ids:
             for f in range(width):
-                image_vectors[image, f] += base[f]
+                arrays.image_vectors[image, f] += base[f]
     return entry
 
 
@@ -310,26 +287,26 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
 def apply_input_gradients(
     inputs: Floats,
     squares: Floats,
-    first_entries: NDArray[np.int64],
-    progress: Progress,
-    ranges: RowRanges,
     gradients: InputGradients,
     step: Step,
     gradient: Floats,
     selected: NDArray[np.int32],
+    first_entries: NDArray[np.int64],
+    ranges: RowRanges,
+    cursor: BatchCursor,
 ) -> bool:
     """Run the second phase of a batch for the inputs.
 
     All positives of an image contribute to the gradient of an input, except the label itself or, for a label pair, its
     two labels. The row decays once per contribution. ``gradient`` and ``selected`` are buffers of the worker.
     """
-    if not are_gradients_computed(progress):
+    if not are_gradients_computed(cursor):
         return False
     width = inputs.shape[1]
-    taken = count_up(progress.counters, RANGES_TAKEN + INPUTS)
+    taken = count_up(cursor.counters, RANGES_TAKEN + INPUTS)
     while taken < ranges.shape[0]:
         first, last = ranges[taken, 0], ranges[taken, 1]
-        for chunk in range(progress.chunks):
+        for chunk in range(cursor.chunks):
             start = first_entries[chunk]
             own = gradients.entries[start : start + gradients.filled[chunk]]
             count = select_entries(own[:, 0], first, last, selected)
@@ -357,8 +334,8 @@ def apply_input_gradients(
                 shrink = max(_ONE - rate * step.regularization * np.float32(times), _ZERO)
                 for f in range(width):
                     inputs[row, f] = shrink * inputs[row, f] + rate * gradient[f]
-        count_up(progress.counters, RANGES_DONE)
-        taken = count_up(progress.counters, RANGES_TAKEN + INPUTS)
+        count_up(cursor.counters, RANGES_DONE)
+        taken = count_up(cursor.counters, RANGES_TAKEN + INPUTS)
     return True
 
 

@@ -27,7 +27,7 @@ from vse_ens.kernels.compiler import KernelCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and multiplications fused, so that loops vectorise. NaN and infinity keep their meaning: the
+# Sums may be reordered and multiplications fused, so that loops vectorize. NaN and infinity keep their meaning: the
 # trainer checks for them.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 # Multiplications are fused, but sums keep their order.

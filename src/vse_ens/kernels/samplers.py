@@ -1,10 +1,12 @@
 """Negative samplers: draw a label that the image does not have.
 
 Every sampler adds to ``counts`` the labels it drew (tries) and those of them that the image has (rejected), and returns
--1 when it gives up. ``positives`` are the labels of the image, ``vector`` is v_i.
+-1 when it gives up. ``positives`` are the labels of the image, ``vector`` is v_i. Kernels call `draw`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ _LOW_32 = np.int64(0xFFFFFFFF)
 
 @inline
 def has_label(positives: NDArray[np.int32], label: int) -> bool:
-    """Return whether the image has the label. There is no early exit, so that the loop vectorises."""
+    """Return whether the image has the label. There is no early exit, so that the loop vectorizes."""
     found = False
     for n in range(positives.shape[0]):
         found |= positives[n] == label
@@ -134,7 +136,7 @@ def draw_warp(
 
 @inline_once
 def accumulate_factors(vector: Floats, sampling: Sampling, cumulative: Floats) -> None:
-    """Write the running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalised; the bias factor has |v_if| = 1.
+    """Write the running sums of p(f|i) ~ |v_if| sigma_f (eq. 7), not normalized; the bias factor has |v_if| = 1.
 
     Computed once per image: the draws for all of its labels use them.
     """
@@ -176,7 +178,7 @@ def _place_vse_ens(
     last = sampling.rankings.shape[1] - 1
     rank = draw_alias(sampling, state)
     point = next_uniform(state) * cumulative[factors]
-    # Counting has no branches and vectorises: faster than bisection at these sizes.
+    # Counting has no branches and vectorizes: faster than bisection at these sizes.
     factor = np.int32(0)
     for f in range(factors):
         factor += np.int32(cumulative[f] <= point)
@@ -349,3 +351,37 @@ def label_at_rank(scores: Floats, rank: int) -> int:
                 return label
             position += 1
     return -1  # only if scores are infinite: the draw is given up
+
+
+@inline_once
+def draw(
+    sampler: int,
+    vector: Floats,
+    positive_score: np.float32,
+    margin: np.float32,
+    tables: SharedTables,
+    sampling: Sampling,
+    positives: NDArray[np.int32],
+    scratch: Any,
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Draw a negative with a sampler of `CODES`, a constant of the kernel; return the label, and N of `warp`.
+
+    ``positive_score`` and ``margin`` are for `warp`. ``scratch`` has the buffers ``cumulative`` of `vse-ens`, filled by
+    `accumulate_factors`, and ``scores`` of `naive`.
+    """
+    tried = 0
+    if sampler == UNIFORM:
+        label = draw_uniform(tables, sampling, positives, state, counts)
+    elif sampler == POPULARITY:
+        label = draw_popularity(sampling, positives, state, counts)
+    elif sampler == VSE_ENS:
+        label = draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
+    elif sampler == WARP:
+        label, tried = draw_warp(vector, positive_score, margin, tables, sampling, positives, state, counts)
+    elif sampler == DNS:
+        label = draw_dns(vector, tables, sampling, positives, state, counts)
+    else:
+        label = draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
+    return label, tried

@@ -3,7 +3,7 @@
 A step draws a pair, then a negative from the vectors as they are at this step. `train_steps` makes the steps between
 two refreshes of the rankings; `sort_factors` refreshes them, with an exact sort.
 
-The vectors are regularised on every draw, also where the margin holds, as in `vse_ens.kernels.sgd`.
+The vectors are regularized on every draw, also where the margin holds, as in `vse_ens.kernels.sgd`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from vse_ens.kernels.arrays import (
     REJECTED,
     TRIES,
     VIOLATIONS,
-    Csr,
     Floats,
     Sampling,
     SharedTables,
     Step,
+    TrainingArrays,
     cache_aligned,
 )
 from vse_ens.kernels.bits import float_bits
@@ -115,10 +115,11 @@ def argsort_exactly(column: Floats, scratch: SortScratch) -> None:
 
 
 @kernel
-def sort_factors(tables: SharedTables, sampling: Sampling, first: int, last: int, scratch: SortScratch) -> None:
-    """Write the exact rankings and the standard deviations (eq. 8) of factors ``first`` to ``last - 1``."""
+def sort_factors(tables: SharedTables, sampling: Sampling, chosen: NDArray[np.int64], scratch: SortScratch) -> None:
+    """Write the exact rankings and the standard deviations (eq. 8) of the chosen factors."""
     labels = tables.labels.shape[0]
-    for f in range(first, last):
+    for n in range(chosen.shape[0]):
+        f = chosen[n]
         for a in range(labels):
             scratch.column[a] = tables.labels[a, f]
         sampling.spread[f] = standard_deviation(scratch.column)
@@ -176,14 +177,13 @@ def serial_kernel(
     With ``independent``, every step draws one of all pairs; else the pairs come in the given order. With ``redraw``, a
     drawn label that the image has is drawn again; else it is kept. ``capped`` limits WARP to |A| - 1 tries per step.
     """
-    vse_ens, uniform, warp = (sampler == code for code in (samplers.VSE_ENS, samplers.UNIFORM, samplers.WARP))
+    vse_ens, warp = sampler == samplers.VSE_ENS, sampler == samplers.WARP
+    endless = warp and not capped
     rank_weighted, logistic = loss == losses.WARP, loss == losses.LOGISTIC
 
     @kernel
     def train_steps(
-        image_vectors: Floats,
-        tables: SharedTables,
-        pairs: Csr,
+        arrays: TrainingArrays,
         image_of_pair: NDArray[np.int32],
         order: NDArray[np.int64],
         steps: int,
@@ -194,6 +194,7 @@ def serial_kernel(
         counts: NDArray[np.int64],
         trace: NDArray[np.int64],
     ) -> float:
+        image_vectors, tables, pairs = arrays.image_vectors, arrays.tables, arrays.pairs
         vector, labels = scratch.vector, tables.labels
         rate = step.learning_rate
         shrink = _ONE - rate * step.regularization
@@ -221,17 +222,15 @@ def serial_kernel(
                         negative = label
                         break
                     counts[REJECTED] += 1
-            elif uniform:
-                negative = samplers.draw_uniform(tables, sampling, excluded, state, counts)
-            elif warp:
-                positive_score = samplers.score(vector, tables, positive)
+            else:
+                positive_score = samplers.score(vector, tables, positive) if warp else np.float32(0.0)
                 tried = 0
                 while True:
-                    negative, more = samplers.draw_warp(
-                        vector, positive_score, step.margin, tables, sampling, excluded, state, counts
+                    negative, more = samplers.draw(
+                        sampler, vector, positive_score, step.margin, tables, sampling, excluded, scratch, state, counts
                     )
                     tried += more
-                    if capped or negative >= 0:
+                    if not endless or negative >= 0:
                         break
                     # Without a cap a step ends only where a label violates the margin: look for one.
                     if not violated_by_any(vector, positive_score, step.margin, tables, excluded):
@@ -239,15 +238,13 @@ def serial_kernel(
                 if rank_weighted and negative >= 0:
                     # L(rank) of eq. 2, with the rank estimated as floor((|A| - 1) / N): 0 after more than |A| - 1 tries
                     weight = step.rank_weight[(labels.shape[0] - 1) // tried]
-            else:
-                negative = samplers.draw_naive(vector, tables, sampling, excluded, scratch.scores, state, counts)
             if number < trace.shape[0]:
                 trace[number, PAIR], trace[number, NEGATIVE] = pair, negative
                 trace[number, RANK], trace[number, FACTOR] = rank, factor
 
             if negative < 0:
                 counts[GIVEN_UP] += 1
-                # Without a negative there is no step, but regularisation applies to every draw.
+                # Without a negative there is no step, but regularization applies to every draw.
                 for f in range(dimensions):
                     image_vectors[image, f] = shrink * vector[f]
                     labels[positive, f] *= shrink

@@ -24,6 +24,7 @@ from vse_ens.kernels.arrays import (
     Sampling,
     SharedTables,
     Step,
+    TrainingArrays,
     cache_aligned,
 )
 from vse_ens.kernels.jit import allocating_kernel, inline, inline_once, kernel, prefetch_item, prefetch_row
@@ -104,19 +105,13 @@ def sgd_kernel(
     With ``frozen`` only the image vectors are trained, and each image has its own random state ``states[image]``.
     """
     # Numba compiles only the branches that constants leave open.
-    uniform, popularity, vse_ens = (
-        sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
-    )
-    warp, dns = sampler == samplers.WARP, sampler == samplers.DNS
-    draws_ahead = uniform or popularity or vse_ens
+    vse_ens, warp = sampler == samplers.VSE_ENS, sampler == samplers.WARP
+    draws_ahead = sampler in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
     rank_weighted, logistic = loss == losses.WARP, loss == losses.LOGISTIC
 
     @kernel
     def train_slice(
-        image_vectors: Floats,
-        tables: SharedTables,
-        features: Features,
-        pairs: Csr,
+        arrays: TrainingArrays,
         images: NDArray[np.int64],
         sampling: Sampling,
         step: Step,
@@ -124,6 +119,7 @@ def sgd_kernel(
         states: NDArray[np.uint64],
         counts: NDArray[np.int64],
     ) -> float:
+        image_vectors, tables, features, pairs = arrays
         vector, state = scratch.vector, states
         labels, bias = tables.labels, tables.bias
         rate = step.learning_rate
@@ -163,10 +159,9 @@ def sgd_kernel(
                 )
             elif draws_ahead:
                 for n in range(positives.shape[0]):
-                    if uniform:
-                        negative = samplers.draw_uniform(tables, sampling, positives, state, counts)
-                    else:
-                        negative = samplers.draw_popularity(sampling, positives, state, counts)
+                    negative, _ = samplers.draw(
+                        sampler, vector, _ZERO, _ZERO, tables, sampling, positives, scratch, state, counts
+                    )
                     scratch.negatives[n] = negative
                     prefetch_row(labels, max(negative, 0))
                     prefetch_row(labels, np.int64(positives[n]))
@@ -177,21 +172,17 @@ def sgd_kernel(
                 weight = _ONE
                 if draws_ahead:
                     negative = scratch.negatives[n]
-                elif warp:
-                    own_score = samplers.score(vector, tables, positive)
-                    negative, tried = samplers.draw_warp(
-                        vector, own_score, step.margin, tables, sampling, positives, state, counts
+                else:
+                    own_score = samplers.score(vector, tables, positive) if warp else _ZERO
+                    negative, tried = samplers.draw(
+                        sampler, vector, own_score, step.margin, tables, sampling, positives, scratch, state, counts
                     )
                     if rank_weighted and negative >= 0:
                         # L(rank) of eq. 2, with the rank estimated as floor((|A| - 1) / N)
                         weight = step.rank_weight[(labels.shape[0] - 1) // tried]
-                elif dns:
-                    negative = samplers.draw_dns(vector, tables, sampling, positives, state, counts)
-                else:
-                    negative = samplers.draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
                 if negative < 0:
                     counts[GIVEN_UP] += 1
-                    # Without a negative there is no step, but regularisation applies to every draw.
+                    # Without a negative there is no step, but regularization applies to every draw.
                     for f in range(dimensions):
                         vector[f] *= shrink
                         if not frozen:

@@ -1,4 +1,4 @@
-"""Label weights: the label-label matrix of EASE, or its sparse form, learnt from known pairs."""
+"""Label weights: the label-label matrix of EASE, or its sparse form, learned from known pairs."""
 
 from vse_ens.label_weights.closed_form import check_cost as check_cost
 from vse_ens.label_weights.closed_form import dense_label_weights as dense_label_weights

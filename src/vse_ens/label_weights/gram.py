@@ -49,7 +49,7 @@ def weighted_pairs(settings: Payload) -> WeightedPairs:
 def size_weights(image_starts: NDArray[np.int64], labels: int, row_power: float) -> NDArray[np.float64]:
     """Return the weight of an image by its number of labels n: n^-row_power, scaled to a mean of 1 over all pairs.
 
-    Because of the scale, a regularisation means the same with any power.
+    Because of the scale, a regularization means the same with any power.
     """
     images = np.zeros(labels + 1, np.int64)
     for first in range(0, len(image_starts) - 1, _BLOCK):

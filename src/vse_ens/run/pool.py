@@ -194,7 +194,7 @@ def open_pool(
 ) -> Iterator[Pool | None]:
     """Yield a pool on a cluster, or None if the work is to run in this process.
 
-    ``cluster`` is the kind of cluster, ``"ray"``. ``address`` is that of a running cluster; without one, a cluster is
+    ``cluster`` is the kind of cluster, ``"ray"``. ``address``: of a running cluster; without one, a cluster is
     started on this machine. Nodes with another kind of CPU than this machine are refused without ``allow_mixed_cpus``.
     """
     if cluster is None:
@@ -222,7 +222,7 @@ def total_amount(reports: Iterable[Payload]) -> float:
 
 
 def tree_reduce(results: Iterable[T], merge: Callable[[T, T], T]) -> T:
-    """Merge neighbours, then neighbouring pairs, and so on; the rest is merged at the end, from the right.
+    """Merge neighbors, then neighboring pairs, and so on; the rest is merged at the end, from the right.
 
     A sum of floating-point numbers depends on its order, which here depends on the number of results alone. Results may
     arrive one by one: at most log2 of their number is held at a time.

@@ -42,9 +42,11 @@ class Workers:
 
     def run(self, tasks: Sequence[Task]) -> list[Any]:
         """Run all tasks and wait for them; the first error is raised after all threads have finished."""
-        if self.count == 1 or len(tasks) == 1:
-            return [task(0) for task in tasks]
         results: list[Any] = [None] * len(tasks)
+        if self.count == 1 or len(tasks) == 1:  # no helper, and rounds may be short
+            for number, task in enumerate(tasks):
+                results[number] = task(0)
+            return results
         waiting = iter(range(len(tasks)))  # next() on it is atomic under the GIL
 
         def work(worker: int) -> None:
@@ -55,7 +57,8 @@ class Workers:
         for helper in helpers:
             helper.begin(work)
         try:
-            work(0)
+            for number in waiting:
+                results[number] = tasks[number](0)
         finally:
             errors = self._wait_for(helpers)
         if errors:

@@ -21,11 +21,10 @@ from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, Pool, WorkerTiming
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.engines import Engine, RoundStats, make_engine
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.ram_estimate import check_ram
-from vse_ens.train.schedule import Plan
+from vse_ens.train.schedule import Plan, resolve_auto
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.validation import ValidationSet, hold_out
 
@@ -57,7 +56,7 @@ class Backend(Protocol):
         """Draw new start vectors; train on the pairs that are not held out, or on all."""
 
     def continue_best(self) -> None:
-        """Go on from the best epoch, on all pairs; for towers without vectors of their own images."""
+        """Continue from the best epoch, on all pairs; for towers without vectors of their own images."""
 
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch, counted from 0; return its number of rounds."""
@@ -132,7 +131,7 @@ class LocalBackend:
         self.known = data
         self._train_pairs = data
         self._workers = Workers(workers)
-        self._engine: Engine[Any] | None = None
+        self._engine: Engine | None = None
         self._engine_state: Arrays = {}
         self._plan: Plan | None = None
         self._best: Embeddings | None = None
@@ -155,7 +154,7 @@ class LocalBackend:
         self._current = padded(initial_embeddings(config, self._pairs, label_pairs))
 
     def continue_best(self) -> None:
-        """Go on from the best epoch, on all pairs."""
+        """Continue from the best epoch, on all pairs."""
         self._all_pairs = True
         self._engine, self._engine_state, self._plan = None, {}, None
         self._current = self._chosen(best=True).copy()

@@ -1,4 +1,4 @@
-"""Callbacks of a training: told of its start, of every epoch and of its end, and asked whether to go on."""
+"""Callbacks of a training: called at its start, after every epoch and at its end; they may stop it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Callback:
     """The base class of callbacks: override the methods that you need.
 
     A callback runs between two rounds, in the thread that called `fit`. If it raises, a checkpoint is written if there
-    is one, the other callbacks are told with `on_fit_error`, and `fit` raises the error.
+    is one, `on_fit_error` of the other callbacks is called, and `fit` raises the error.
     """
 
     def on_fit_start(self, config: Config, data: Mapping[str, int]) -> None:
@@ -36,7 +36,7 @@ class Callback:
     def on_epoch(self, epoch: int, metrics: Mapping[str, float]) -> bool | None:
         """Handle the end of an epoch; return True to stop the training and keep the model so far.
 
-        ``epoch`` counts from 1 and goes on in the final training on all pairs and after a resume. ``metrics`` are
+        ``epoch`` counts from 1, also through the final training on all pairs and after a resume. ``metrics`` are
         those of `epoch_metrics`.
         """
 
@@ -71,18 +71,18 @@ class CallbackList:
         self._callbacks = callbacks
 
     def start(self, config: Config, *, images: int, labels: int, pairs: int) -> None:
-        """Tell all of the start."""
+        """Call `on_fit_start` of all."""
         for one in self._callbacks:
             one.on_fit_start(config, {"images": images, "labels": labels, "pairs": pairs})
 
     def epoch(self, history: Sequence[EpochReport]) -> bool:
-        """Tell all of the last epoch, also after one of them asked to stop; return whether any did."""
+        """Call `on_epoch` of all, also after one of them asked to stop; return whether any did."""
         metrics = epoch_metrics(history[-1]) if self._callbacks else {}
         answers = [one.on_epoch(len(history), metrics) for one in self._callbacks]
         return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
 
     def end(self, model: FittedModel) -> None:
-        """Tell all of the end; all are told even if one raises, and the first error is raised."""
+        """Call `on_fit_end` of all, even if one raises; then raise the first error."""
         errors: list[Exception] = []
         for one in self._callbacks:
             try:
@@ -93,7 +93,7 @@ class CallbackList:
             raise errors[0]
 
     def error(self, error: BaseException) -> None:
-        """Tell all of an error; what they raise themselves is attached to it as a note."""
+        """Call `on_fit_error` of all; what they raise themselves is attached to the error as a note."""
         for one in self._callbacks:
             try:
                 one.on_fit_error(error)

@@ -46,7 +46,7 @@ class Checkpoints:
     """Saves the state of a run between rounds.
 
     A checkpoint is written every ``seconds``, or less often where writing would take more than a twentieth of the time.
-    If one cannot be written, for example to a full disk, the run goes on: a warning is logged, the last checkpoint is
+    If one cannot be written, for example to a full disk, the run continues: a warning is logged, the last checkpoint is
     kept, and the next one is tried when it is due. `resume` refuses a run of another kind of CPU, whose last bits
     differ; not with ``allow_mixed_cpus``.
     """
@@ -76,7 +76,7 @@ class Checkpoints:
             if not isinstance(error.__cause__, OSError):
                 raise
             if not self._failing:
-                _log.warning("%s; training goes on without a new checkpoint", error)
+                _log.warning("%s; training continues without a new checkpoint", error)
             self._failing = True
         else:
             self._failing = False

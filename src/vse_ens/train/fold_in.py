@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import COUNTS, Csr, Features, Step
+from vse_ens.kernels.arrays import COUNTS, Csr, Features, Step, TrainingArrays
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch, sgd_kernel
-from vse_ens.kernels.softmax import BatchGradients, frozen_softmax_kernel
+from vse_ens.kernels.softmax import softmax_kernel
+from vse_ens.kernels.two_phase import COUNTERS, BatchCursor, BatchLayout, LabelGradients
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
@@ -45,9 +46,12 @@ _TASK_IMAGES = 16
 class _Vectors:
     """Image vectors under training, each with its own random state."""
 
-    pairs: Csr
-    vectors: Floats
+    arrays: TrainingArrays
     states: NDArray[np.uint64]
+
+    @property
+    def vectors(self) -> Floats:
+        return self.arrays.image_vectors
 
 
 class FoldIn:
@@ -87,8 +91,8 @@ class FoldIn:
     @cached_property
     def visits(self) -> int:
         """The number of visits, at training's step length, that bring known images closest to their vectors."""
-        labelled = np.flatnonzero(self._known.labels_per_image)
-        images = labelled[np.linspace(0, len(labelled) - 1, min(_REFERENCE_IMAGES, len(labelled))).astype(np.int64)]
+        labeled = np.flatnonzero(self._known.labels_per_image)
+        images = labeled[np.linspace(0, len(labeled) - 1, min(_REFERENCE_IMAGES, len(labeled))).astype(np.int64)]
         trained = self._trained.own_vectors(images)
         current = self._start(*self._known.rows(images))
         best, nearest = 1, math.inf
@@ -106,15 +110,15 @@ class FoldIn:
     def _start(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> _Vectors:
         stream = Streams(self._config.seed).child("fold-in")
         rows = (indices[first:last].tolist() for first, last in pairwise(indptr))
+        vectors = np.zeros((len(indptr) - 1, self._width), np.float32)
         return _Vectors(
-            pairs=Csr(indptr, indices),
-            vectors=np.zeros((len(indptr) - 1, self._width), np.float32),
-            states=np.array([stream.child(*row).key()[0] for row in rows], np.uint64),
+            TrainingArrays(vectors, self._tables, self._features, Csr(indptr, indices)),
+            np.array([stream.child(*row).key()[0] for row in rows], np.uint64),
         )
 
     def _visit(self, current: _Vectors, visits: int) -> None:
         """Visit every image ``visits`` more times."""
-        most = int(np.diff(current.pairs.indptr).max(initial=0))
+        most = int(np.diff(current.arrays.pairs.indptr).max(initial=0))
         train = self._run_softmax if self._config.loss == "softmax" else self._run_sgd
 
         def visit(first: int, _worker: int) -> None:
@@ -127,10 +131,7 @@ class FoldIn:
     def _run_sgd(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
         sampler, loss = samplers.CODES[self._config.sampler], losses.CODES[self._config.loss]
         sgd_kernel(self._width, sampler, loss, has_ids=True, has_features=False, frozen=True)(
-            current.vectors,
-            self._tables,
-            self._features,
-            current.pairs,
+            current.arrays,
             images,
             self._sampling,
             self._step,
@@ -140,17 +141,19 @@ class FoldIn:
         )
 
     def _run_softmax(self, current: _Vectors, images: NDArray[np.int64], scratch: SgdScratch) -> None:
-        sampler = samplers.CODES[self._config.sampler]
-        frozen_softmax_kernel(self._width, sampler)(
-            current.vectors,
-            self._tables,
-            self._features,
-            current.pairs,
+        sampler, nowhere = samplers.CODES[self._config.sampler], np.zeros(2, np.int64)
+        gradients = LabelGradients.allocate(1, self._config.negatives, self._width)
+        # One chunk, which waits for no batch before it.
+        layout = BatchLayout(
             images,
-            BatchGradients.allocate(1, self._config.negatives, self._width),
-            self._sampling,
-            self._step,
-            scratch,
-            current.states,
-            np.zeros(COUNTS, np.int64),
+            np.array([0, len(images)]),
+            nowhere,
+            nowhere,
+            current.states[:, None],
+            np.zeros((1, COUNTS), np.int64),
+            np.zeros(1),
+        )
+        cursor = BatchCursor(np.zeros(COUNTERS, np.int64), np.zeros(COUNTERS, np.int64), chunks=1, ranges=0, spins=1)
+        softmax_kernel(self._width, sampler, has_ids=True, has_features=False, frozen=True)(
+            current.arrays, gradients, gradients.vectors, self._sampling, self._step, scratch, layout, cursor
         )

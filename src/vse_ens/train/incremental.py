@@ -1,7 +1,7 @@
 """Incremental training: new pairs, images and labels join a trained model at a fraction of the cost of training.
 
 Old rows keep their vectors, new rows get start vectors. Then the images with new pairs are trained together with twice
-as many others, so that the model does not forget. The label weights, which are counts, are learnt again.
+as many others, so that the model does not forget. The label weights, which are counts, are learned again.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from vse_ens.run.threads import Workers
 
 # Label pairs in fewer images are chance.
 _MIN_IMAGES = 5
-# Higher counts are not told apart.
+# Higher counts are counted as this one.
 _MAX_COUNT = 4_096
 
 

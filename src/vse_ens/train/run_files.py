@@ -19,7 +19,7 @@ from vse_ens.errors import ModelError
 from vse_ens.model.checkpoint_store import CHECKPOINT
 from vse_ens.storage.atomic import remove_dir
 
-# A directory that is replaced has neighbours while it is written; see `vse_ens.storage.atomic`.
+# A directory that is replaced has siblings while it is written; see `vse_ens.storage.atomic`.
 _PARTITION = rf"({{0}}|\.{{0}}\.(partial|replaced))/({PARTITION_FILE.pattern})|\.{{0}}\.lock"
 _VECTORS = r"rows-\d+/\.?shard-\d+\.npy(\.partial)?|image_vectors\.npy"
 _OWN_FILE = re.compile(

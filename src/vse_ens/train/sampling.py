@@ -111,7 +111,7 @@ def popularity_probabilities(images_per_label: NDArray[np.int64], power: float) 
 def alias_table(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Return the threshold and the alias of every cell of an alias table (Walker 1977, Vose 1991).
 
-    A draw then takes one random word and one lookup. This is no kernel: compiling one takes longer than the loop.
+    A draw then takes one random word and one lookup. It is not a kernel: compiling one takes longer than the loop.
     """
     cells = len(probabilities)
     threshold, alias = np.ones(cells, np.float32), np.arange(cells, dtype=np.int32)

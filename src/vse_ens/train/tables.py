@@ -20,7 +20,7 @@ from vse_ens.train.pair_selection import frequent_label_pairs
 BLOCK_ROWS = 16_384
 """Start vectors are drawn in blocks of this many rows, each from its own stream: drawing takes ten times the memory of
 the result."""
-# Vectors are padded to a multiple of this length, that of a vector register.
+# Vectors are padded to a multiple of the length of a vector register.
 _LANES = 8
 # The AdaGrad accumulators start from this value, which bounds the first steps of a row.
 _FIRST_SQUARE = 0.01

@@ -36,9 +36,9 @@ class Trainer:
             print(report.epoch, report.loss)
 
     The model depends on the configuration, the data and the seed. It is usable after every round, and the loop may stop
-    between any two. With ``validate``, labels are held out to find the best epoch. With ``refit``, training then goes
-    on from there for three epochs with all pairs; a tower with a vector per image is trained from scratch on all pairs
-    instead, for the best number of epochs.
+    between any two. With ``validate``, labels are held out to find the best epoch. With ``refit``, training then
+    continues from there for three epochs with all pairs; a tower with a vector per image is trained from scratch on all
+    pairs instead, for the best number of epochs.
     """
 
     def __init__(
@@ -50,18 +50,15 @@ class Trainer:
         folder: Path | None = None,
     ) -> None:
         self._backend = make_backend(config, data, workers, pool, folder)
+        self._workers = workers
         self.config = self._backend.config
         self.history: list[EpochReport] = []
         self._validator: Validator | None = None
-        if self.config.validate:
-            held_out = self._backend.hold_out()
-            self._validator = Validator(self.config, held_out, self._backend.learn_label_weights, workers)
         self._stopping = EarlyStopping(self.config.patience)
         self._label_weights_scale = 0.0
         self._label_weights: LabelWeights | None = None
-        self._refitting = False
+        self._prepared = self._refitting = False
         self._epoch, self._round, self._stats = 0, 0, RoundStats()
-        self._backend.initialize()
 
     # --- training ---
 
@@ -71,34 +68,37 @@ class Trainer:
             if progress.report:
                 yield progress.report
 
+    def prepare(self) -> None:
+        """Hold labels out and draw the start vectors, unless that is done; training and checkpoints do it first."""
+        if self._prepared:
+            return
+        if self.config.validate:
+            held_out, learn = self._backend.hold_out(), self._backend.learn_label_weights
+            self._validator = Validator(self.config, held_out, learn, self._workers)
+        self._backend.initialize()
+        self._prepared = True
+
     def rounds(self) -> Iterator[Progress]:
         """Train, and yield after every round."""
+        self.prepare()
+        backend = self._backend
         try:
             while not self.finished:
-                yield from self._run_epoch()
+                epoch, stats, rate, epochs = self._epoch + 1, self._stats, self.learning_rate, self._planned_epochs
+                final = self._refitting or not self._will_refit
+                rounds = backend.begin_epoch(self._epoch)
+                while self._round < rounds:
+                    stats.add(backend.run_round(self._round, rate))
+                    self._round += 1
+                    check_finite(self.config, backend.tables, self._epoch, inputs=self._round == rounds)
+                    if self._round < rounds:
+                        yield Progress(epoch, self._round, rounds, epochs, final, stats, None, backend.timings)
+                report = self._end_epoch(rate)
+                if self._phase_done() and not self.finished:
+                    self._begin_refit()
+                yield Progress(epoch, rounds, rounds, epochs, final, stats, report, backend.timings)
         finally:
-            self._backend.close()
-
-    def _run_epoch(self) -> Iterator[Progress]:
-        backend, rate, planned = self._backend, self.learning_rate, self._planned_epochs
-        final = self._refitting or not self._will_refit
-        epoch, stats = self._epoch + 1, self._stats
-        rounds = backend.begin_epoch(self._epoch)
-
-        def progress(report: EpochReport | None) -> Progress:
-            done = rounds if report else self._round
-            return Progress(epoch, done, rounds, planned, final, stats, report, backend.timings)
-
-        while self._round < rounds:
-            stats.add(backend.run_round(self._round, rate))
-            self._round += 1
-            check_finite(self.config, backend.tables, self._epoch, inputs=self._round == rounds)
-            if self._round < rounds:
-                yield progress(None)
-        last = progress(self._end_epoch(rate))
-        if self._phase_done() and not self.finished:
-            self._begin_refit()
-        yield last
+            backend.close()
 
     def _begin_refit(self) -> None:
         self._refitting = True
@@ -153,7 +153,7 @@ class Trainer:
             return False
         return worth_refitting(len(self._validator.images), self.known.pairs)
 
-    # --- what was learnt ---
+    # --- what was learned ---
 
     @property
     def known(self) -> Annotations:
@@ -166,6 +166,7 @@ class Trainer:
 
         Once a final training on all pairs is done, those of its last round.
         """
+        self.prepare()
         kept_best = self._stopping.best_epoch > 0 and not (self._refitting and self.finished)
         return self._backend.export(best=kept_best)
 
@@ -176,7 +177,7 @@ class Trainer:
 
     @property
     def calibration(self) -> Calibration | None:
-        """The map from scores to confidences, learnt on held-out labels; None where none were held out."""
+        """The map from scores to confidences, learned on held-out labels; None where none were held out."""
         if not self._validator or not self._stopping.best_epoch:
             return None
         best = self._backend.validation_embeddings(self._validator.images, best=True)
@@ -215,6 +216,7 @@ class Trainer:
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and JSON from which `restore` continues, to the same bytes on one kind of CPU."""
+        self.prepare()
         arrays, backend_state = self._backend.state()
         stats, stopping, validator = self._stats, self._stopping, self._validator
         return arrays, {
@@ -248,6 +250,7 @@ class Trainer:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
         """Continue from what `state` returned, in a trainer of the same configuration and data."""
+        self.prepare()
         self._backend.restore(arrays, state["backend"])
         self._epoch, self._round, self._refitting = state["epoch"], state["round"], state["refitting"]
         if any(type(number) is not int or number < 0 for number in (self._epoch, self._round)):

@@ -96,6 +96,7 @@ class TrainingRun:
         self._stack.enter_context(self._interrupt)
         # On a cluster ``workers`` is the number of its workers; this process uses all cores.
         self.trainer = Trainer(config, pairs, None if pool else workers, pool)
+        self.trainer.prepare()
         if self._path is not None:
             self._checkpoints = Checkpoints(self._path, pairs, allow_mixed_cpus=self._allow_mixed_cpus)
             self.resumed = self._resume and self._checkpoints.resume(self.trainer)

@@ -78,7 +78,7 @@ def kept_scores(images: int, labels: int) -> int:
 
 
 def worth_refitting(held_out: int, pairs: int) -> bool:
-    """Return whether so many pairs were held out that the final model should be trained on all."""
+    """Return whether enough pairs were held out to train the final model on all."""
     return held_out > _REFIT_SHARE * pairs
 
 
@@ -262,9 +262,9 @@ def _means(values: dict[str, Numbers]) -> dict[str, float]:
 
 
 def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float], Numbers]) -> float:
-    """Move from ``start`` to a better neighbour until none is better by more than chance.
+    """Move from ``start`` to a better neighbor until none is better by more than chance.
 
-    ``values`` returns one value per image, for the same images with every choice. A neighbour is better when the mean
+    ``values`` returns one value per image, for the same images with every choice. A neighbor is better when the mean
     difference exceeds its standard error. With few images the start, which did well on other data, is kept.
     """
     known: dict[int, Numbers] = {}
@@ -280,8 +280,8 @@ def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float
 
     place = choices.index(start)
     while True:
-        neighbours = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
-        best = max(neighbours, key=lambda other: gain(place, other))
+        neighbors = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
+        best = max(neighbors, key=lambda other: gain(place, other))
         if gain(place, best) <= 1.0:
             return choices[place]
         place = best

@@ -18,7 +18,7 @@ from tests.support.kernel_problems import JIT, annotations
 from vse_ens.kernels.serial import NEGATIVE
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines.serial import SerialEngine
+from vse_ens.train.engines import SerialEngine, Training
 from vse_ens.train.sampling import rank_probabilities
 from vse_ens.train.tables import initial_embeddings, padded
 
@@ -75,7 +75,7 @@ def test_distributions_are_those_that_the_kernel_draws_from(sampler: str) -> Non
     embeddings = padded(initial_embeddings(config, data))
     embeddings.image_vectors[:], embeddings.label_vectors[:] = IMAGES, VECTORS
     with Workers(1) as workers:
-        drawn = SerialEngine(config, data, embeddings, workers).trace(draws, 0.0, Streams(1))[:, NEGATIVE]
+        drawn = SerialEngine(Training.of(config, data, embeddings, workers)).trace(draws, 0.0, Streams(1))[:, NEGATIVE]
     distributions = Distributions.of(IMAGES, VECTORS, LAW)
     stated = {
         "vse-ens": distributions.vse_ens[0],

@@ -14,8 +14,8 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines import RoundStats, SoftmaxEngine
-from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.engines import RoundStats, make_engine
+from vse_ens.train.schedule import EpochPlan, Schedule
 from vse_ens.train.tables import initial_embeddings
 from vse_ens.train.trainer import Trainer
 
@@ -78,7 +78,7 @@ def test_training_learns() -> None:
 
 def test_a_tower_of_features_needs_them() -> None:
     with pytest.raises(ConfigError, match="tower features needs image features: --features FILE"):
-        Trainer(small_config(tower="features"), small_data())
+        Trainer(small_config(tower="features"), small_data()).prepare()
 
 
 def test_nothing_to_learn_from_is_told() -> None:
@@ -103,14 +103,13 @@ def test_no_batch_is_larger_than_its_buffers(few: list[int], huge: int, batch: i
     config = small_config(sampler="uniform", loss="softmax", batch=batch, tower="id+features")
     data = data.with_features(np.ones((len(counts), 1), np.float32))
     with Workers(1) as workers:
-        engine = SoftmaxEngine(config, data, initial_embeddings(config, data), workers)
-    schedule = engine.schedule.__class__(round_draws, 1, batch)
-    plan = EpochPlan.of(data, schedule, Streams(0))
+        kernels = make_engine(config, data, initial_embeddings(config, data), workers).kernels
+    plan = EpochPlan.of(data, Schedule(round_draws, 1, batch), Streams(0))
     for number in range(plan.rounds):
         for edges in plan.batches(number, batch):
             images = plan.images[edges[0] : edges[-1]]
-            assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
-            assert len(images) <= len(engine._feature_gradients)
+            assert data.labels_per_image[images].sum() <= len(kernels.gradients.rows)
+            assert len(images) <= len(kernels.vector_changes)
 
 
 def test_work_adds_up() -> None:

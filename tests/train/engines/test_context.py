@@ -20,8 +20,9 @@ from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.engines import SgdEngine, SoftmaxEngine, make_engine
-from vse_ens.train.engines.context import ContextEngine
+from vse_ens.train.engines import make_engine
+from vse_ens.train.engines.batches import BatchEngine, ContextKernels, SoftmaxKernels
+from vse_ens.train.engines.slices import SliceEngine
 from vse_ens.train.schedule import EpochPlan, Schedule
 from vse_ens.train.tables import initial_embeddings
 from vse_ens.train.trainer import Trainer
@@ -84,15 +85,17 @@ def test_the_seed_and_what_the_model_is_made_of_do() -> None:
 
 def test_which_engine_trains_what() -> None:
     data = small_data()
-    for settings, engine in (
-        ({}, ContextEngine),
-        ({"loss": "hinge"}, ContextEngine),
-        ({"tower": "id", "label_pairs": 0}, SoftmaxEngine),
-        ({"tower": "id", "label_pairs": 0, "loss": "hinge"}, SgdEngine),
+    for settings, kind, kernels in (
+        ({}, BatchEngine, ContextKernels),
+        ({"loss": "hinge"}, BatchEngine, ContextKernels),
+        ({"tower": "id", "label_pairs": 0}, BatchEngine, SoftmaxKernels),
+        ({"tower": "id", "label_pairs": 0, "loss": "hinge"}, SliceEngine, None),
     ):
         config = context_config(**settings)
         with Workers(1) as workers:
-            assert type(make_engine(config, data, initial_embeddings(config, data), workers)) is engine
+            engine = make_engine(config, data, initial_embeddings(config, data), workers)
+        assert type(engine) is kind
+        assert kernels is None or type(engine.kernels) is kernels
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
@@ -201,15 +204,15 @@ def test_no_batch_is_larger_than_its_buffers(
     data = data.with_features(np.ones((len(data.images), 1), np.float32))
     config = context_config(batch=batch, tower="context+features", label_pairs=label_pairs)
     with Workers(1) as workers:
-        engine = ContextEngine(config, data, initial_embeddings(config, data), workers)
+        kernels = make_engine(config, data, initial_embeddings(config, data), workers).kernels
     plan = EpochPlan.of(data, Schedule(round_draws, 1, batch), Streams(0))
     for number in range(plan.rounds):
         for edges in plan.batches(number, batch):
             images = plan.images[edges[0] : edges[-1]]
-            assert data.labels_per_image[images].sum() <= len(engine._gradients.rows)
-            assert len(images) <= min(len(engine._feature_gradients), len(engine._input_gradients.sums))
-            assert engine._inputs_per_image[images].sum() <= len(engine._input_gradients.entries)
-            assert len(edges) - 1 <= len(engine._input_gradients.filled)
+            assert data.labels_per_image[images].sum() <= len(kernels.gradients.rows)
+            assert len(images) <= min(len(kernels.vector_changes), len(kernels.input_gradients.sums))
+            assert kernels.inputs_per_image[images].sum() <= len(kernels.input_gradients.entries)
+            assert len(edges) - 1 <= len(kernels.input_gradients.filled)
 
 
 def test_workers_wait_for_each_other() -> None:

@@ -12,9 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from tests.support.algorithm1 import Algorithm1
+from tests.support.algorithm1 import Algorithm1, KernelRandom
 from tests.support.kernel_problems import annotations, random_annotations
-from tests.support.kernel_twins import SplitMix
 from tests.support.training_runs import bytes_of, counted, finished, small_data
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
@@ -25,7 +24,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.backend import make_backend
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.engines import SerialEngine, SgdEngine, make_engine, serial
+from vse_ens.train.engines import SerialEngine, SliceEngine, base, make_engine, serial
 from vse_ens.train.incremental import IncrementalTrainer
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.trainer import Trainer
@@ -52,7 +51,7 @@ def engine_of() -> Iterator[Any]:
 def test_the_setting_chooses_the_engine() -> None:
     data = small_data()
     with Workers(1) as workers:
-        for name, engine in (("serial", SerialEngine), ("fast", SgdEngine)):
+        for name, engine in (("serial", SerialEngine), ("fast", SliceEngine)):
             config = serial_config(engine=name, positives="by-image", redraw_positives=True)
             assert type(make_engine(config, data, initial_embeddings(config, data), workers)) is engine
 
@@ -66,7 +65,7 @@ def rankings_after_each_draw(engine: SerialEngine, epochs: int, rate: float) -> 
         plan = engine.plan(epoch, Streams(0).child("train", epoch))
         for number in range(plan.rounds):
             engine.run_round(plan, number, rate)
-            yield engine._sampling.rankings[:-1].copy()
+            yield engine.training.sampling.rankings[:-1].copy()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,8 @@ def test_epochs_are_those_of_algorithm_1(
     data = random_annotations(images=14, labels=9, most=4)
     config = serial_config(**settings)
     engine, embeddings = engine_of(config, data)
-    slow = Algorithm1(config, data, embeddings.image_vectors, embeddings.label_vectors, engine._sampling, SplitMix(0))
+    sampling = engine.training.sampling
+    slow = Algorithm1(config, data, embeddings.image_vectors, embeddings.label_vectors, KernelRandom(0, sampling))
     counts = np.zeros(5, np.int64)
     loss = 0.0
     for epoch in range(3):
@@ -141,7 +141,7 @@ def test_epochs_are_those_of_algorithm_1(
         done = 0
         for number in range(plan.rounds):
             stats = engine.run_round(plan, number, 0.05)
-            slow.random = SplitMix(int(stream.child("round", number).words(1)[0]))
+            slow.random = KernelRandom(int(stream.child("round", number).words(1)[0]), sampling)
             draws = int(stats.counts[0])
             slow.run(draws, 0.05, plan.order[done : done + draws].tolist() if len(plan.order) else None)
             done += draws
@@ -151,7 +151,7 @@ def test_epochs_are_those_of_algorithm_1(
     assert len(slow.refreshed_at) > 5
     assert_allclose(embeddings.label_vectors, slow.labels, atol=1e-4)
     assert_allclose(embeddings.image_vectors, slow.images, atol=1e-4)
-    assert counts.tolist() == slow.counts()
+    assert counts.tolist() == slow.counts.tolist()
     assert loss == pytest.approx(slow.loss, rel=1e-4)
 
 
@@ -193,7 +193,7 @@ def test_independent_positives_repeat_and_miss_pairs(engine_of: Any) -> None:
 @pytest.mark.usefixtures("short_rounds")
 @pytest.mark.parametrize("positives", ["iid", "shuffled", "by-image"])
 def test_workers_do_not_change_the_model(positives: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serial, "PARALLEL_RANKING", 0)
+    monkeypatch.setattr(base, "PARALLEL_RANKING", 0)
     config, data = serial_config(positives=positives), small_data()
     one, two, three = (finished(config, data, workers) for workers in (1, 2, 3))
     assert bytes_of(one.embeddings) == bytes_of(two.embeddings) == bytes_of(three.embeddings)

@@ -70,7 +70,7 @@ _MergeNode = _LocalResult | _RemoteResults
 class RayPool:
     """Actors of a Ray cluster, each with some of the shards.
 
-    ``address`` is that of a running cluster; without one, a private cluster is started on this machine. ``workers`` is
+    ``address``: of a running cluster; without one, a private cluster is started on this machine. ``workers`` is
     the maximum number of actors, by default one per core. ``timeout`` is the number of seconds that a run may take
     before its worker counts as hung. Nodes with another kind of CPU than this machine are refused, because the result
     would depend on which node does which part; not with ``allow_mixed_cpus``.

@@ -6,22 +6,18 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.config import Config
-from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Step
 from vse_ens.kernels.random import shuffle
 from vse_ens.kernels.serial import TRACED, SerialScratch, SortScratch, serial_kernel, sort_factors
-from vse_ens.model.embeddings import Embeddings
-from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines.base import PARALLEL_RANKING, Engine, RoundStats, ranges
+from vse_ens.train.engines.base import Rankings, RoundStats, Training
 
 # A round may have any number of refreshes. Its length is part of the model: every round has its own random stream.
 ROUND_DRAWS = 8_192
@@ -47,7 +43,7 @@ class SerialPlan:
         return self.draws * number // self.rounds, self.draws * (number + 1) // self.rounds
 
 
-class SerialEngine(Engine[SerialPlan]):
+class SerialEngine:
     """Makes one SGD step after another, without slices and without draws ahead.
 
     The rankings are recomputed where algorithm 1 says so: before draw q, counted from 1 over all epochs, if q is a
@@ -56,13 +52,15 @@ class SerialEngine(Engine[SerialPlan]):
     Only the refresh of the rankings uses several workers. It does not change the result.
     """
 
-    def __init__(self, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> None:
-        super().__init__(config, data, embeddings, workers)
-        labels = len(data.labels)
-        self.refresh_period = refresh_period(config, labels)
+    def __init__(self, training: Training) -> None:
+        config, data = training.config, training.data
+        self.refresh_period = refresh_period(config, len(data.labels))
         """Draws from one refresh to the next."""
+        self.training = training
+        self._pairs = training.arrays.pairs
+        self.rankings = Rankings(training, sort_factors, SortScratch.allocate, training.width)
         self._kernel = serial_kernel(
-            self._width,
+            training.width,
             samplers.CODES[config.sampler],
             losses.CODES[config.loss],
             config.positives == "iid",
@@ -70,10 +68,7 @@ class SerialEngine(Engine[SerialPlan]):
             config.warp_cap,
         )
         self._image_of_pair = np.repeat(np.arange(len(data.images), dtype=np.int32), data.labels_per_image)
-        self._serial_scratch = SerialScratch.allocate(self._width, labels if config.sampler == "naive" else 0)
-        ranked_labels = labels if config.sampler == "vse-ens" else 1
-        self._rank_scratch = [SortScratch.allocate(ranked_labels) for _ in range(workers.count)]
-        self._has_rankings = False
+        self._scratch = SerialScratch.allocate(training.width, training.scores)
 
     def plan(self, epoch: int, stream: Streams) -> SerialPlan:
         """Plan an epoch, counted from 0."""
@@ -84,7 +79,7 @@ class SerialEngine(Engine[SerialPlan]):
     def run_round(self, plan: SerialPlan, number: int, learning_rate: float) -> RoundStats:
         """Make the steps of one round, and refresh the rankings when they are due."""
         stats = RoundStats()
-        step = self._step(learning_rate)
+        step = self.training.step(learning_rate)
         state = plan.stream.child("round", number).words(1)
         started = time.perf_counter()
         draw, end = plan.edges(number)
@@ -92,7 +87,7 @@ class SerialEngine(Engine[SerialPlan]):
             due = self._draws_to_refresh(plan.draws_before + draw)
             if due == 0:
                 refreshing = time.perf_counter()
-                self._refresh_rankings()
+                self.rankings.refresh()
                 stats.refresh_seconds += time.perf_counter() - refreshing
                 due = self._draws_to_refresh(plan.draws_before + draw + 1) + 1
             steps = min(due, end - draw)
@@ -106,28 +101,31 @@ class SerialEngine(Engine[SerialPlan]):
 
         The columns are those of `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
         """
-        if self._config.sampler == "vse-ens":
-            self._refresh_rankings()
+        if self.rankings.used:
+            self.rankings.refresh()
         trace = np.full((steps, TRACED), -1, np.int64)
         order = self._order(stream)[:steps]
         counts = RoundStats().counts
-        self._make_steps(order, steps, self._step(learning_rate), stream.words(1), counts, trace)
+        self._make_steps(order, steps, self.training.step(learning_rate), stream.words(1), counts, trace)
         return trace
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the rankings and standard deviations of the last refresh."""
-        return self._save_rankings() if self._has_rankings else {}
+        return self.rankings.state()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with the rankings of a saved state; without any they are computed before the next draw."""
-        self._has_rankings = self._restore_rankings(arrays)
+        self.rankings.restore(arrays)
+
+    def reload_tables(self) -> None:
+        """Do nothing: there are no copies of the tables."""
 
     def _draws_to_refresh(self, before: int) -> int:
         """Return the number of draws from draw ``before`` on, counted from 0, until the rankings are refreshed."""
-        if self._config.sampler != "vse-ens":
+        if not self.rankings.used:
             return len(self._pairs.indices)
         # Line 4 of algorithm 1 tests q % (|A| ln |A|) = 0 after q was increased: before the draw of number q.
-        return 0 if not self._has_rankings else -(before + 1) % self.refresh_period
+        return 0 if not self.rankings.known else -(before + 1) % self.refresh_period
 
     def _make_steps(
         self,
@@ -139,33 +137,23 @@ class SerialEngine(Engine[SerialPlan]):
         trace: NDArray[np.int64] = _NO_TRACE,
     ) -> float:
         return self._kernel(
-            self._embeddings.image_vectors,
-            self._tables,
-            self._pairs,
+            self.training.arrays,
             self._image_of_pair,
             order,
             steps,
-            self._sampling,
+            self.training.sampling,
             step,
-            self._serial_scratch,
+            self._scratch,
             state,
             counts,
             trace,
         )
 
-    def _refresh_rankings(self) -> None:
-        def sort(first: int, last: int, worker: int) -> None:
-            sort_factors(self._tables, self._sampling, first, last, self._rank_scratch[worker])
-
-        pieces = self._workers.count if self._tables.labels.size > PARALLEL_RANKING else 1
-        self._workers.run([partial(sort, *edges) for edges in ranges(self._width, pieces)])
-        self._has_rankings = True
-
     def _order(self, stream: Streams) -> NDArray[np.int64]:
-        if self._config.positives == "iid":
+        if self.training.config.positives == "iid":
             return np.empty(0, np.int64)
         state = np.array(stream.child("order").key()[:1], dtype=np.uint64)
-        if self._config.positives == "shuffled":
+        if self.training.config.positives == "shuffled":
             order = np.arange(len(self._pairs.indices))
             shuffle(order, state)
             return order

@@ -21,7 +21,7 @@ from vse_ens.run.pool import Payload
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.engines import RoundStats, make_engine
-from vse_ens.train.schedule import EpochPlan
+from vse_ens.train.schedule import EpochPlan, Schedule
 from vse_ens.train.sharded.merge import TableDelta, TablePiece, copy_piece, delta_between, shared_tables
 from vse_ens.train.sharded.vector_store import read_rows, write_rows
 from vse_ens.train.tables import initial_rows
@@ -169,7 +169,7 @@ class Shard:
     def _plan(self, epoch: int, exchanges: int) -> EpochPlan:
         """Plan an epoch with at least one engine round per exchange period."""
         if self._planned is None or self._planned[:2] != (epoch, exchanges):
-            schedule = self._engine.schedule
+            schedule = Schedule.of(self._config, len(self._data.labels))
             shortened = replace(schedule, round_draws=max(1, min(schedule.round_draws, self._data.pairs // exchanges)))
             stream = Streams(self._config.seed).child("train", epoch, "shard", self._number)
             self._planned = epoch, exchanges, EpochPlan.of(self._data, shortened, stream)

@@ -19,11 +19,11 @@ from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool, MergeSpec, Payload, Pool, WorkerTiming
 from vse_ens.run.threads import Workers
-from vse_ens.train.auto_config import resolve_auto
 from vse_ens.train.backend import Arrays, pack_embeddings, unpack_embeddings
 from vse_ens.train.engines import RoundStats
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.ram_estimate import check_ram
+from vse_ens.train.schedule import resolve_auto
 from vse_ens.train.sharded.actor import FACTORY
 from vse_ens.train.sharded.merge import (
     apply_delta,
@@ -97,7 +97,7 @@ class ShardedBackend:
         self._use(padded(self._pairs.initial(config, label_pairs)))
 
     def continue_best(self) -> None:
-        """Go on from the best epoch, on all pairs."""
+        """Continue from the best epoch, on all pairs."""
         self._all_pairs = True
         self._use(self._chosen(best=True).copy())
 

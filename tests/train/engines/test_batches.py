@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.train.engines.two_phase import equal_work
+from vse_ens.train.engines.batches import equal_work
 
 
 @given(st.data(), st.integers(1, 30), st.integers(1, 6))

@@ -59,9 +59,9 @@ else:
 
 
 @inline_once
-def wait_for(counters: Counters, number: int, wanted: int, looks: int) -> bool:
-    """Look up to ``looks`` times, a nanosecond each, whether a counter has reached ``wanted``; return if it has."""
-    looked = 0
-    while _current(counters, number) < wanted and looked < looks:
-        looked += 1
-    return looked < looks
+def wait_for(counters: Counters, number: int, wanted: int, spins: int) -> bool:
+    """Spin up to ``spins`` times, a nanosecond each, until a counter has reached ``wanted``; return whether it has."""
+    spun = 0
+    while _current(counters, number) < wanted and spun < spins:
+        spun += 1
+    return spun < spins

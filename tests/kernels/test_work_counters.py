@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tests.support.kernel_problems import JIT
 from vse_ens.kernels.jit import kernel
-from vse_ens.kernels.progress import count_up, wait_for
+from vse_ens.kernels.work_counters import count_up, wait_for
 
 PIECES, THREADS = 300_000 if JIT else 3_000, 2
 

@@ -1,9 +1,10 @@
-"""The context tower with the softmax loss: a few positives of an image share their negatives.
+"""The gradients of the context tower: the first phase of a batch with any loss, and the second of the softmax loss.
 
-    loss = -log( e^s_i(p) / (e^s_i(p) + sum_n e^s_i(n)) )
+    softmax loss = -log( e^s_i(p) / (e^s_i(p) + sum_n e^s_i(n)) )
 
-Negatives are drawn for the image, by its vector with all labels. Up to ``sharing`` of its positives are compared with
-the same ones, so that a row of the label table is read and changed once for all of them.
+Negatives of the softmax loss are drawn for the image, by its vector with all labels. Up to ``sharing`` of its positives
+are compared with the same ones, so that a row of the label table is read and changed once for all of them. The other
+losses compare each positive with one negative.
 """
 
 from __future__ import annotations
@@ -14,10 +15,18 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.kernels import samplers
-from vse_ens.kernels.arrays import DRAWS, GIVEN_UP, VIOLATIONS, Csr, Features, Floats, Sampling, SharedTables, Step
+from vse_ens.kernels import losses, samplers
+from vse_ens.kernels.arrays import (
+    DRAWS,
+    GIVEN_UP,
+    VIOLATIONS,
+    Floats,
+    Sampling,
+    SharedTables,
+    Step,
+    TrainingArrays,
+)
 from vse_ens.kernels.context import (
-    ContextGradients,
     ContextScratch,
     ContextTables,
     InputGradients,
@@ -25,9 +34,7 @@ from vse_ens.kernels.context import (
     sum_inputs,
     vector_without,
 )
-from vse_ens.kernels.exponential import exp_below_zero
 from vse_ens.kernels.jit import inline, inline_once, kernel, prefetch_row
-from vse_ens.kernels.progress import count_up
 from vse_ens.kernels.two_phase import (
     CHUNKS_DONE,
     CHUNKS_TAKEN,
@@ -35,13 +42,15 @@ from vse_ens.kernels.two_phase import (
     PREFETCH_DISTANCE,
     RANGES_DONE,
     RANGES_TAKEN,
+    BatchCursor,
     BatchLayout,
-    Progress,
+    LabelGradients,
     RowRanges,
     are_gradients_computed,
     is_batch_before_applied,
     select_entries,
 )
+from vse_ens.kernels.work_counters import count_up
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -51,130 +60,88 @@ MAX_SHARING = 3
 
 
 @cache
-def softmax_kernel(
-    dimensions: int, sampler: int, sharing: int, has_ids: bool, has_features: bool, has_pairs: bool
+def context_kernel(
+    dimensions: int, sampler: int, loss: int, sharing: int, has_ids: bool, has_features: bool, has_pairs: bool
 ) -> Callable[..., bool]:
     """Return the kernel of the first phase for these parts, all of them compile-time constants."""
-    uniform, popularity, vse_ens = (
-        sampler == code for code in (samplers.UNIFORM, samplers.POPULARITY, samplers.VSE_ENS)
-    )
+    vse_ens, rank_weighted = sampler == samplers.VSE_ENS, loss == losses.WARP
+    softmax, logistic = loss == losses.SOFTMAX, loss == losses.LOGISTIC
 
     @kernel
     def compute_gradients(
-        image_vectors: Floats,
-        tables: SharedTables,
+        arrays: TrainingArrays,
         context: ContextTables,
-        features: Features,
-        pairs: Csr,
-        batch: BatchLayout,
-        progress: Progress,
-        gradients: ContextGradients,
+        gradients: LabelGradients,
         input_gradients: InputGradients,
         vector_changes: Floats,
         sampling: Sampling,
         step: Step,
         scratch: ContextScratch,
+        batch: BatchLayout,
+        cursor: BatchCursor,
     ) -> bool:
-        if not is_batch_before_applied(progress):
+        if not is_batch_before_applied(cursor):
             return False
-        whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
-        scores, bias = scratch.scores, scratch.negative_bias
-        wanted = gradients.rows.shape[1] - 1
-        chunk = count_up(progress.counters, CHUNKS_TAKEN)
-        while chunk < progress.chunks:
+        tables, pairs, whole = arrays.tables, arrays.pairs, scratch.whole
+        labels = tables.labels
+        chunk = count_up(cursor.counters, CHUNKS_TAKEN)
+        while chunk < cursor.chunks:
             draw, entry, total_loss = batch.first_draws[chunk], batch.first_entries[chunk], 0.0
             state, counts = batch.random_states[chunk], batch.counts[chunk]
             for visit in range(batch.first_visits[chunk], batch.first_visits[chunk + 1]):
                 image = batch.images[visit]
                 positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
-                pairs_found = sum_inputs(
-                    has_ids,
-                    has_features,
-                    has_pairs,
-                    image_vectors,
-                    tables,
-                    context,
-                    features,
-                    image,
-                    positives,
-                    scratch,
-                )
+                pairs_found = sum_inputs(has_ids, has_features, has_pairs, arrays, context, image, positives, scratch)
                 if vse_ens:
                     samplers.accumulate_factors(whole, sampling, scratch.cumulative)
                 for start in range(0, positives.shape[0], sharing):
-                    stop = min(start + sharing, positives.shape[0])
-                    rows = gradients.rows[draw]
-                    found = 0
-                    if vse_ens:
-                        found = samplers.fill_vse_ens(
-                            dimensions,
-                            whole,
-                            scratch.cumulative,
-                            labels,
-                            sampling,
-                            positives,
-                            state,
-                            counts,
-                            rows[1:],
-                            scratch.factors,
+                    if softmax:
+                        shared = gradients.rows[draw]
+                        found = _draw_shared(
+                            dimensions, sampler, tables, sampling, positives, shared, scratch, state, counts
                         )
-                    else:
-                        for _ in range(wanted):
-                            if uniform:
-                                label = samplers.draw_uniform(tables, sampling, positives, state, counts)
-                            elif popularity:
-                                label = samplers.draw_popularity(sampling, positives, state, counts)
-                            else:
-                                label = samplers.draw_dns(whole, tables, sampling, positives, state, counts)
-                            if label >= 0:
-                                found += 1
-                                rows[found] = label
-                                prefetch_row(labels, np.int64(label))
-                    rows[found + 1 :] = -1
-                    # Rows are taken four at a time below; the rest of the last four are zeros.
-                    padded = -(-found // _AT_ONCE) * _AT_ONCE
-                    for j in range(found):
-                        label = np.int64(rows[j + 1])
-                        for f in range(dimensions):
-                            negatives[j, f] = labels[label, f]
-                        bias[j] = tables.bias[label]
-                    negatives[found:padded] = _ZERO
-
-                    for n in range(start, stop):
+                    for n in range(start, min(start + sharing, positives.shape[0])):
                         positive, vector = np.int64(positives[n]), gradients.vectors[draw]
                         vector_without(
                             has_pairs, context, positives, n, pairs_found, scratch, vector, input_gradients.scales[draw]
                         )
-                        square = _ZERO
-                        for f in range(dimensions):
-                            square += vector[f] * vector[f]
-                        gradients.squares[draw] = square / np.float32(dimensions)
-                        gradients.rows[draw, 0] = positive
-                        for j in range(1, wanted + 1):
-                            gradients.rows[draw, j] = rows[j]
-                        _multiply(negatives[:padded], vector, scores)
-                        for j in range(found):
-                            scores[j] += bias[j]
                         own = samplers.score(vector, tables, positive)
-                        loss, own_slope, violated = _softmax_slopes(own, scores, found)
-                        total_loss += loss
-                        counts[DRAWS] += 1
-                        counts[GIVEN_UP] += found == 0
-                        counts[VIOLATIONS] += violated
-                        scores[found:padded] = _ZERO
-                        gradients.slopes[draw, 0] = own_slope
-                        for j in range(found):
-                            gradients.slopes[draw, j + 1] = scores[j]
                         gradient = input_gradients.vectors[draw]
-                        for f in range(dimensions):
-                            gradient[f] = own_slope * labels[positive, f]
-                        _add_weighted(negatives[:padded], scores, gradient)
+                        gradients.rows[draw, 0] = positive
+                        counts[DRAWS] += 1
+                        if softmax:
+                            total_loss += _compare(
+                                dimensions, tables, shared, found, own, draw, gradients, gradient, scratch, counts
+                            )
+                        else:
+                            seen = whole if vse_ens else vector
+                            label, tried = samplers.draw(
+                                sampler, seen, own, step.margin, tables, sampling, positives, scratch, state, counts
+                            )
+                            counts[GIVEN_UP] += label < 0
+                            slope = _ZERO
+                            if label >= 0:
+                                difference = own - samplers.score(vector, tables, np.int64(label))
+                                if logistic:
+                                    linear, factor, slope = losses.logistic(difference)
+                                    total_loss += linear + np.log(factor)
+                                else:
+                                    # L(rank) of eq. 2, with the rank estimated as floor((|A| - 1) / N)
+                                    weight = step.rank_weight[(labels.shape[0] - 1) // tried] if rank_weighted else _ONE
+                                    value, slope = losses.hinge(difference, step.margin)
+                                    total_loss += weight * value
+                                    slope *= weight
+                                counts[VIOLATIONS] += difference < step.margin
+                            gradients.rows[draw, 1] = label
+                            gradients.slopes[draw, 0] = slope
+                            gradients.slopes[draw, 1] = -slope
+                            for f in range(dimensions):
+                                gradient[f] = slope * (labels[positive, f] - labels[np.int64(max(label, 0)), f])
                         draw += 1
                 entry = end_visit(
                     has_ids,
                     has_features,
-                    image_vectors,
-                    labels.shape[0],
+                    arrays,
                     image,
                     positives,
                     pairs_found,
@@ -188,11 +155,109 @@ def softmax_kernel(
                 )
             input_gradients.filled[chunk] = entry - batch.first_entries[chunk]
             batch.losses[chunk] = total_loss
-            count_up(progress.counters, CHUNKS_DONE)
-            chunk = count_up(progress.counters, CHUNKS_TAKEN)
+            count_up(cursor.counters, CHUNKS_DONE)
+            chunk = count_up(cursor.counters, CHUNKS_TAKEN)
         return True
 
     return compute_gradients
+
+
+@inline_once
+def _draw_shared(
+    dimensions: int,
+    sampler: int,
+    tables: SharedTables,
+    sampling: Sampling,
+    positives: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    scratch: ContextScratch,
+    state: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> int:
+    """Draw the negatives of a few positives, and copy their vectors and biases; return their number.
+
+    They are written to ``rows`` behind the place of the positive; -1 stands for none.
+    """
+    whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
+    found = 0
+    if sampler == samplers.VSE_ENS:
+        found = samplers.fill_vse_ens(
+            dimensions,
+            whole,
+            scratch.cumulative,
+            labels,
+            sampling,
+            positives,
+            state,
+            counts,
+            rows[1:],
+            scratch.factors,
+        )
+    else:
+        for _ in range(rows.shape[0] - 1):
+            label, _tried = samplers.draw(
+                sampler, whole, _ZERO, _ZERO, tables, sampling, positives, scratch, state, counts
+            )
+            if label >= 0:
+                found += 1
+                rows[found] = label
+                prefetch_row(labels, np.int64(label))
+    rows[found + 1 :] = -1
+    for j in range(found):
+        label = np.int64(rows[j + 1])
+        for f in range(dimensions):
+            negatives[j, f] = labels[label, f]
+        scratch.negative_bias[j] = tables.bias[label]
+    # Rows are taken four at a time; the rest of the last four are zeros.
+    negatives[found : _padded(found)] = _ZERO
+    return found
+
+
+@inline
+def _padded(count: int) -> int:
+    return -(-count // _AT_ONCE) * _AT_ONCE
+
+
+@inline_once
+def _compare(
+    dimensions: int,
+    tables: SharedTables,
+    shared: NDArray[np.int32],
+    found: int,
+    own: np.float32,
+    draw: int,
+    gradients: LabelGradients,
+    gradient: Floats,
+    scratch: ContextScratch,
+    counts: NDArray[np.int64],
+) -> float:
+    """Compare a positive, whose score is ``own``, with the negatives of `_draw_shared`.
+
+    Writes the gradients of the labels, and of the image's vector to ``gradient``; returns the loss.
+    """
+    vector, scores, bias = gradients.vectors[draw], scratch.scores, scratch.negative_bias
+    negatives = scratch.negatives[: _padded(found)]
+    square = _ZERO
+    for f in range(dimensions):
+        square += vector[f] * vector[f]
+    gradients.squares[draw] = square / np.float32(dimensions)
+    for j in range(1, shared.shape[0]):
+        gradients.rows[draw, j] = shared[j]
+    _multiply(negatives, vector, scores)
+    for j in range(found):
+        scores[j] += bias[j]
+    loss, own_slope, violated = _softmax_slopes(own, scores, found)
+    counts[GIVEN_UP] += found == 0
+    counts[VIOLATIONS] += violated
+    scores[found : negatives.shape[0]] = _ZERO
+    gradients.slopes[draw, 0] = own_slope
+    for j in range(found):
+        gradients.slopes[draw, j + 1] = scores[j]
+    positive = np.int64(gradients.rows[draw, 0])
+    for f in range(dimensions):
+        gradient[f] = own_slope * tables.labels[positive, f]
+    _add_weighted(negatives, scores, gradient)
+    return loss
 
 
 @inline_once
@@ -234,10 +299,10 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
     highest = own
     for j in range(negatives):
         highest = max(highest, scores[j])
-    own_share = exp_below_zero(own - highest)
+    own_share = losses.exp_below_zero(own - highest)
     total = own_share
     for j in range(negatives):
-        scores[j] = exp_below_zero(scores[j] - highest)
+        scores[j] = losses.exp_below_zero(scores[j] - highest)
         total += scores[j]
     for j in range(negatives):
         scores[j] /= -total
@@ -248,25 +313,25 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
 def apply_softmax_gradients(
     tables: SharedTables,
     label_squares: Floats,
-    images: NDArray[np.int64],
-    first_positives: NDArray[np.int64],
-    progress: Progress,
-    ranges: RowRanges,
-    gradients: ContextGradients,
+    gradients: LabelGradients,
     step: Step,
     sharing: int,
     selected: NDArray[np.int32],
+    first_positives: NDArray[np.int64],
+    images: NDArray[np.int64],
+    ranges: RowRanges,
+    cursor: BatchCursor,
 ) -> bool:
     """Run the second phase of a batch for the labels.
 
     A negative makes one step for all positives that share it, with the sum of their gradients, and decays for each.
     AdaGrad adds the squares of the gradients one by one: the square of their sum would make the steps too short.
     """
-    if not are_gradients_computed(progress):
+    if not are_gradients_computed(cursor):
         return False
     width = tables.labels.shape[1]
     vectors, slopes, squares = gradients.vectors, gradients.slopes, gradients.squares
-    taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
+    taken = count_up(cursor.counters, RANGES_TAKEN + LABELS)
     while taken < ranges.shape[0]:
         first, last = ranges[taken, 0], ranges[taken, 1]
         end = 0
@@ -312,8 +377,8 @@ def apply_softmax_gradients(
                         tables.labels[label, f] = shrink * tables.labels[label, f] + (
                             slope_1 * vectors[one, f] + slope_2 * vectors[two, f] + slope_3 * vectors[three, f]
                         )
-        count_up(progress.counters, RANGES_DONE)
-        taken = count_up(progress.counters, RANGES_TAKEN + LABELS)
+        count_up(cursor.counters, RANGES_DONE)
+        taken = count_up(cursor.counters, RANGES_TAKEN + LABELS)
     return True
 
 
