@@ -90,24 +90,24 @@ def test_full_size_run_reports_time_and_ram() -> None:
     assert result["bytes_foretold"] > 0
 
 
-def test_full_size_scores_every_shape_and_the_largest_error() -> None:
+def test_full_size_scores_every_shape_and_the_largest_factor() -> None:
     found = {"preset": "context", "images": 9, "labels": 2, "pairs": 30, "seconds": 2.0, "draws": 60}
     run = found | {"bytes_foretold": 11e8, "bytes_used": 10e8}
     smaller = [
         {"shape": str(Shape(preset, 9, 2)), "bytes_foretold": size, "bytes_used": 10e6}
-        for preset, size in (("context", 9e6), ("vse-ens", 13e6))
+        for preset, size in (("context", 9e6), ("vse-ens", 33e6))
     ]
     result = score({"runs": [run], "smaller": smaller, "skipped": []})
-    assert [check.value for check in result.checks] == pytest.approx([2.0, 0.1, 0.3])
+    assert [check.value for check in result.checks] == pytest.approx([2.0, 1.1, 3.3])
     assert [check.verdict for check in result.checks] == ["met", "met", "**over limit**"]
-    assert result.tables[1].rows[1] == ("`vse-ens`, 9 images, 2 labels", "13 MB", "10 MB", "0.30")
+    assert result.tables[1].rows[1] == ("`vse-ens`, 9 images, 2 labels", "33 MB", "10 MB", "3.30")
 
 
-def test_full_size_foretells_the_ram_of_a_small_training() -> None:
+def test_full_size_bounds_the_ram_of_a_small_training() -> None:
     # Other memory of the process is noise of some megabytes; the vectors and their copy are about 60 each.
     found = call(full_size, "opt-auc", 150_000, 100)
     if found["bytes_used"]:
-        assert 0.7 < found["bytes_foretold"] / found["bytes_used"] < 1.4
+        assert 1.0 <= found["bytes_foretold"] / found["bytes_used"] < 3.0
 
 
 def test_the_document_has_the_table() -> None:

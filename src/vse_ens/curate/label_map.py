@@ -18,7 +18,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.spatial import KDTree
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.model.blas import one_thread
 from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.products import row_products
 from vse_ens.streams import Streams
 
 Positions = NDArray[np.float64]
@@ -84,6 +86,7 @@ def _unit(vectors: Floats) -> Floats:
     return units
 
 
+@one_thread()
 def _start(vectors: Floats) -> Positions:
     """Return the first two principal components, with a little noise to separate equal vectors."""
     centred = vectors - vectors.mean(axis=0)
@@ -110,7 +113,7 @@ def _links(vectors: Floats) -> _Links:
     nearest, distances = np.empty((count, size), np.int64), np.empty((count, size))
     for first in range(0, count, _BLOCK):
         block = slice(first, min(first + _BLOCK, count))
-        cosine_distances = 1.0 - vectors[block] @ vectors.T
+        cosine_distances = 1.0 - row_products(vectors[block], vectors)
         cosine_distances[np.arange(len(cosine_distances)), np.arange(block.start, block.stop)] = np.inf
         nearest[block] = np.argpartition(cosine_distances, size - 1, axis=1)[:, :size]
         distances[block] = np.take_along_axis(cosine_distances, nearest[block], axis=1)

@@ -34,6 +34,7 @@ from vse_ens.model.calibration import Calibration, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.image_products import ImageProducts
 from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.products import row_products
 from vse_ens.model.search import LabelColumns
 from vse_ens.model.topk import Task, TaskRunner, TopKScorer, row_blocks, run_serial
 
@@ -210,7 +211,8 @@ class LabelRanker:
         """Do as `missing` for relabelled images; those that have the label in the data are not candidates."""
         model = self.scan.loaded.model
         images, rows, vectors, totals = relabelled
-        scores = vectors @ model.embeddings.label_vectors[label] + model.embeddings.label_bias[label]
+        scores = row_products(model.embeddings.label_vectors[label][None], vectors)[0]
+        scores += model.embeddings.label_bias[label]
         counts = np.diff(rows.indptr)
         if model.label_weights is not None and model.label_weights_scale:
             weights = model.label_weights.weights_for(label) * np.float32(model.label_weights_scale)

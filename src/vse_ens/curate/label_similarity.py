@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import transpose
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.products import row_products
 from vse_ens.model.topk import row_blocks
 from vse_ens.streams import Streams
 
@@ -144,7 +145,7 @@ def nearest_pairs(vectors: NDArray[np.float32], numbers: NDArray[np.integer], ne
     pairs: set[tuple[int, int]] = set()
     for block in row_blocks(len(numbers), len(numbers)):
         rows = numbers[block]
-        similarities = vectors[block] @ vectors.T
+        similarities = row_products(vectors[block], vectors)
         similarities[np.arange(len(rows)), np.arange(block.start, block.stop)] = -np.inf
         close = numbers[np.argpartition(-similarities, neighbours - 1, axis=1)[:, :neighbours]]
         ends = np.sort(np.stack([np.repeat(rows, neighbours), close.ravel()], axis=1), axis=1)

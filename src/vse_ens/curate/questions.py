@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.errors import ConfigError
+from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
@@ -155,6 +156,7 @@ def _has(known: Annotations, images: Numbers, labels: Numbers) -> NDArray[np.boo
     return has
 
 
+@one_thread()
 def _gains(known: Annotations, weights: Doubles, refined: Numbers, chances: Floats) -> tuple[Doubles, Doubles]:
     """Return, of each label, the probability that the answer is yes and the mutual information of answer and image."""
     frequencies = _frequencies(known)

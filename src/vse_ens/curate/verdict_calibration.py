@@ -29,6 +29,7 @@ from vse_ens.data.feedback.pairs import read_suggestion_verdicts
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.reliability import BINS, Reliability, reliability
 from vse_ens.kernels.arrays import Csr
+from vse_ens.model.blas import one_thread
 from vse_ens.model.completeness import Completeness, Correction
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import NO_CONFIDENCES, LoadedModel
@@ -139,6 +140,7 @@ def judged_counts(loaded: LoadedModel, judged: Judged) -> Doubles:
     return counts
 
 
+@one_thread()
 def fit_correction(counts: Doubles, accepted: NDArray[np.bool_]) -> Correction:
     """Return the correction that fits verdicts on suggestions with the given n best, by Fisher scoring."""
     lowest, highest = _LOG_COUNTS

@@ -32,6 +32,7 @@ CANDIDATES = 30
 """The label that is taken for another is the one most like it among this many random labels."""
 
 
+@one_thread()
 def fit_logistic_regression(known: Doubles, control: Doubles, has_control: NDArray[np.bool_]) -> Doubles:
     """Return the weights of the statistics and the intercept for the log odds of known label against control."""
     columns = known.shape[1]

@@ -290,7 +290,8 @@ def log_ratios(evidence: LabelEvidence, weights: EvidenceWeights) -> Doubles:
 
     The less a label is known from other images, the closer to 0: the model cannot tell what it fits to.
     """
-    slip = np.log1p(-_MISTAKES) - (evidence.known[:, :2] @ weights.slip[:2] + weights.slip[2] + evidence.log_size_odds)
+    share, deviation = evidence.known[:, 0] * weights.slip[0], evidence.known[:, 1] * weights.slip[1]
+    slip = np.log1p(-_MISTAKES) - (share + deviation + weights.slip[2] + evidence.log_size_odds)
     mistake = np.log(_MISTAKES) - (evidence.known[:, 2] * weights.mistake[0] + weights.mistake[1])
     return np.asarray(np.clip(evidence.trust * np.logaddexp(slip, mistake), -80.0, 80.0))
 

@@ -24,7 +24,6 @@ class VerdictIndex:
         self._known = known
         self._feedback = feedback
         self._last = 0
-        self._stamp: bytes | None = None
         self._by_label: dict[str, dict[int, str]] = {}
         self._by_image: dict[int, dict[str, tuple[str, int]]] = {}
         self._changed: dict[int, None] = {}
@@ -36,9 +35,6 @@ class VerdictIndex:
     def refresh(self) -> None:
         """Read the events since the last call."""
         if self._feedback is None:
-            return
-        stamp = self._feedback.stamp()
-        if stamp is not None and stamp == self._stamp:
             return
         with self._lock:
             last, changes = self._feedback.changes(self._last)
@@ -59,7 +55,7 @@ class VerdictIndex:
                 self.mask[image] = bool(by_image)
                 self._changed.pop(image, None)
                 self._changed[image] = None
-            self._last, self._stamp = last, stamp
+            self._last = last
 
     def of_image(self, image: int) -> ImageVerdicts:
         """Return the verdicts in force on an image."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import sqlite3
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -44,8 +43,6 @@ _ALL_PAIRS = "SELECT image, label, verdict, event FROM in_force"
 _CHANGED_PAIRS = "SELECT DISTINCT image, label FROM events WHERE event > ? AND event <= ?"
 # Control characters, line and paragraph separators.
 _NOT_IN_LINE = ("Cc", "Zl", "Zp")
-# Its first copy; see "The WAL-Index Header" in the description of SQLite's WAL format.
-_SHARED_HEADER = 48
 # The largest integer of SQLite.
 _MAX_INTEGER = 2**63 - 1
 
@@ -168,7 +165,6 @@ class Feedback:
         self._writer = open_writer(self.path)
         # A second connection, so that reads do not wait for writes to reach the disk.
         self._reader = open_reader(self.path)
-        self._shared = _map_shared(self.path)
         self._identity = file_identity(self.path)
         self._write_lock, self._read_lock = Lock(), Lock()
 
@@ -253,14 +249,6 @@ class Feedback:
                 changes.undo(event, by=by, model=model)
             return UndoneBatch(len(open_events), len(done))
 
-    def stamp(self) -> bytes | None:
-        """Return bytes that change with every transaction of any process; None if there are none on this system.
-
-        They are the header of the WAL index, which SQLite keeps in memory that all processes share. Reading it takes no
-        system call, where a query takes a tenth of the time of a request.
-        """
-        return None if self._shared is None else self._shared[:_SHARED_HEADER]
-
     def changes(self, after: int) -> tuple[int, list[PairVerdict]]:
         """Return the last event, and the verdicts in force on all pairs with an event after number ``after``."""
         last = int(self._read(_LAST_EVENT)[0][0])
@@ -295,9 +283,6 @@ class Feedback:
     def close(self) -> None:
         """Close the file."""
         with self._write_lock, self._read_lock:
-            if self._shared is not None:
-                self._shared.close()
-                self._shared = None
             self._reader.close()
             self._writer.close()
 
@@ -315,15 +300,6 @@ class Feedback:
                 f"{self.path} was deleted, moved or replaced while it was open, so nothing more can be stored in it; "
                 "put it back or restart the service"
             )
-
-
-def _map_shared(path: Path) -> mmap.mmap | None:
-    """Map the header of the WAL index into memory; None if SQLite keeps none in a file."""
-    try:
-        with path.with_name(f"{path.name}-shm").open("rb") as file:
-            return mmap.mmap(file.fileno(), _SHARED_HEADER, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):
-        return None
 
 
 def _check(image: str, label: str, verdict: str, by: str, confidence: float | None) -> None:
