@@ -44,9 +44,9 @@ class AccessLogMiddleware:
         self._record(scope, status, perf_counter() - start)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        # The route, not the path: arbitrary paths would create endless metrics and could forge log lines.
+        # Only paths of routes: arbitrary ones would create endless metrics and could forge log lines.
         is_static = scope["path"].startswith("/static/")
-        route = "/static" if is_static else getattr(scope.get("route"), "path", "(none)")
+        route = "/static" if is_static else scope["path"] if "endpoint" in scope else "(none)"
         self._metrics.requests.labels(route, str(status or "gone")).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         # One page view loads many files.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
@@ -16,40 +18,41 @@ from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
 from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING
+from vse_ens.service.operations import Operations, encoded
 from vse_ens.service.schemas import (
     AuditResponse,
     Duplicate,
+    DuplicatesResponse,
     Finding,
     ImagesResponse,
     JobStatus,
     LabelCount,
     LabelPosition,
     LabelsResponse,
+    Limit,
     MapResponse,
     ModelResponse,
-    Reason,
     rounded,
 )
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
-from vse_ens.service.suggest import reason_values
+from vse_ens.service.suggest import shown_reasons
 
-Prefix = Annotated[str, Query(max_length=MAX_ID_LENGTH)]
+Prefix = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Kind = Literal["missing", "wrong", "duplicates"]
 
-_IN_PROGRESS: dict[int | str, dict[str, Any]] = {
+IN_PROGRESS: dict[int, dict[str, Any]] = {
     202: {"model": JobStatus, "description": "The job has not finished; poll again."}
 }
 
 
-def catalog_router(service: Service) -> APIRouter:
+def catalog_operations(service: Service) -> Operations:
     """Return the catalog routes; the audit and the map are background jobs that clients poll."""
-    router = APIRouter(tags=["catalog"])
+    api = Operations("catalog")
     models = service.models
 
-    @router.get("/api/model", responses=READING)
+    @api.get("/api/model")
     async def model(request: Request) -> ModelResponse:
         """Return the model card, the limits of one request, and what the key of the request allows."""
         served = await models.current()
@@ -57,8 +60,8 @@ def catalog_router(service: Service) -> APIRouter:
             await service.suggest.run(lambda: served.source)
         return _model_card(served, service, request.scope.get("vse_key"))
 
-    @router.get("/api/labels", responses=READING)
-    async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
+    @api.get("/api/labels")
+    async def labels(prefix: Prefix = "", limit: Limit = 20) -> LabelsResponse:
         """List labels that start with the prefix, then labels with a later word that does; most frequent first."""
         served = await models.current()
         renamed = bool(served.labels.names.extra)
@@ -66,23 +69,23 @@ def catalog_router(service: Service) -> APIRouter:
         found, total = completion.find(prefix, limit)
         return LabelsResponse(labels=[LabelCount(label=label, images=count) for label, count in found], total=total)
 
-    @router.get("/api/images", responses=READING)
-    async def images(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> ImagesResponse:
+    @api.get("/api/images")
+    async def images(prefix: Prefix = "", limit: Limit = 20) -> ImagesResponse:
         """List images with an ID that starts with the prefix, in sorted order."""
         found, total = complete_id((await models.current()).annotator.known_.images, prefix, limit)
         return ImagesResponse(images=found, total=total)
 
-    @router.get("/api/audit", response_model=AuditResponse, responses=READING | _IN_PROGRESS)
+    @api.get("/api/audit", responses=IN_PROGRESS)
     async def audit(
         kind: Kind = "missing",
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> Any:
+        offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0,
+        limit: Annotated[int, Meta(ge=1, le=200)] = 50,
+    ) -> AuditResponse | DuplicatesResponse | Response:
         """List labels that are probably missing, wrong or duplicates; the first call starts the audit."""
         served = await models.current()
         result = served.audit.poll()
         if isinstance(result, InProgress):
-            return _job_status(result)
+            return in_progress(result)
         if kind == "duplicates":
             rules = served.labels.rules
             still_open = [one for one in result.duplicates if rules.is_open("alias", one.label, one.other)]
@@ -92,19 +95,19 @@ def catalog_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, page)
         return AuditResponse(kind=kind, total=len(open_), findings=page)
 
-    @router.get("/api/map", response_model=MapResponse, responses=READING | _IN_PROGRESS)
-    async def label_map() -> Any:
+    @api.get("/api/map", responses=IN_PROGRESS)
+    async def label_map() -> MapResponse | Response:
         """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
         served = await models.current()
         result = served.label_map.poll()
-        return _job_status(result) if isinstance(result, InProgress) else _label_positions(served, result)
+        return in_progress(result) if isinstance(result, InProgress) else _label_positions(served, result)
 
-    return router
+    return api
 
 
-def _job_status(state: InProgress) -> Response:
-    status = JobStatus(done=round(state.done, 3))
-    return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
+def in_progress(state: InProgress) -> Response:
+    """Return the answer while a job has not finished."""
+    return encoded(JobStatus(done=round(state.done, 3)), 202, {"Retry-After": "1"})
 
 
 def _model_card(served: ServedModel, service: Service, key: Key | None) -> ModelResponse:
@@ -144,12 +147,12 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
     )
 
 
-def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> AuditResponse:
+def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> DuplicatesResponse:
     page = [
         Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
         for one in found[offset : offset + limit]
     ]
-    return AuditResponse(kind="duplicates", total=len(found), findings=page)
+    return DuplicatesResponse(total=len(found), findings=page)
 
 
 def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -> list[audits.Finding]:
@@ -173,7 +176,7 @@ def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[F
             label=names.of(one.label),
             confidence=rounded(one.confidence),
             reason=one.reason,
-            because=[Reason(**reason) for reason in reason_values(one.because, names)],
+            because=shown_reasons(one.because, names),
         )
         for one in findings
     ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Literal
 
-from fastapi import APIRouter, Response
-from fastapi.responses import StreamingResponse
+from starlette.responses import StreamingResponse
 
 from vse_ens.service.errors import ApiError
-from vse_ens.service.openapi import READING, plain_text
+from vse_ens.service.openapi import plain_text
+from vse_ens.service.operations import Operations
 from vse_ens.service.source_archive import reason_against, source_archive
 from vse_ens.service.state import Service
 
@@ -24,12 +24,12 @@ _STREAMED = plain_text(
 )
 
 
-def export_router(service: Service) -> APIRouter:
+def export_operations(service: Service) -> Operations:
     """Return the route of the cleaned data set."""
-    router = APIRouter(tags=["rules"])
+    api = Operations("rules")
     compute = service.compute
 
-    @router.get("/api/export", response_class=Response, responses=READING | _STREAMED)
+    @api.get("/api/export", responses=_STREAMED)
     async def export(
         format: Literal["csv", "jsonl", "source"] = "csv",  # noqa: A002  # the name of the query parameter
         defuse_formulas: bool = False,
@@ -55,7 +55,7 @@ def export_router(service: Service) -> APIRouter:
 
         return _download(chunks(), format)
 
-    return router
+    return api
 
 
 async def _one(content: bytes) -> AsyncIterator[bytes]:

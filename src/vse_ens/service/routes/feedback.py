@@ -10,16 +10,15 @@ from itertools import chain, islice
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Body, Header, Query, Response
-from fastapi.responses import StreamingResponse
-from pydantic import BeforeValidator
+from msgspec import Meta
+from starlette.responses import StreamingResponse
 
 from vse_ens.data.feedback.store import Event
 from vse_ens.data.feedback.verdicts import NewVerdict
 from vse_ens.data.io.formulas import defuse
-from vse_ens.service.openapi import READING, WRITING, plain_text
+from vse_ens.service.openapi import plain_text
+from vse_ens.service.operations import Header, Operations
 from vse_ens.service.routes.images import image_state
-from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
     BatchRequest,
     BatchResponse,
@@ -28,6 +27,8 @@ from vse_ens.service.schemas import (
     FeedbackEvent,
     FeedbackRequest,
     FeedbackResponse,
+    Limit,
+    Offset,
     UndoRequest,
 )
 from vse_ens.service.settings import MAX_USER_LENGTH
@@ -35,11 +36,11 @@ from vse_ens.service.state import Service
 
 User = Annotated[
     str,
-    BeforeValidator(lambda name: unquote(name).strip() or _ANONYMOUS),
+    Meta(max_length=MAX_USER_LENGTH),
     Header(
-        alias="X-VSE-User",
-        max_length=MAX_USER_LENGTH,
-        description="User name, stored with the event; non-ASCII characters must be percent-encoded.",
+        "X-VSE-User",
+        "User name, stored with the event; non-ASCII characters must be percent-encoded.",
+        read=lambda name: unquote(name).strip() or _ANONYMOUS,
     ),
 ]
 
@@ -75,15 +76,13 @@ _CHUNK = 1_000  # pairs per chunk of a response
 _TOP = 12  # suggestions in the returned state of an image
 
 
-def feedback_router(service: Service) -> APIRouter:
+def feedback_operations(service: Service) -> Operations:
     """Return the feedback routes; an event is on disk before its response is sent."""
-    router = APIRouter(tags=["feedback"], route_class=StrictRoute)
+    api = Operations("feedback")
     models, disk = service.models, service.disk
 
-    @router.post("/api/feedback", responses=WRITING)
-    async def add(
-        request: Annotated[FeedbackRequest, Body(openapi_examples=_EXAMPLES)], by: User = _ANONYMOUS
-    ) -> FeedbackResponse:
+    @api.post("/api/feedback", examples=_EXAMPLES)
+    async def add(request: FeedbackRequest, by: User = _ANONYMOUS) -> FeedbackResponse:
         """Accept or reject a label; a rejected label is removed from the image and not suggested again."""
         feedback, served = service.require_feedback(), await models.current()
         event = await disk.run(
@@ -100,10 +99,8 @@ def feedback_router(service: Service) -> APIRouter:
         service.learn(1)
         return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
-    @router.post("/api/feedback/batch", responses=WRITING)
-    async def add_batch(
-        request: Annotated[BatchRequest, Body(openapi_examples=_BATCH_EXAMPLES)], by: User = _ANONYMOUS
-    ) -> BatchResponse:
+    @api.post("/api/feedback/batch", examples=_BATCH_EXAMPLES)
+    async def add_batch(request: BatchRequest, by: User = _ANONYMOUS) -> BatchResponse:
         """Accept or reject labels of many images together: all verdicts are stored or none."""
         feedback, served = service.require_feedback(), await models.current()
         verdicts = [NewVerdict(one.image, one.label, one.verdict, one.confidence) for one in request.events]
@@ -114,10 +111,8 @@ def feedback_router(service: Service) -> APIRouter:
         service.learn(result.stored)
         return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
-    @router.post("/api/feedback/undo", responses=WRITING)
-    async def undo(
-        request: Annotated[UndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = _ANONYMOUS
-    ) -> FeedbackResponse | BatchUndoResponse:
+    @api.post("/api/feedback/undo", examples=_UNDO_EXAMPLES)
+    async def undo(request: UndoRequest, by: User = _ANONYMOUS) -> FeedbackResponse | BatchUndoResponse:
         """Undo an event or all events of a batch; the previous verdicts are in force again."""
         feedback, served = service.require_feedback(), await models.current()
         if request.batch is not None:
@@ -129,18 +124,16 @@ def feedback_router(service: Service) -> APIRouter:
         [undone] = await disk.run(feedback.events, event - 1, 1)
         return FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
 
-    @router.get("/api/feedback", responses=READING)
-    async def events(
-        after: Annotated[int, Query(ge=0, lt=2**63)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
-    ) -> EventsResponse:
+    @api.get("/api/feedback")
+    async def events(after: Offset = 0, limit: Limit = 100) -> EventsResponse:
         """List events in order, starting after number `after`."""
         found = await disk.run(service.require_feedback().events, after, limit)
         return EventsResponse(
-            events=[FeedbackEvent.model_validate(one._asdict()) for one in found],
+            events=[FeedbackEvent(**one._asdict()) for one in found],
             next=found[-1].event if found else after,
         )
 
-    @router.get("/api/feedback/pairs", response_class=Response, responses=READING | _STREAMED)
+    @api.get("/api/feedback/pairs", responses=_STREAMED)
     async def pairs(
         format: Literal["csv", "jsonl"] = "csv",  # noqa: A002  # the name of the query parameter
         defuse_formulas: bool = False,
@@ -162,7 +155,7 @@ def feedback_router(service: Service) -> APIRouter:
             headers={"Content-Disposition": f'attachment; filename="pairs.{format}"'},
         )
 
-    return router
+    return api
 
 
 def _rows(events: Iterable[Event]) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Body, Query
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from vse_ens.annotator import Annotator
@@ -13,8 +13,7 @@ from vse_ens.curate.questions import next_question
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.service.completion import merge
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.operations import Operations
 from vse_ens.service.schemas import (
     CompletedLabel,
     CompleteResponse,
@@ -35,18 +34,18 @@ _QUESTIONS_EXAMPLES: Any = {
 }
 
 
-def find_router(service: Service) -> APIRouter:
+def find_operations(service: Service) -> Operations:
     """Return the routes of completion and of questions."""
-    router = APIRouter(tags=["catalog"], route_class=StrictRoute)
+    api = Operations("catalog")
     models, compute = service.models, service.compute
 
-    @router.get("/api/complete", responses=READING)
+    @api.get("/api/complete")
     async def complete(
-        text: Annotated[str, Query(max_length=MAX_ID_LENGTH, examples=["se"])] = "",
-        image: Annotated[Id | None, Query(description="Complete by its current labels.")] = None,
-        labels: Annotated[list[Id], Query(max_length=MAX_LABELS, description="Complete by these labels.")] = [],  # noqa: B006
-        limit: Annotated[int, Query(ge=1, le=100)] = 8,
-        new: Annotated[bool, Query(description="Also labels that the model does not know.")] = True,
+        text: Annotated[str, Meta(max_length=MAX_ID_LENGTH, examples=["se"])] = "",
+        image: Annotated[Id | None, Meta(description="Complete by its current labels.")] = None,
+        labels: Annotated[list[Id], Meta(max_length=MAX_LABELS, description="Complete by these labels.")] = [],  # noqa: B006
+        limit: Annotated[int, Meta(ge=1, le=100)] = 8,
+        new: Annotated[bool, Meta(description="Also labels that the model does not know.")] = True,
     ) -> CompleteResponse:
         """Complete a label: what suits the other labels of an image, then the most frequent, then with one typo.
 
@@ -61,13 +60,13 @@ def find_router(service: Service) -> APIRouter:
             others |= set(now.names)
         return await compute.run(_complete, served, text, sorted(others), image, limit, new)
 
-    @router.get("/api/label/images", responses=READING)
+    @api.get("/api/label/images")
     async def label_images(
-        label: Annotated[Id, Query(examples=["sea"])],
-        also: Annotated[Id | None, Query(description="A label that they have as well.")] = None,
-        without: Annotated[Id | None, Query(description="A label that they lack.")] = None,
-        offset: Annotated[int, Query(ge=0)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 12,
+        label: Annotated[Id, Meta(examples=["sea"])],
+        also: Annotated[Id | None, Meta(description="A label that they have as well.")] = None,
+        without: Annotated[Id | None, Meta(description="A label that they lack.")] = None,
+        offset: Annotated[int, Meta(ge=0)] = 0,
+        limit: Annotated[int, Meta(ge=1, le=200)] = 12,
     ) -> LabelImagesResponse:
         """List the images of the model that have a label now, by ID: all, or those with or without another label."""
         served = await models.current()
@@ -75,9 +74,9 @@ def find_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, response.images)
         return response
 
-    @router.post("/api/questions", responses=WRITING)
+    @api.post("/api/questions", examples=_QUESTIONS_EXAMPLES)
     async def questions(
-        request: Annotated[QuestionsRequest, Body(openapi_examples=_QUESTIONS_EXAMPLES)],
+        request: QuestionsRequest,
     ) -> QuestionsResponse:
         """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
         served = await models.current()
@@ -85,7 +84,7 @@ def find_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, response.images)
         return response
 
-    return router
+    return api
 
 
 def _complete(

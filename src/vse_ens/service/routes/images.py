@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query
-
 from vse_ens.curate.suggest import Suggestion
-from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.operations import Operations
 from vse_ens.service.schemas import (
-    Id,
+    ImageId,
     ImageState,
     LabelInForce,
     RejectedLabel,
@@ -23,24 +19,25 @@ from vse_ens.service.schemas import (
     TogetherRequest,
     TogetherResponse,
     Top,
+    doc,
     rounded,
 )
 from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
-from vse_ens.service.suggest import MAX_REASONS, suggest, suggestion_values
+from vse_ens.service.suggest import MAX_REASONS, shown, suggest
 
 _TOGETHER_EXAMPLES: Any = {"two images": {"value": {"images": ["img_0000001", "img_0000002"], "top": 5}}}
 
 
-def images_router(service: Service) -> APIRouter:
+def images_operations(service: Service) -> Operations:
     """Return the routes of images."""
-    router = APIRouter(tags=["catalog"], route_class=StrictRoute)
+    api = Operations("catalog")
 
-    @router.get("/api/image", responses=READING)
+    @api.get("/api/image")
     async def image(
-        id: Annotated[Id, Query(examples=["img_0000001"])],  # noqa: A002  # the name of the query parameter
-        top: Annotated[Top, Query()] = 12,
-        all_reasons: Annotated[bool, Query(description="All reasons, not only the first few.")] = False,
+        id: ImageId,  # noqa: A002  # the name of the query parameter
+        top: Top = 12,
+        all_reasons: Annotated[bool, doc("All reasons, not only the first few.")] = False,
     ) -> ImageState:
         """Return the current state of an image, with suggestions from its current labels."""
         served = await service.models.current()
@@ -48,9 +45,9 @@ def images_router(service: Service) -> APIRouter:
             await service.check_known(served.annotator.known_.images, [id])
         return await image_state(service, served, id, top, all_reasons=all_reasons)
 
-    @router.post("/api/together", responses=WRITING)
+    @api.post("/api/together", examples=_TOGETHER_EXAMPLES)
     async def together(
-        request: Annotated[TogetherRequest, Body(openapi_examples=_TOGETHER_EXAMPLES)],
+        request: TogetherRequest,
     ) -> TogetherResponse:
         """Return the current labels of several images, and the labels that most of them probably lack."""
         served = await service.models.current()
@@ -60,7 +57,7 @@ def images_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, response.images)
         return response
 
-    return router
+    return api
 
 
 async def image_state(
@@ -80,7 +77,7 @@ async def image_state(
         known=now.number is not None,
         labels=[LabelInForce(**one._asdict()) for one in now.labels],
         rejected=[RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
-        suggestions=[schemas.Suggestion(**suggestion_values(one, now.naming, True, most)) for one in suggestions],
+        suggestions=[shown(one, now.naming, True, most) for one in suggestions],
         url=service.pictures.url(served, image),
     )
 

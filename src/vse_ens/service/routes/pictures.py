@@ -4,50 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
-from pydantic import AfterValidator
+from starlette.responses import Response
 
-from vse_ens.service.openapi import errors
-from vse_ens.service.pictures import PICTURE_SIZES
-from vse_ens.service.schemas import Id
+from vse_ens.service.operations import Header, Operations
+from vse_ens.service.pictures import PictureSize
+from vse_ens.service.schemas import ImageId, doc
 from vse_ens.service.state import Service
 
 # Pictures seldom change; afterwards the browser asks with the ETag.
 _CACHE_CONTROL = "private, max-age=3600"
 
 
-def _known_size(size: int) -> int:
-    if size not in PICTURE_SIZES:
-        raise ValueError(f"the size must be one of {', '.join(map(str, PICTURE_SIZES))}, got {size}")
-    return size
-
-
-Size = Annotated[
-    int,
-    Query(description="Longer side in pixels.", json_schema_extra={"enum": list(PICTURE_SIZES)}),
-    AfterValidator(_known_size),
-]
 _PICTURE = {"schema": {"type": "string", "format": "binary"}}
-_RESPONSES: dict[int | str, dict[str, Any]] = errors(401, 403, 404, 415, 422, 503) | {
+_RESPONSES: dict[int, dict[str, Any]] = {
     200: {
         "description": "The picture, upright and without metadata.",
         "content": {"image/webp": _PICTURE, "image/jpeg": _PICTURE},
     },
     304: {"description": "The picture is the one of `If-None-Match`."},
+    404: {"description": "The image or its picture is unknown."},
+    415: {"description": "The file is not an image, or it is damaged or too large."},
 }
-_RESPONSES[404]["description"] = "The image or its picture is unknown."
-_RESPONSES[415]["description"] = "The file is not an image, or it is damaged or too large."
 
 
-def pictures_router(service: Service) -> APIRouter:
+def pictures_operations(service: Service) -> Operations:
     """Return the route of pictures."""
-    router = APIRouter(tags=["catalog"])
+    api = Operations("catalog")
 
-    @router.get("/api/picture", response_class=Response, responses=_RESPONSES)
+    @api.get("/api/picture", errors=(401, 403, 404, 415, 422, 503), responses=_RESPONSES)
     async def picture(
-        image: Annotated[Id, Query(examples=["img_0000001"])],
-        size: Size = 320,
-        if_none_match: Annotated[str, Header(include_in_schema=False)] = "",
+        image: ImageId,
+        size: Annotated[PictureSize, doc("Longer side in pixels.")] = 320,
+        if_none_match: Annotated[str, Header("If-None-Match")] = "",
     ) -> Response:
         """Return a thumbnail of the picture of an image, if the service was started with pictures."""
         served = await service.models.current()
@@ -58,4 +46,4 @@ def pictures_router(service: Service) -> APIRouter:
             return Response(status_code=304, headers=headers)
         return Response(found.content, headers=headers, media_type=found.media_type)
 
-    return router
+    return api

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Body, Query, Response
+import msgspec
 
 from vse_ens.data.rules.label_names import LabelNames
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.operations import Operations
 from vse_ens.service.schemas import (
     AnnotateRequest,
     AnnotateResponse,
     ExplainRequest,
     ExplainResponse,
     FoundImage,
-    Id,
-    Reason,
+    ImageId,
+    LabelId,
     SearchRequest,
     SearchResponse,
     SimilarImage,
@@ -29,8 +28,7 @@ from vse_ens.service.schemas import (
     rounded,
 )
 from vse_ens.service.state import Service
-from vse_ens.service.suggest import annotate as annotate_request
-from vse_ens.service.suggest import reason_values
+from vse_ens.service.suggest import annotate_if_fast, annotate_images, shown_reasons
 
 _ANNOTATE_EXAMPLES: Any = {
     "an image of the model": {"value": {"images": ["img_0000001"], "top": 3}},
@@ -45,21 +43,23 @@ _EXPLAIN_EXAMPLES: Any = {"by labels": {"value": {"labels": ["sea", "sand"], "la
 _MORE = 100
 
 
-def predict_router(service: Service) -> APIRouter:
+def predict_operations(service: Service) -> Operations:
     """Return the prediction routes; work of about a millisecond runs on the event loop, more on worker threads."""
-    router = APIRouter(tags=["predict"], route_class=StrictRoute)
+    api = Operations("predict")
     models, compute = service.models, service.compute
 
-    @router.post("/api/annotate", response_model=AnnotateResponse, responses=WRITING)
-    async def annotate(request: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
+    @api.post("/api/annotate", examples=_ANNOTATE_EXAMPLES)
+    async def annotate(request: AnnotateRequest) -> AnnotateResponse:
         """Suggest labels that images lack, best first: none that an image has now, and none that was rejected."""
-        # `DirectMiddleware` answers most requests for one image.
-        encoded = await compute.run(annotate_request, await models.current(), request)
-        service.metrics.suggestions.inc(encoded.suggestions)
-        return Response(encoded.body, media_type="application/json")
+        served = await models.current()
+        response = annotate_if_fast(served, request)
+        if response is None:
+            response = await compute.run(annotate_images, served, request)
+        service.metrics.suggestions.inc(sum(len(one.suggestions) for one in response.results))
+        return response
 
-    @router.post("/api/search", responses=WRITING)
-    async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
+    @api.post("/api/search", examples=_SEARCH_EXAMPLES)
+    async def search(request: SearchRequest) -> SearchResponse:
         """Find images for labels: images that lack the labels, or with `tagged` all images.
 
         Images on which a label was rejected are left out, and without `tagged` those on which it was accepted.
@@ -69,10 +69,8 @@ def predict_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, response.images)
         return response
 
-    @router.get("/api/similar/labels", responses=READING)
-    async def similar_labels(
-        label: Annotated[Id, Query(examples=["beach"])], top: Annotated[Top, Query()] = 10
-    ) -> SimilarLabelsResponse:
+    @api.get("/api/similar/labels")
+    async def similar_labels(label: LabelId, top: Top = 10) -> SimilarLabelsResponse:
         """Find labels with similar use."""
         served = await models.current()
         names = served.labels.names
@@ -80,27 +78,25 @@ def predict_router(service: Service) -> APIRouter:
         shown = names.show_suggestions(
             [SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in similar],
             lambda one: one.label,
-            lambda one, name: one.model_copy(update={"label": name}),
+            lambda one, name: msgspec.structs.replace(one, label=name),
             {names.of(label)},
         )
         return SimilarLabelsResponse(label=label, similar=shown[:top])
 
-    @router.get("/api/similar/images", responses=READING)
-    async def similar_images(
-        image: Annotated[Id, Query(examples=["img_0000001"])], top: Annotated[Top, Query()] = 10
-    ) -> SimilarImagesResponse:
+    @api.get("/api/similar/images")
+    async def similar_images(image: ImageId, top: Top = 10) -> SimilarImagesResponse:
         """Find images with similar labels."""
         served = await models.current()
         response = await compute.run(_similar_images, served, image, top)
         service.pictures.add_urls(served, response.similar)
         return response
 
-    @router.post("/api/explain", responses=WRITING)
-    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainResponse:
+    @api.post("/api/explain", examples=_EXPLAIN_EXAMPLES)
+    async def explain(request: ExplainRequest) -> ExplainResponse:
         """List all contributions to a label's score for an image; a label it has is explained by its other labels."""
         return await compute.run(_explain, await models.current(), request)
 
-    return router
+    return api
 
 
 def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
@@ -159,6 +155,6 @@ def _explain(served: ServedModel, request: ExplainRequest) -> ExplainResponse:
         label=request.label,
         score=rounded(explanation.score),
         confidence=rounded(explanation.confidence),
-        because=[Reason(**one) for one in reason_values(explanation.reasons, names, most=None)],
+        because=shown_reasons(explanation.reasons, names, most=None),
         left_out=explanation.left_out,
     )

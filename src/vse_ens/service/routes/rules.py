@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Query, Response
+from msgspec import Meta
+from starlette.responses import Response
 
 from vse_ens.curate.rules.propose import Proposals
 from vse_ens.data.hierarchy import facet
@@ -12,13 +13,13 @@ from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.rules.store import NewRule
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.operations import Operations
+from vse_ens.service.routes.catalog import IN_PROGRESS, in_progress
 from vse_ens.service.routes.feedback import User
-from vse_ens.service.routes.strict_json import StrictRoute
 from vse_ens.service.schemas import (
     AliasExamples,
     ImplicationExamples,
-    JobStatus,
+    Limit,
     ProposalsResponse,
     ProposedAlias,
     ProposedImplication,
@@ -41,28 +42,25 @@ _EXAMPLES: Any = {
     "rename a label": {"value": {"kind": "rename", "label": "plane", "other": "aeroplane"}},
 }
 _UNDO_EXAMPLES: Any = {"undo a rule": {"value": {"rule": 1}}}
-_IN_PROGRESS: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobStatus, "description": "The job has not finished; poll again."}
-}
 _SHOWN = 6  # images on each side of a proposal
 
 
-def rules_router(service: Service) -> APIRouter:
+def rules_operations(service: Service) -> Operations:
     """Return the routes of rules; a rule is on disk before its response is sent."""
-    router = APIRouter(tags=["rules"], route_class=StrictRoute)
+    api = Operations("rules")
     models, compute, disk = service.models, service.compute, service.disk
 
-    @router.get("/api/vocabulary", responses=READING)
+    @api.get("/api/vocabulary")
     async def vocabulary(
-        query: Annotated[str, Query(max_length=MAX_ID_LENGTH)] = "",
+        query: Annotated[str, Meta(max_length=MAX_ID_LENGTH)] = "",
         sort: Literal["count", "name"] = "count",
-        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        offset: Annotated[int, Meta(ge=0, le=10_000_000)] = 0,
+        limit: Limit = 100,
     ) -> VocabularyResponse:
         """List labels under the names in force, with the images of the data that have or imply them."""
         return await compute.run(_vocabulary, await models.current(), query, sort, slice(offset, offset + limit))
 
-    @router.get("/api/rules", responses=READING)
+    @api.get("/api/rules")
     async def in_force() -> RulesResponse:
         """List the rules in force and the rejected ones, oldest first, with the number of exceptions in the data."""
         served = await models.current()
@@ -79,10 +77,8 @@ def rules_router(service: Service) -> APIRouter:
 
         return await compute.run(entries)
 
-    @router.post("/api/rules", responses=WRITING)
-    async def add(
-        request: Annotated[RuleRequest, Body(openapi_examples=_EXAMPLES)], by: User = "anonymous"
-    ) -> RuleResponse:
+    @api.post("/api/rules", examples=_EXAMPLES)
+    async def add(request: RuleRequest, by: User = "anonymous") -> RuleResponse:
         """Add a rule, which takes effect at once; a cycle or a contradiction is refused.
 
         The kind `rejected` stores that no rule between two labels is to be proposed. It changes no labels.
@@ -93,10 +89,8 @@ def rules_router(service: Service) -> APIRouter:
         changed = await compute.run(_changed, served, *new)
         return RuleResponse(rule=number, changed=changed)
 
-    @router.post("/api/rules/undo", responses=WRITING)
-    async def undo(
-        request: Annotated[RuleUndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = "anonymous"
-    ) -> RuleResponse:
+    @api.post("/api/rules/undo", examples=_UNDO_EXAMPLES)
+    async def undo(request: RuleUndoRequest, by: User = "anonymous") -> RuleResponse:
         """Undo a rule; undoing it twice changes nothing."""
         file, served = service.require_rules(), await models.current()
         await disk.run(file.undo, [request.rule], by=by)
@@ -104,19 +98,18 @@ def rules_router(service: Service) -> APIRouter:
         changed = await compute.run(_changed, served, undone.kind, undone.label, undone.other)
         return RuleResponse(rule=request.rule, changed=changed)
 
-    @router.get("/api/rules/proposals", response_model=ProposalsResponse, responses=READING | _IN_PROGRESS)
+    @api.get("/api/rules/proposals", responses=IN_PROGRESS)
     async def proposals(
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
-    ) -> Any:
+        offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0, limit: Limit = 200
+    ) -> ProposalsResponse | Response:
         """List implications and aliases that the data suggests, without rejected and settled ones; a background job."""
         served = await models.current()
         found = served.proposals.poll()
         if isinstance(found, InProgress):
-            status = JobStatus(done=round(found.done, 3))
-            return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
+            return in_progress(found)
         return await compute.run(_proposals, served, found, served.labels.rules, offset, limit)
 
-    return router
+    return api
 
 
 def _vocabulary(served: ServedModel, query: str, sort: Literal["count", "name"], page: slice) -> VocabularyResponse:
