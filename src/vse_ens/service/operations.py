@@ -26,6 +26,8 @@ WRITING = (400, 401, 403, 404, 408, 413, 415, 422, 503)
 _JSON = (b"content-type", b"application/json")
 _PLACE = re.compile(r"(?P<message>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<problem>missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL)
+# Spellings of flags in a query, beside those of msgspec: true, false, 1 and 0.
+_FLAGS = {"yes": "1", "on": "1", "y": "1", "t": "1", "no": "0", "off": "0", "n": "0", "f": "0"}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -89,8 +91,9 @@ class Operation:
                 fields.append((name, hint, msgspec.field(default=default, name=alias)))
         self.parameters = msgspec.defstruct(handler.__name__, fields, kw_only=True) if fields else None
         names = [name for name, _, one in fields if one.name is None]
-        self._lists = {name for name in names if _is_list(hints[name])}
         self._queries = set(names)
+        self._lists = {name for name in names if get_origin(_bare(hints[name])) is list}
+        self._flags = {name for name in names if _bare(hints[name]) is bool}
 
     @property
     def route(self) -> Route:
@@ -122,7 +125,7 @@ class Operation:
             if name in self._lists:
                 given.setdefault(name, []).append(value)
             elif name in self._queries:
-                given[name] = value
+                given[name] = _FLAGS.get(value.lower(), value) if name in self._flags else value
         if self.headers:
             sent = Headers(scope=scope)
             given |= {name: one.read(sent[name]) for name, one in self.headers.items() if name in sent}
@@ -136,7 +139,8 @@ class Operation:
         if not body:
             raise ApiError(422, "body: field required")
         try:
-            return self._decode(body)
+            # As text, because msgspec does not check the bytes of fields that it ignores.
+            return self._decode(body.decode())
         except (ValueError, RecursionError) as error:
             # A field may be wrong before the place where the text is no longer JSON.
             problem = _json_problem(body)
@@ -170,20 +174,21 @@ class Operations(list[Operation]):
         return add
 
 
-def _is_list(hint: Any) -> bool:
-    return get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint) is list
+def _bare(hint: Any) -> Any:
+    """Return a type without its annotations."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def _json_problem(body: bytes) -> str:
     """Return why a text is not JSON; empty if it is."""
     try:
-        msgspec.json.decode(body)
+        msgspec.json.decode(body.decode())
     except RecursionError:
         return "too many nested arrays and objects"
     except msgspec.ValidationError:  # a number that is too large
         return ""
     except ValueError as error:
-        return str(error).removeprefix("JSON is malformed: ")
+        return _begin_lower(str(error).removeprefix("JSON is malformed: "))
     return ""
 
 
@@ -197,7 +202,11 @@ def _describe(error: msgspec.ValidationError, kind: type[Struct], source: str) -
         message = "field required" if field["problem"].startswith("missing") else "unknown field"
     if message.startswith("Invalid enum value"):
         message = f"{message}; expected {_choices(msgspec.inspect.type_info(kind), path.split('.'))}"
-    return f"{path or source}: {message[:1].lower()}{message[1:]}"
+    return f"{path or source}: {_begin_lower(message)}"
+
+
+def _begin_lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
 
 
 def _choices(kind: Any, path: list[str]) -> str:

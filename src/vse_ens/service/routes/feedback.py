@@ -129,7 +129,7 @@ def feedback_operations(service: Service) -> Operations:
         """List events in order, starting after number `after`."""
         found = await disk.run(service.require_feedback().events, after, limit)
         return EventsResponse(
-            events=[FeedbackEvent(**one._asdict()) for one in found],
+            events=[FeedbackEvent(*(getattr(one, name) for name in FeedbackEvent.__struct_fields__)) for one in found],
             next=found[-1].event if found else after,
         )
 
