@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vse_ens import __version__
-from vse_ens.service.operations import Operation
+from vse_ens.service.operations import Header, Operation
 from vse_ens.service.schemas import ErrorResponse
 
 DESCRIPTION = """\
@@ -108,7 +108,7 @@ def _operation(one: Operation) -> dict[str, Any]:
     if not one.needs_key:
         documented["security"] = []
     if one.parameters is not None:
-        documented["parameters"] = _parameters(one)
+        documented["parameters"] = _parameters(one.parameters, one.headers)
     if one.body is not None:
         content = {"schema": _schema(one.body), **({"examples": one.examples} if one.examples else {})}
         documented["requestBody"] = {"content": {"application/json": content}, "required": True}
@@ -130,12 +130,11 @@ def _operation(one: Operation) -> dict[str, Any]:
     return documented
 
 
-def _parameters(one: Operation) -> list[dict[str, Any]]:
-    assert one.parameters is not None
-    schema = msgspec.json.schema(one.parameters)["$defs"][one.parameters.__name__]
+def _parameters(kind: type[Struct], headers: Mapping[str, Header]) -> list[dict[str, Any]]:
+    schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
     parameters = []
     for name, found in schema["properties"].items():
-        header = one.headers.get(name)
+        header = headers.get(name)
         if header is not None and not header.description:
             continue
         description = found.get("description") if header is None else header.description

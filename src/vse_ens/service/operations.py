@@ -24,7 +24,6 @@ READING = (401, 403, 404, 422, 503)
 WRITING = (400, 401, 403, 404, 408, 413, 415, 422, 503)
 
 _JSON = (b"content-type", b"application/json")
-_PLACE = re.compile(r"(?P<message>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<problem>missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL)
 # Spellings of flags in a query, beside those of msgspec: true, false, 1 and 0.
 _FLAGS = {"yes": "1", "on": "1", "y": "1", "t": "1", "no": "0", "off": "0", "n": "0", "f": "0"}
@@ -106,8 +105,8 @@ class Operation:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         arguments = {} if self.parameters is None else self._read_parameters(self.parameters, scope)
-        if self._body_name:
-            arguments[self._body_name] = self._read_body((await receive()).get("body", b""))
+        if self.body is not None:
+            arguments[self._body_name] = self._read_body(self.body, (await receive()).get("body", b""))
         if self._request_name:
             arguments[self._request_name] = Request(scope, receive)
         answer = await self.handler(**arguments)
@@ -134,8 +133,7 @@ class Operation:
         except msgspec.ValidationError as error:
             raise ApiError(422, _describe(error, kind, "query")) from None
 
-    def _read_body(self, body: bytes) -> Struct:
-        assert self.body is not None
+    def _read_body(self, kind: type[Struct], body: bytes) -> Struct:
         if not body:
             raise ApiError(422, "body: field required")
         try:
@@ -146,7 +144,7 @@ class Operation:
             problem = _json_problem(body)
             if problem or not isinstance(error, msgspec.ValidationError):
                 raise ApiError(400, f"the body is not JSON: {problem or error}") from None
-            raise ApiError(422, _describe(error, self.body, "body")) from None
+            raise ApiError(422, _describe(error, kind, "body")) from None
 
 
 class Operations(list[Operation]):
@@ -194,14 +192,14 @@ def _json_problem(body: bytes) -> str:
 
 def _describe(error: msgspec.ValidationError, kind: type[Struct], source: str) -> str:
     """Return a validation error as a sentence that begins with the field: ``events.0.verdict: ...``."""
-    place = _PLACE.fullmatch(str(error))
-    assert place is not None
-    message, path = place["message"], (place["path"] or "").replace("[", ".").replace("]", "").strip(".")
+    message, _, path = str(error).partition(" - at `$")
+    path = path.rstrip("`").replace("[", ".").replace("]", "").strip(".")
     if field := _FIELD.fullmatch(message):
         path = f"{path}.{field['name']}".strip(".")
         message = "field required" if field["problem"].startswith("missing") else "unknown field"
     if message.startswith("Invalid enum value"):
-        message = f"{message}; expected {_choices(msgspec.inspect.type_info(kind), path.split('.'))}"
+        choices = _choices(msgspec.inspect.type_info(kind), path.split("."))
+        message = f"must be one of {choices}, got {message.removeprefix('Invalid enum value ')}"
     return f"{path or source}: {_begin_lower(message)}"
 
 
