@@ -132,6 +132,9 @@ def test_an_accepted_name_counts_as_the_label_of_the_data(
     feedback.add("b", "ocean", "accept", **WHO)
     assert labels.of("b").names == ["car", "sky", "ocean"]
     assert labels.of("b").context == ["car", "sky", "sea"]
+    rules.add([NewRule("alias", "cars", "car")], by="anna")
+    feedback.add("b", "cars", "accept", **WHO)  # has it already, under another name
+    assert labels.of("b").context == ["car", "sky", "sea"]
 
 
 def test_an_image_that_the_data_does_not_have(labels: CurrentLabels, feedback: Feedback, rules: RulesFile) -> None:

@@ -148,10 +148,13 @@ class CurrentLabels:
         names = self.names
         sources = names.sources(name)
         found = [self.images_of_labels.of(label) for label in sources]
-        judged = np.array(sorted(self.verdicts.of_label(*sources)), np.int64)
-        now = [self._resolve(None, image, (), self.verdicts.of_image(image), names).names for image in judged.tolist()]
-        having = judged[[names.of(name) in labels for labels in now]] if len(judged) else judged
-        return np.union1d(np.setdiff1d(np.concatenate([judged[:0], *found]), judged), having)
+        changed = self.verdicts.of_label(*sources)
+        having = [
+            image
+            for image, verdicts in ((image, self.verdicts.of_image(image)) for image in changed)
+            if names.of(name) in self._resolve(None, image, (), verdicts, names).names
+        ]
+        return np.union1d(np.setdiff1d(np.concatenate(found), list(changed)), having).astype(np.int64)
 
     def cleaned(self) -> Cleaned:
         """Return the labels of all images as a data set."""
@@ -178,15 +181,16 @@ class CurrentLabels:
         gone = set(map(names.of, verdicts.rejected))
         kept = [label for label, name in named.items() if name not in gone]
         found = {named[label]: CurrentLabel(named[label], "data") for label in kept}
-        accepted = sorted(verdicts.accepted, key=verdicts.accepted.__getitem__)
-        for label in accepted:
+        added = list(kept) if number is None else []
+        for label in sorted(verdicts.accepted, key=verdicts.accepted.__getitem__):
             # A label that was accepted under one name and rejected under another has been accepted.
-            found.setdefault(name := names.of(label), CurrentLabel(name, "feedback", verdicts.accepted[label]))
+            if (name := names.of(label)) not in found:
+                found[name] = CurrentLabel(name, "feedback", verdicts.accepted[label])
+                added.append(label)
         for label in list(found):
             for other in names.implied(label):
                 if other not in gone:
                     found.setdefault(other, CurrentLabel(other, "rule", implied_by=label))
-        added = accepted if number is not None else [*kept, *accepted]
         in_model = [label for label in map(names.in_model, added) if label in self.known.labels]
         context = list(dict.fromkeys([*(kept if number is not None else ()), *in_model]))
         settled = frozenset(gone.union(found))
