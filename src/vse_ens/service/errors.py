@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.json import encode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -41,7 +42,8 @@ def unavailable(message: str) -> ApiError:
 
 def error_response(error: Exception) -> Response:
     """Convert an error that was raised on purpose to a response."""
-    headers, nearest = None, UNSET
+    headers: Mapping[str, str] | None = None
+    nearest: list[str] | UnsetType = UNSET
     if isinstance(error, ApiError):
         status, message, headers = error.status, error.message, error.headers
     elif isinstance(error, HTTPException):
