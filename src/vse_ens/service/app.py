@@ -17,36 +17,10 @@ from vse_ens.service.middleware import (
     SecurityHeadersMiddleware,
 )
 from vse_ens.service.openapi import document_route
-from vse_ens.service.routes import (
-    catalog_operations,
-    export_operations,
-    feedback_operations,
-    find_operations,
-    images_operations,
-    ops_operations,
-    page_routes,
-    pictures_operations,
-    predict_operations,
-    ranking_operations,
-    rules_operations,
-)
+from vse_ens.service.routes import TOPICS
+from vse_ens.service.routes.page import page_routes
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
-
-# The most frequent first: routes are compared in this order.
-_TOPICS = (
-    predict_operations,
-    ranking_operations,
-    catalog_operations,
-    find_operations,
-    images_operations,
-    pictures_operations,
-    feedback_operations,
-    rules_operations,
-    export_operations,
-    ops_operations,
-    label_studio_operations,
-)
 
 
 def create_app(settings: Settings) -> Starlette:
@@ -59,7 +33,8 @@ def create_app(settings: Settings) -> Starlette:
         yield
         service.close()
 
-    operations = [one for topic in _TOPICS for one in topic(service)]
+    operations = [one for topic in TOPICS for one in topic.operations(service)]
+    operations += label_studio_operations(service)
     app = Starlette(
         routes=[
             *(one.route for one in operations),

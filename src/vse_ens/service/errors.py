@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 from msgspec.json import encode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ExceptionHandler
 
 from vse_ens.errors import ConfigError, UnknownIdError, VseError
 from vse_ens.service.schemas import ErrorResponse
-
-if TYPE_CHECKING:
-    from starlette.types import ExceptionHandler
 
 INTERNAL_ERROR = "internal error; see the log of the service"
 

@@ -38,6 +38,7 @@ Url = Annotated[
     str | None, doc("Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280.")
 ]
 
+_BATCH = Meta(min_length=1, max_length=MAX_BATCH)
 # The precision of a float32.
 _DECIMALS = 6
 
@@ -74,9 +75,7 @@ class ErrorResponse(Answer):
 class Reason(Answer):
     """One contribution to a score."""
 
-    labels: Annotated[
-        list[str], doc("The known label, or a pair of labels that counts as one; empty for other sources.")
-    ]
+    labels: Annotated[list[str], doc("The known label, or a pair that counts as one; empty for other sources.")]
     share: Annotated[float, doc("Amount added to the score; all shares of a suggestion add up to its score.")]
     source: Annotated[
         Literal["labels", "image", "bias"],
@@ -94,28 +93,20 @@ class Suggestion(Answer):
         float | None,
         doc("Probability that it is the missing label of an image that lacks exactly one; null if not calibrated."),
     ] = None
-    because: Annotated[
-        list[Reason] | UnsetType, doc("The first few contributions to the score, largest first, if requested.")
-    ] = UNSET
+    because: Annotated[list[Reason] | UnsetType, doc("The first few reasons, largest first, if requested.")] = UNSET
 
 
 class ExplainResponse(Suggestion, kw_only=True):
     """A label's score for an image, and all contributions, which add up to it."""
 
-    left_out: Annotated[
-        bool, doc("Whether the image has the label; it is then explained by the other labels of the image.")
-    ]
+    left_out: Annotated[bool, doc("Whether the image has the label, which is then explained by its other labels.")]
 
 
 class AnnotateRequest(Body):
     """Either images of the model, or the labels of images that are unknown to it."""
 
-    images: Annotated[
-        Annotated[list[Id], Meta(min_length=1, max_length=MAX_BATCH)] | None, doc("Images of the model.")
-    ] = None
-    labels: Annotated[
-        Annotated[list[LabelList], Meta(min_length=1, max_length=MAX_BATCH)] | None, doc("The labels of each image.")
-    ] = None
+    images: Annotated[Annotated[list[Id], _BATCH] | None, doc("Images of the model.")] = None
+    labels: Annotated[Annotated[list[LabelList], _BATCH] | None, doc("The labels of each image.")] = None
     top: Annotated[Top, doc("Maximum number of suggestions per image.")] = 5
     allow: Annotated[LabelList | None, doc("Suggest only these labels.")] = None
     deny: Annotated[LabelList | None, doc("Do not suggest these labels.")] = None
@@ -288,9 +279,7 @@ class ModelResponse(Answer, kw_only=True):
     training: dict[str, Any]
     validation: dict[str, float] | None
     has_confidence: bool
-    confidence: Annotated[
-        ConfidenceState | None, doc("What confidences rest on; null if the model is not calibrated.")
-    ] = None
+    confidence: Annotated[ConfidenceState | None, doc("What they rest on; null if the model is not calibrated.")] = None
     image_url: Annotated[str | None, doc("Address of the pictures, with `{image}` as a placeholder for the image ID.")]
     feedback: Annotated[bool, doc("Whether this service stores feedback sent with this key.")]
     read_only: Annotated[bool, doc("Whether the key of this request is for reading only.")] = False
@@ -298,9 +287,7 @@ class ModelResponse(Answer, kw_only=True):
     learning: Annotated[LearningState | None, doc("Updates of the model from feedback; null if they are off.")] = None
     version: Annotated[str, doc("Version of vse-ens.")]
     saved_at: Annotated[str | None, doc("When the model was saved, in UTC.")]
-    source_format: Annotated[
-        str | None, doc("Format of the collection that the cleaned data set can be downloaded in.")
-    ] = None
+    source_format: Annotated[str | None, doc("Format in which the cleaned collection can be downloaded.")] = None
     source_problem: Annotated[str | None, doc("Why the model's collection cannot be downloaded in its format.")] = None
     limits: Annotated[dict[str, int], doc("Limits of one request.")]
 
@@ -534,16 +521,6 @@ class TogetherResponse(Answer):
     suggestions: list[SharedSuggestion]
 
 
-class FeedbackRequest(Body):
-    """A verdict on a label of an image."""
-
-    image: Id
-    label: Id
-    verdict: Literal["accept", "reject"]
-    source: Literal["page", "audit", "api", "label-studio"] = "api"
-    confidence: ShownConfidence = None
-
-
 class BatchedVerdict(Body):
     """A verdict of a batch."""
 
@@ -551,6 +528,12 @@ class BatchedVerdict(Body):
     label: Id
     verdict: Literal["accept", "reject"]
     confidence: ShownConfidence = None
+
+
+class FeedbackRequest(BatchedVerdict):
+    """A verdict on a label of an image."""
+
+    source: Literal["page", "audit", "api", "label-studio"] = "api"
 
 
 class BatchRequest(Body):
@@ -563,9 +546,7 @@ class BatchRequest(Body):
 class BatchResponse(Answer):
     """A stored batch."""
 
-    batch: Annotated[
-        int | None, doc("Number by which the batch is undone; null if all its verdicts were in force already.")
-    ]
+    batch: Annotated[int | None, doc("Number by which it is undone; null if all verdicts were in force already.")]
     stored: int
     skipped: Annotated[int, doc("Verdicts that were in force already.")]
 

@@ -13,27 +13,14 @@ from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
+from vse_ens.service import schemas
 from vse_ens.service.completion import complete_id
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
 from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations, encoded
-from vse_ens.service.schemas import (
-    AuditResponse,
-    Duplicate,
-    DuplicatesResponse,
-    Finding,
-    ImagesResponse,
-    JobStatus,
-    LabelCount,
-    LabelPosition,
-    LabelsResponse,
-    Limit,
-    MapResponse,
-    ModelResponse,
-    rounded,
-)
+from vse_ens.service.schemas import Limit, rounded
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
@@ -43,17 +30,17 @@ Prefix = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Kind = Literal["missing", "wrong", "duplicates"]
 
 IN_PROGRESS: dict[int, dict[str, Any]] = {
-    202: {"model": JobStatus, "description": "The job has not finished; poll again."}
+    202: {"model": schemas.JobStatus, "description": "The job has not finished; poll again."}
 }
 
 
-def catalog_operations(service: Service) -> Operations:
+def operations(service: Service) -> Operations:
     """Return the catalog routes; the audit and the map are background jobs that clients poll."""
     api = Operations("catalog")
     models = service.models
 
     @api.get("/api/model")
-    async def model(request: Request) -> ModelResponse:
+    async def model(request: Request) -> schemas.ModelResponse:
         """Return the model card, the limits of one request, and what the key of the request allows."""
         served = await models.current()
         if "source" not in vars(served):
@@ -61,26 +48,26 @@ def catalog_operations(service: Service) -> Operations:
         return _model_card(served, service, request.scope.get("vse_key"))
 
     @api.get("/api/labels")
-    async def labels(prefix: Prefix = "", limit: Limit = 20) -> LabelsResponse:
+    async def labels(prefix: Prefix = "", limit: Limit = 20) -> schemas.LabelsResponse:
         """List labels that start with the prefix, then labels with a later word that does; most frequent first."""
         served = await models.current()
         renamed = bool(served.labels.names.extra)
         completion = served.names_in_force.of(served.labels.table.counts) if renamed else served.completion
         found, total = completion.find(prefix, limit)
-        return LabelsResponse(labels=[LabelCount(label=label, images=count) for label, count in found], total=total)
+        return schemas.LabelsResponse(labels=[schemas.LabelCount(label, count) for label, count in found], total=total)
 
     @api.get("/api/images")
-    async def images(prefix: Prefix = "", limit: Limit = 20) -> ImagesResponse:
+    async def images(prefix: Prefix = "", limit: Limit = 20) -> schemas.ImagesResponse:
         """List images with an ID that starts with the prefix, in sorted order."""
         found, total = complete_id((await models.current()).annotator.known_.images, prefix, limit)
-        return ImagesResponse(images=found, total=total)
+        return schemas.ImagesResponse(images=found, total=total)
 
     @api.get("/api/audit", responses=IN_PROGRESS)
     async def audit(
         kind: Kind = "missing",
         offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0,
         limit: Annotated[int, Meta(ge=1, le=200)] = 50,
-    ) -> AuditResponse | DuplicatesResponse | Response:
+    ) -> schemas.AuditResponse | schemas.DuplicatesResponse | Response:
         """List labels that are probably missing, wrong or duplicates; the first call starts the audit."""
         served = await models.current()
         result = served.audit.poll()
@@ -93,10 +80,10 @@ def catalog_operations(service: Service) -> Operations:
         open_ = await service.compute.run(_open, served, result.missing if kind == "missing" else result.wrong, kind)
         page = _findings(served, open_[offset : offset + limit])
         service.pictures.add_urls(served, page)
-        return AuditResponse(kind=kind, total=len(open_), findings=page)
+        return schemas.AuditResponse(kind=kind, total=len(open_), findings=page)
 
     @api.get("/api/map", responses=IN_PROGRESS)
-    async def label_map() -> MapResponse | Response:
+    async def label_map() -> schemas.MapResponse | Response:
         """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
         served = await models.current()
         result = served.label_map.poll()
@@ -107,16 +94,16 @@ def catalog_operations(service: Service) -> Operations:
 
 def in_progress(state: InProgress) -> Response:
     """Return the answer while a job has not finished."""
-    return encoded(JobStatus(done=round(state.done, 3)), 202, {"Retry-After": "1"})
+    return encoded(schemas.JobStatus(done=round(state.done, 3)), 202, {"Retry-After": "1"})
 
 
-def _model_card(served: ServedModel, service: Service, key: Key | None) -> ModelResponse:
+def _model_card(served: ServedModel, service: Service, key: Key | None) -> schemas.ModelResponse:
     annotator, settings = served.annotator, service.settings
     read_only = key is not None and key.read_only
     known = annotator.known_
     refused = reason_against(known, settings)
     source_format, source_problem = (None, refused) if refused else served.source
-    return ModelResponse(
+    return schemas.ModelResponse(
         name=served.name,
         fingerprint=served.fingerprint,
         images=len(known.images),
@@ -147,12 +134,9 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
     )
 
 
-def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> DuplicatesResponse:
-    page = [
-        Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
-        for one in found[offset : offset + limit]
-    ]
-    return DuplicatesResponse(total=len(found), findings=page)
+def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> schemas.DuplicatesResponse:
+    page = [schemas.Duplicate(one.label, one.other, one.kind, one.reason) for one in found[offset : offset + limit]]
+    return schemas.DuplicatesResponse(total=len(found), findings=page)
 
 
 def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -> list[audits.Finding]:
@@ -168,10 +152,10 @@ def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -
     ]
 
 
-def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[Finding]:
+def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[schemas.Finding]:
     names = served.labels.names
     return [
-        Finding(
+        schemas.Finding(
             image=one.image,
             label=names.of(one.label),
             confidence=rounded(one.confidence),
@@ -182,13 +166,13 @@ def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[F
     ]
 
 
-def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:
+def _label_positions(served: ServedModel, label_map: LabelMap) -> schemas.MapResponse:
     known, names = served.annotator.known_, served.labels.names
     counts = known.images_per_label[label_map.labels].tolist()
     rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
-    return MapResponse(
+    return schemas.MapResponse(
         labels=[
-            LabelPosition(label=names.of(label), x=x, y=y, images=images)
+            schemas.LabelPosition(label=names.of(label), x=x, y=y, images=images)
             for label, (x, y), images in rows
             # Of several labels with one name, the one that stands for it.
             if names.in_model(names.of(label)) == label

@@ -16,21 +16,11 @@ from starlette.responses import StreamingResponse
 from vse_ens.data.feedback.store import Event
 from vse_ens.data.feedback.verdicts import NewVerdict
 from vse_ens.data.io.formulas import defuse
+from vse_ens.service import schemas
 from vse_ens.service.openapi import plain_text
 from vse_ens.service.operations import Header, Operations
 from vse_ens.service.routes.images import image_state
-from vse_ens.service.schemas import (
-    BatchRequest,
-    BatchResponse,
-    BatchUndoResponse,
-    EventsResponse,
-    FeedbackEvent,
-    FeedbackRequest,
-    FeedbackResponse,
-    Limit,
-    Offset,
-    UndoRequest,
-)
+from vse_ens.service.schemas import Limit, Offset
 from vse_ens.service.settings import MAX_USER_LENGTH
 from vse_ens.service.state import Service
 
@@ -76,13 +66,13 @@ _CHUNK = 1_000  # pairs per chunk of a response
 _TOP = 12  # suggestions in the returned state of an image
 
 
-def feedback_operations(service: Service) -> Operations:
+def operations(service: Service) -> Operations:
     """Return the feedback routes; an event is on disk before its response is sent."""
     api = Operations("feedback")
     models, disk = service.models, service.disk
 
     @api.post("/api/feedback", examples=_EXAMPLES)
-    async def add(request: FeedbackRequest, by: User = _ANONYMOUS) -> FeedbackResponse:
+    async def add(request: schemas.FeedbackRequest, by: User = _ANONYMOUS) -> schemas.FeedbackResponse:
         """Accept or reject a label; a rejected label is removed from the image and not suggested again."""
         feedback, served = service.require_feedback(), await models.current()
         event = await disk.run(
@@ -97,10 +87,10 @@ def feedback_operations(service: Service) -> Operations:
         )
         service.metrics.feedback.labels(request.verdict).inc()
         service.learn(1)
-        return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
+        return schemas.FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
     @api.post("/api/feedback/batch", examples=_BATCH_EXAMPLES)
-    async def add_batch(request: BatchRequest, by: User = _ANONYMOUS) -> BatchResponse:
+    async def add_batch(request: schemas.BatchRequest, by: User = _ANONYMOUS) -> schemas.BatchResponse:
         """Accept or reject labels of many images together: all verdicts are stored or none."""
         feedback, served = service.require_feedback(), await models.current()
         verdicts = [NewVerdict(one.image, one.label, one.verdict, one.confidence) for one in request.events]
@@ -109,27 +99,34 @@ def feedback_operations(service: Service) -> Operations:
             # Those that were in force already are counted too: which ones they are is known to the file only.
             service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in verdicts))
         service.learn(result.stored)
-        return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
+        return schemas.BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
     @api.post("/api/feedback/undo", examples=_UNDO_EXAMPLES)
-    async def undo(request: UndoRequest, by: User = _ANONYMOUS) -> FeedbackResponse | BatchUndoResponse:
+    async def undo(
+        request: schemas.UndoRequest, by: User = _ANONYMOUS
+    ) -> schemas.FeedbackResponse | schemas.BatchUndoResponse:
         """Undo an event or all events of a batch; the previous verdicts are in force again."""
         feedback, served = service.require_feedback(), await models.current()
         if request.batch is not None:
             undone_batch = await disk.run(feedback.undo_batch, request.batch, by=by, model=served.fingerprint)
             service.metrics.feedback.labels("undo").inc(undone_batch.undone)
-            return BatchUndoResponse(batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped)
+            return schemas.BatchUndoResponse(
+                batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped
+            )
         event = await disk.run(feedback.undo, request.event or 0, by=by, model=served.fingerprint)
         service.metrics.feedback.labels("undo").inc()
         [undone] = await disk.run(feedback.events, event - 1, 1)
-        return FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
+        return schemas.FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
 
     @api.get("/api/feedback")
-    async def events(after: Offset = 0, limit: Limit = 100) -> EventsResponse:
+    async def events(after: Offset = 0, limit: Limit = 100) -> schemas.EventsResponse:
         """List events in order, starting after number `after`."""
         found = await disk.run(service.require_feedback().events, after, limit)
-        return EventsResponse(
-            events=[FeedbackEvent(*(getattr(one, name) for name in FeedbackEvent.__struct_fields__)) for one in found],
+        return schemas.EventsResponse(
+            events=[
+                schemas.FeedbackEvent(*(getattr(one, name) for name in schemas.FeedbackEvent.__struct_fields__))
+                for one in found
+            ],
             next=found[-1].event if found else after,
         )
 

@@ -18,7 +18,7 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _METRICS = plain_text("Metrics in Prometheus text format.", {"text/plain": "vse_suggestions_total 20.0\n"})
 
 
-def ops_operations(service: Service) -> Operations:
+def operations(service: Service) -> Operations:
     """Return the operations routes; none of them waits for a model."""
     api = Operations("operations")
     models = service.models

@@ -26,7 +26,7 @@ from vse_ens.service.settings import MAX_GRID, MAX_TOP
 from vse_ens.service.state import Service
 
 
-def ranking_operations(service: Service) -> Operations:
+def operations(service: Service) -> Operations:
     """Return the routes of rankings; they answer while the scan of all images is still running."""
     api = Operations("rankings")
 
