@@ -45,6 +45,8 @@ def test_a_header_is_not_read_from_the_query(serve: Callable[..., Client]) -> No
     ("path", "body", "error"),
     [
         ("/api/feedback", b'{"image": "a"}', "label: field required"),
+        ("/api/feedback/undo", b'{"event": "1"}', "event: expected an integer or null, got a string"),
+        ("/api/annotate", b'{"images": ["a"], "top": 101}', "top: expected an integer <= 100"),
         (
             "/api/feedback",
             b'{"image": "a", "label": "b", "verdict": "?"}',

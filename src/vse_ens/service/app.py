@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Route
 
 from vse_ens.service.errors import HANDLERS
 from vse_ens.service.label_studio import label_studio_operations
@@ -22,6 +23,9 @@ from vse_ens.service.routes.page import page_routes
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 
+# Load balancers ask these with HEAD, which Starlette would allow everywhere.
+_PROBES = ("/health", "/ready")
+
 
 def create_app(settings: Settings) -> Starlette:
     """Create an application that loads its model on startup; the operations share ``app.state.service``."""
@@ -35,12 +39,13 @@ def create_app(settings: Settings) -> Starlette:
 
     operations = [one for topic in TOPICS for one in topic.operations(service)]
     operations += label_studio_operations(service)
+    routes: list[BaseRoute] = [Route(one.path, one, methods=[one.method]) for one in operations]
+    routes += [*page_routes(), document_route(operations, with_key=bool(settings.all_keys))]
+    for route in routes:
+        if isinstance(route, Route) and route.methods and route.path not in _PROBES:
+            route.methods.discard("HEAD")
     app = Starlette(
-        routes=[
-            *(one.route for one in operations),
-            *page_routes(),
-            document_route(operations, with_key=bool(settings.all_keys)),
-        ],
+        routes=routes,
         # Outermost first.
         middleware=[
             Middleware(SecurityHeadersMiddleware, service.pictures),

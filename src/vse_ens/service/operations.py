@@ -13,7 +13,6 @@ from msgspec import NODEFAULT, Struct
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from vse_ens.service.errors import ApiError
@@ -25,6 +24,15 @@ WRITING = (400, 401, 403, 404, 408, 413, 415, 422, 503)
 
 _JSON = (b"content-type", b"application/json")
 _FIELD = re.compile(r"Object (?P<problem>missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL)
+_TYPES = re.compile("`(.*?)`")
+_WORDS = {
+    "int": "an integer",
+    "str": "a string",
+    "float": "a number",
+    "bool": "a boolean",
+    "array": "an array",
+    "object": "an object",
+}
 # Spellings of flags in a query, beside those of msgspec: true, false, 1 and 0.
 _FLAGS = {"yes": "1", "on": "1", "y": "1", "t": "1", "no": "0", "off": "0", "n": "0", "f": "0"}
 _encode = msgspec.json.Encoder().encode
@@ -61,13 +69,11 @@ class Operation:
         status: int = 200,
         examples: Mapping[str, Any] | None = None,
         responses: Mapping[int, Mapping[str, Any]] | None = None,
-        head: bool = False,
         needs_key: bool = True,
     ) -> None:
         self.method, self.path, self.handler = method, path, handler
         self.tag, self.status, self.needs_key = tag, status, needs_key
         self.examples, self.errors, self.responses = examples, errors, responses or {}
-        self._head = head
         hints = get_type_hints(handler, include_extras=True)
         self.returns = hints.pop("return")
         self.body: type[Struct] | None = None
@@ -93,14 +99,6 @@ class Operation:
         self._queries = set(names)
         self._lists = {name for name in names if get_origin(_bare(hints[name])) is list}
         self._flags = {name for name in names if _bare(hints[name]) is bool}
-
-    @property
-    def route(self) -> Route:
-        """The route of the application that leads here."""
-        route = Route(self.path, self, methods=[self.method])
-        if not self._head and route.methods is not None:
-            route.methods.discard("HEAD")
-        return route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -197,6 +195,8 @@ def _describe(error: msgspec.ValidationError, kind: type[Struct], source: str) -
     if field := _FIELD.fullmatch(message):
         path = f"{path}.{field['name']}".strip(".")
         message = "field required" if field["problem"].startswith("missing") else "unknown field"
+    if message.startswith("Expected"):
+        message = _TYPES.sub(lambda found: " or ".join(_WORDS.get(one, one) for one in found[1].split(" | ")), message)
     if message.startswith("Invalid enum value"):
         choices = _choices(msgspec.inspect.type_info(kind), path.split("."))
         message = f"must be one of {choices}, got {message.removeprefix('Invalid enum value ')}"

@@ -23,13 +23,12 @@ def operations(service: Service) -> Operations:
     api = Operations("operations")
     models = service.models
 
-    # Probes of load balancers use HEAD.
-    @api.get("/health", errors=(), head=True, needs_key=False)
+    @api.get("/health", errors=(), needs_key=False)
     async def health() -> HealthResponse:
         """Report that the process is running; Label Studio calls this too."""
         return HealthResponse()
 
-    @api.get("/ready", errors=(503,), head=True, needs_key=False)
+    @api.get("/ready", errors=(503,), needs_key=False)
     async def ready() -> ReadyResponse:
         """Report whether a model is loaded."""
         if models.loaded is None:
