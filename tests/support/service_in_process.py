@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 import httpx
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from vse_ens.service.app import create_app
 from vse_ens.service.settings import Settings
@@ -20,7 +20,7 @@ class Client:
     """Asks and waits; a failure inside the application is an answer, as it would be over a socket."""
 
     def __init__(self, settings: Settings, headers: dict[str, str] | None = None) -> None:
-        self.app: FastAPI = create_app(settings)
+        self.app: Starlette = create_app(settings)
         self.service: Service = self.app.state.service
         self._runner = asyncio.Runner()
         self._life = self.app.router.lifespan_context(self.app)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from msgspec import UNSET, UnsetType
+from msgspec.json import encode
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ExceptionHandler
 
 from vse_ens.errors import ConfigError, UnknownIdError, VseError
+from vse_ens.service.schemas import ErrorResponse
 
 INTERNAL_ERROR = "internal error; see the log of the service"
 
@@ -35,41 +37,26 @@ def unavailable(message: str) -> ApiError:
     return ApiError(503, message, {"Retry-After": "1"})
 
 
-def error_response(error: ApiError) -> JSONResponse:
-    """Convert an error to a response."""
-    return JSONResponse({"error": error.message}, error.status, error.headers)
-
-
-def add_error_handlers(app: FastAPI) -> None:
-    """Convert every error raised on purpose to an error response."""
-
-    @app.exception_handler(ApiError)
-    async def api_error(_: Request, error: ApiError) -> JSONResponse:
-        return error_response(error)
-
-    @app.exception_handler(UnknownIdError)
-    async def unknown_id(_: Request, error: UnknownIdError) -> JSONResponse:
-        return JSONResponse({"error": str(error), "nearest": list(error.nearest)}, 404)
-
-    @app.exception_handler(VseError)
-    async def vse_error(_: Request, error: VseError) -> JSONResponse:
+def error_response(error: Exception) -> Response:
+    """Convert an error that was raised on purpose to a response."""
+    headers: Mapping[str, str] | None = None
+    nearest: list[str] | UnsetType = UNSET
+    if isinstance(error, ApiError):
+        status, message, headers = error.status, error.message, error.headers
+    elif isinstance(error, HTTPException):
+        status, headers = error.status_code, error.headers
+        message = _HTTP_MESSAGES.get(status, str(error.detail))
+    elif isinstance(error, UnknownIdError):
+        status, message, nearest = 404, str(error), list(error.nearest)
+    else:
         # A ConfigError is the client's fault; any other error is a problem of the service.
-        return JSONResponse({"error": str(error)}, 422 if isinstance(error, ConfigError) else 503)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": _first_message(error.errors())}, 422)
-
-    @app.exception_handler(HTTPException)
-    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
-        message = _HTTP_MESSAGES.get(error.status_code, str(error.detail))
-        return JSONResponse({"error": message}, error.status_code, error.headers)
+        status, message = 422 if isinstance(error, ConfigError) else 503, str(error)
+    return Response(encode(ErrorResponse(error=message, nearest=nearest)), status, headers, "application/json")
 
 
-def _first_message(errors: Sequence[Any]) -> str:
-    """Return the first of pydantic's validation errors as a sentence."""
-    first = errors[0]
-    field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    message = str(first["msg"]).removeprefix("Value error, ")
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{field}: {message[:1].lower()}{message[1:]}{more}"
+async def _handle(_: Request, error: Exception) -> Response:
+    return error_response(error)
+
+
+HANDLERS: dict[type[Exception], ExceptionHandler] = dict.fromkeys((ApiError, HTTPException, VseError), _handle)
+"""How the application answers errors."""

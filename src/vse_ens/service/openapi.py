@@ -1,13 +1,21 @@
-"""Descriptions, tags and error responses in /openapi.json."""
+"""The document at /openapi.json, made from the operations and their types."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from inspect import getdoc
+from typing import Any, get_args
 
-from fastapi import FastAPI, Response
-from fastapi.responses import JSONResponse
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+from vse_ens import __version__
+from vse_ens.service.operations import Header, Operation
 from vse_ens.service.schemas import ErrorResponse
 
 DESCRIPTION = """\
@@ -40,38 +48,116 @@ _ERRORS = {
     422: "A field or parameter is invalid.",
     503: "The model is still loading, or the service is overloaded; retry after `Retry-After`.",
 }
+_REF = "#/components/schemas/{name}"
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the documentation of the given error responses."""
-    return {status: {"model": ErrorResponse, "description": _ERRORS[status]} for status in statuses}
-
-
-def plain_text(description: str, examples: dict[str, str]) -> dict[int | str, dict[str, Any]]:
+def plain_text(description: str, examples: Mapping[str, str]) -> dict[int, dict[str, Any]]:
     """Return the documentation of a response that is not JSON, with an example per media type."""
     content = {kind: {"schema": {"type": "string"}, "example": text} for kind, text in examples.items()}
     return {200: {"description": description, "content": content}}
 
 
-def add_document(app: FastAPI) -> None:
-    """Serve the document at /openapi.json. It needs no key, so it is encoded once and not per request."""
+def document_route(operations: Iterable[Operation], *, with_key: bool) -> Route:
+    """Return the route of the document. It needs no key, so it is encoded once and not per request."""
 
     @cache
-    def encoded() -> bytes:
-        return bytes(JSONResponse(app.openapi()).body)
+    def body() -> bytes:
+        return msgspec.json.encode(make_document(operations, with_key=with_key))
 
-    @app.get("/openapi.json", include_in_schema=False)
-    async def document() -> Response:
-        return Response(encoded(), media_type="application/json")
+    async def document(_: Request) -> Response:
+        return Response(body(), media_type="application/json")
 
-
-def document_key(app: FastAPI) -> None:
-    """Document that every call needs the key, except those marked `NO_KEY`."""
-    document = app.openapi()
-    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"key": []}]
+    return Route("/openapi.json", document)
 
 
-NO_KEY: dict[str, Any] = {"security": []}
-READING = errors(401, 403, 404, 422, 503)
-WRITING = errors(400, 401, 403, 404, 408, 413, 415, 422, 503)
+def make_document(operations: Iterable[Operation], *, with_key: bool) -> dict[str, Any]:
+    """Return the document; ``with_key`` says that every call needs a key, except those that do without."""
+    paths: dict[str, dict[str, Any]] = {}
+    kinds: list[type[Struct]] = [ErrorResponse]
+    for one in operations:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+        answers = (how["model"] for how in one.responses.values() if "model" in how)
+        kinds += [kind for kind in (one.body, *_structs(one.returns), *answers) if kind is not None]
+    _, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
+    components: dict[str, Any] = {"schemas": schemas}
+    if with_key:
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "vse-ens",
+            "summary": "Labels that images lack.",
+            "description": DESCRIPTION,
+            "version": __version__,
+        },
+        "paths": paths,
+        "components": components,
+        "tags": TAGS,
+        **({"security": [{"key": []}]} if with_key else {}),
+    }
+
+
+def _operation(one: Operation) -> dict[str, Any]:
+    name = one.handler.__name__
+    documented: dict[str, Any] = {
+        "tags": [one.tag],
+        "summary": name.replace("_", " ").title(),
+        "description": getdoc(one.handler),
+        "operationId": re.sub(r"\W", "_", f"{name}{one.path}_{one.method.lower()}"),
+    }
+    if not one.needs_key:
+        documented["security"] = []
+    if one.parameters is not None:
+        documented["parameters"] = _parameters(one.parameters, one.headers)
+    if one.body is not None:
+        content = {"schema": _schema(one.body), **({"examples": one.examples} if one.examples else {})}
+        documented["requestBody"] = {"content": {"application/json": content}, "required": True}
+    structs = _structs(one.returns)
+    responses: dict[int, Any] = {}
+    if structs:
+        schemas = [*map(_schema, structs)]
+        responses[one.status] = _response(
+            "Successful Response", schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+        )
+    for status in one.errors:
+        responses[status] = _response(_ERRORS[status], _schema(ErrorResponse))
+    for status, how in one.responses.items():
+        found = responses.setdefault(status, {})
+        found |= {key: value for key, value in how.items() if key != "model"}
+        if "model" in how:
+            found |= _response(how["description"], _schema(how["model"]))
+    documented["responses"] = {str(status): responses[status] for status in sorted(responses)}
+    return documented
+
+
+def _parameters(kind: type[Struct], headers: Mapping[str, Header]) -> list[dict[str, Any]]:
+    schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
+    parameters = []
+    for name, found in schema["properties"].items():
+        header = headers.get(name)
+        if header is not None and not header.description:
+            continue
+        description = found.get("description") if header is None else header.description
+        parameters.append(
+            {
+                "name": name,
+                "in": "query" if header is None else "header",
+                "required": name in schema["required"],
+                "schema": found,
+                **({"description": description} if description else {}),
+            }
+        )
+    return parameters
+
+
+def _structs(returned: Any) -> list[type[Struct]]:
+    """Return the types of answers with a schema; a `Response` has none."""
+    return [kind for kind in get_args(returned) or (returned,) if issubclass(kind, Struct)]
+
+
+def _schema(kind: type[Struct]) -> dict[str, str]:
+    return {"$ref": _REF.format(name=kind.__name__)}
+
+
+def _response(description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

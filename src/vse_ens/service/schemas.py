@@ -1,26 +1,44 @@
-"""Schemas of request and response bodies, as documented in /openapi.json."""
+"""The bodies of requests and answers: they decode, encode, and are documented in /openapi.json."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, overload
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vse_ens.data.rules.rule_set import RuleKind
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH)]
-LabelList = Annotated[list[Id], Field(max_length=MAX_LABELS)]
-Top = Annotated[int, Field(ge=1, le=MAX_TOP)]
-Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
-_URL = "Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280."
-_CONFIDENCE = "Probability that it is right, given how complete the labels are; null if the model is not calibrated."
-_HIT = (
-    "Probability that it is the missing label of an image that lacks exactly one; null if the model is not calibrated."
-)
+def doc(description: str, **more: Any) -> Meta:
+    """Return the description of a field, with constraints or examples."""
+    return Meta(description=description, **more)
 
 
+Id = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH)]
+LabelList = Annotated[list[Id], Meta(max_length=MAX_LABELS)]
+ImageId = Annotated[Id, Meta(examples=["img_0000001"])]
+LabelId = Annotated[Id, Meta(examples=["beach"])]
+Limit = Annotated[int, Meta(ge=1, le=1_000)]
+Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Top = Annotated[int, Meta(ge=1, le=MAX_TOP)]
+Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
+Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+Confidence = Annotated[
+    float | None,
+    doc("Probability that it is right, given how complete the labels are; null if the model is not calibrated."),
+]
+Fingerprint = Annotated[str, doc("Fingerprint of the model.")]
+KnownLabels = Annotated[list[str], doc("Its known labels.")]
+Matches = Annotated[int, doc("Number of all matches.")]
+ShownConfidence = Annotated[Probability | None, doc("Confidence of the suggestion when it was shown.")]
+Similarity = Annotated[float, doc("Cosine similarity, from -1 to 1.")]
+Url = Annotated[
+    str | None, doc("Address of its picture; for one of this service, replace `size=320` by 160, 640 or 1280.")
+]
+
+_BATCH = Meta(min_length=1, max_length=MAX_BATCH)
 # The precision of a float32.
 _DECIMALS = 6
 
@@ -34,69 +52,67 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)
 
 
-class ErrorResponse(BaseModel):
+class Answer(Struct):
+    """Base class of the bodies of answers."""
+
+
+class Body(Struct, forbid_unknown_fields=True):
+    """Base class of the bodies of requests: no unknown fields, no conversion between types."""
+
+
+class ErrorResponse(Answer):
     """Why a request failed."""
 
-    error: str = Field(description="One sentence.", examples=["unknown label 'beech'; did you mean 'beach'?"])
-    nearest: list[str] = Field(default=[], description="Known IDs similar to the unknown one.", examples=[["beach"]])
-
-
-class Request(BaseModel):
-    """Base class of request bodies: no unknown fields, no conversion between types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
+    error: Annotated[str, doc("One sentence.", examples=["unknown label 'beech'; did you mean 'beach'?"])]
+    nearest: Annotated[list[str] | UnsetType, doc("Known IDs similar to the unknown one.", examples=[["beach"]])] = (
+        UNSET
+    )
 
 
 # --- predict ---
 
 
-class Reason(BaseModel):
+class Reason(Answer):
     """One contribution to a score."""
 
-    labels: list[str] = Field(
-        description="The known label, or a pair of labels that counts as one; empty for other sources."
-    )
-    share: float = Field(description="Amount added to the score; all shares of a suggestion add up to its score.")
-    source: Literal["labels", "image", "bias"] = Field(
-        description="Known labels, the image's own vector, or the frequency of the suggested label."
-    )
+    labels: Annotated[list[str], doc("The known label, or a pair that counts as one; empty for other sources.")]
+    share: Annotated[float, doc("Amount added to the score; all shares of a suggestion add up to its score.")]
+    source: Annotated[
+        Literal["labels", "image", "bias"],
+        doc("Known labels, the image's own vector, or the frequency of the suggested label."),
+    ]
 
 
-class Suggestion(BaseModel):
+class Suggestion(Answer):
     """A label that an image probably lacks, with its score."""
 
     label: str
     score: float
-    confidence: float | None = Field(description=_CONFIDENCE)
-    hit: float | None = Field(default=None, description=_HIT)
-    because: list[Reason] = Field(
-        default=[], description="The first few contributions to the score, largest first, if requested."
-    )
+    confidence: Confidence
+    hit: Annotated[
+        float | None,
+        doc("Probability that it is the missing label of an image that lacks exactly one; null if not calibrated."),
+    ] = None
+    because: Annotated[list[Reason] | UnsetType, doc("The first few reasons, largest first, if requested.")] = UNSET
 
 
-class ExplainResponse(Suggestion):
+class ExplainResponse(Suggestion, kw_only=True):
     """A label's score for an image, and all contributions, which add up to it."""
 
-    left_out: bool = Field(
-        description="Whether the image has the label; it is then explained by the other labels of the image."
-    )
+    left_out: Annotated[bool, doc("Whether the image has the label, which is then explained by its other labels.")]
 
 
-class AnnotateRequest(Request):
+class AnnotateRequest(Body):
     """Either images of the model, or the labels of images that are unknown to it."""
 
-    images: list[Id] | None = Field(
-        default=None, min_length=1, max_length=MAX_BATCH, description="Images of the model."
-    )
-    labels: list[LabelList] | None = Field(
-        default=None, min_length=1, max_length=MAX_BATCH, description="The labels of each image."
-    )
-    top: Top = Field(default=5, description="Maximum number of suggestions per image.")
-    allow: LabelList | None = Field(default=None, description="Suggest only these labels.")
-    deny: LabelList | None = Field(default=None, description="Do not suggest these labels.")
-    min_confidence: Probability = Field(default=0.0, description="Omit suggestions with a lower confidence.")
-    explain: bool = Field(default=False, description="Include the first contributions to each score.")
-    all_reasons: bool = Field(default=False, description="With `explain`: all contributions, not only the first.")
+    images: Annotated[Annotated[list[Id], _BATCH] | None, doc("Images of the model.")] = None
+    labels: Annotated[Annotated[list[LabelList], _BATCH] | None, doc("The labels of each image.")] = None
+    top: Annotated[Top, doc("Maximum number of suggestions per image.")] = 5
+    allow: Annotated[LabelList | None, doc("Suggest only these labels.")] = None
+    deny: Annotated[LabelList | None, doc("Do not suggest these labels.")] = None
+    min_confidence: Annotated[Probability, doc("Omit suggestions with a lower confidence.")] = 0.0
+    explain: Annotated[bool, doc("Include the first contributions to each score.")] = False
+    all_reasons: Annotated[bool, doc("With `explain`: all contributions, not only the first.")] = False
 
     @property
     def count(self) -> int:
@@ -108,8 +124,7 @@ class AnnotateRequest(Request):
         """Every label in the request: known, allowed and denied ones."""
         return [label for labels in (*(self.labels or ()), self.allow or (), self.deny or ()) for label in labels]
 
-    @model_validator(mode="after")
-    def _check(self) -> AnnotateRequest:
+    def __post_init__(self) -> None:
         if (self.images is None) == (self.labels is None):
             raise ValueError("give either images or labels")
         if self.count * self.top > MAX_SUGGESTIONS:
@@ -117,148 +132,145 @@ class AnnotateRequest(Request):
                 f"{self.count} images with {self.top} suggestions each exceed the limit of {MAX_SUGGESTIONS:,}; "
                 "split the request"
             )
-        return self
 
 
-class AnnotatedImage(BaseModel):
+class AnnotatedImage(Answer):
     """One image and its suggestions."""
 
-    image: str | None = Field(description="Null if only labels were given.")
-    labels: list[str] = Field(description="Its known labels.")
-    suggestions: list[Suggestion] = Field(description="Best first.")
+    image: Annotated[str | None, doc("Null if only labels were given.")]
+    labels: KnownLabels
+    suggestions: Annotated[list[Suggestion], doc("Best first.")]
 
 
-class AnnotateResponse(BaseModel):
+class AnnotateResponse(Answer):
     """Suggestions in the order of the request, all from one model."""
 
-    model: str = Field(description="Fingerprint of the model.")
+    model: Fingerprint
     results: list[AnnotatedImage]
 
 
-class SearchRequest(Request):
+class SearchRequest(Body):
     """Labels that images should have; a leading minus excludes a label."""
 
-    labels: list[Id] = Field(min_length=1, max_length=20)
+    labels: Annotated[list[Id], Meta(min_length=1, max_length=20)]
     top: Top = 20
-    tagged: bool = Field(default=False, description="Include images that already have the labels.")
+    tagged: Annotated[bool, doc("Include images that already have the labels.")] = False
 
 
-class FoundImage(BaseModel):
+class FoundImage(Answer):
     """An image that matches a search."""
 
     image: str
     score: float
-    confidence: float | None = Field(description=_CONFIDENCE)
-    labels: list[str] = Field(description="Its known labels.")
-    url: str | None = Field(default=None, description=_URL)
+    confidence: Confidence
+    labels: KnownLabels
+    url: Url = None
 
 
-class SearchResponse(BaseModel):
+class SearchResponse(Answer):
     """The best matches, best first."""
 
     images: list[FoundImage]
 
 
-class ExplainRequest(Request):
+class ExplainRequest(Body, kw_only=True):
     """A label to explain, for an image of the model or for an image with the given labels."""
 
     image: Id | None = None
     labels: LabelList | None = None
     label: Id
 
-    @model_validator(mode="after")
-    def _check(self) -> ExplainRequest:
+    def __post_init__(self) -> None:
         if (self.image is None) == (self.labels is None):
             raise ValueError("give either an image or labels")
-        return self
 
 
-class SimilarLabel(BaseModel):
+class SimilarLabel(Answer):
     """A label similar to the requested one."""
 
     label: str
-    similarity: float = Field(description="Cosine similarity, from -1 to 1.")
+    similarity: Similarity
 
 
-class SimilarLabelsResponse(BaseModel):
+class SimilarLabelsResponse(Answer):
     """Similar items, most similar first."""
 
     label: str
     similar: list[SimilarLabel]
 
 
-class SimilarImage(BaseModel):
+class SimilarImage(Answer):
     """An image similar to the requested one."""
 
     image: str
-    similarity: float = Field(description="Cosine similarity, from -1 to 1.")
-    labels: list[str] = Field(description="Its known labels.")
-    url: str | None = Field(default=None, description=_URL)
+    similarity: Similarity
+    labels: KnownLabels
+    url: Url = None
 
 
-class SimilarImagesResponse(BaseModel):
+class SimilarImagesResponse(Answer):
     """Similar items, most similar first."""
 
     image: str
     similar: list[SimilarImage]
 
 
-class QuestionsRequest(Request):
+class QuestionsRequest(Body):
     """The answers so far; labels that were skipped are not asked about again."""
 
-    yes: LabelList = Field(default=[], description="Labels that the wanted image has.")
-    no: LabelList = Field(default=[], description="Labels that it does not have.")
-    skipped: LabelList = Field(default=[], description="Labels that were asked about without an answer.")
-    top: Top = Field(default=12, description="Maximum number of images.")
+    yes: Annotated[LabelList, doc("Labels that the wanted image has.")] = []
+    no: Annotated[LabelList, doc("Labels that it does not have.")] = []
+    skipped: Annotated[LabelList, doc("Labels that were asked about without an answer.")] = []
+    top: Annotated[Top, doc("Maximum number of images.")] = 12
 
 
-class LikelyImage(BaseModel):
+class LikelyImage(Answer):
     """An image that fits the answers."""
 
     image: str
-    confidence: float = Field(description="Probability that it is the wanted image.")
-    labels: list[str] = Field(description="Its known labels.")
-    url: str | None = Field(default=None, description=_URL)
+    confidence: Annotated[float, doc("Probability that it is the wanted image.")]
+    labels: KnownLabels
+    url: Url = None
 
 
-class QuestionsResponse(BaseModel):
+class QuestionsResponse(Answer):
     """The next question, and the most likely images, most likely first."""
 
-    question: str | None = Field(description="The label to ask about; null if no answer would tell anything.")
-    share: float | None = Field(description="Probability that the answer is yes.")
-    remaining: int = Field(description="Number of images that fit the answers; a likely one counts more.")
+    question: Annotated[str | None, doc("The label to ask about; null if no answer would tell anything.")]
+    share: Annotated[float | None, doc("Probability that the answer is yes.")]
+    remaining: Annotated[int, doc("Number of images that fit the answers; a likely one counts more.")]
     images: list[LikelyImage]
 
 
 # --- catalog ---
 
 
-class LearningState(BaseModel):
+class LearningState(Answer):
     """How the service updates its model from feedback."""
 
-    after: int = Field(description="Number of verdicts after which the model is updated.")
-    decisions: int = Field(description="Verdicts since the last update began.")
+    after: Annotated[int, doc("Number of verdicts after which the model is updated.")]
+    decisions: Annotated[int, doc("Verdicts since the last update began.")]
     running: bool
-    updates: int = Field(description="Number of updates since the service started.")
-    failure: str | None = Field(description="Why the last update failed.")
+    updates: Annotated[int, doc("Number of updates since the service started.")]
+    failure: Annotated[str | None, doc("Why the last update failed.")]
 
 
-class ConfidenceState(BaseModel):
+class ConfidenceState(Answer):
     """What confidences rest on."""
 
-    completeness: float = Field(description="Share of right labels that the data record, the mean if by label.")
-    given: bool = Field(description="Whether a person gave the completeness; else it is estimated from the pairs.")
-    verdicts: int = Field(description="Verdicts on suggestions so far.")
-    used: int = Field(description="Verdicts that confidences are corrected by; 0 until there are enough.")
-    needed: int = Field(description="Verdicts from which on they are.")
-    wanted: int = Field(description="Verdicts that are asked for.")
+    completeness: Annotated[float, doc("Share of right labels that the data record, the mean if by label.")]
+    given: Annotated[bool, doc("Whether a person gave the completeness; else it is estimated from the pairs.")]
+    verdicts: Annotated[int, doc("Verdicts on suggestions so far.")]
+    used: Annotated[int, doc("Verdicts that confidences are corrected by; 0 until there are enough.")]
+    needed: Annotated[int, doc("Verdicts from which on they are.")]
+    wanted: Annotated[int, doc("Verdicts that are asked for.")]
 
 
-class ModelResponse(BaseModel):
+class ModelResponse(Answer, kw_only=True):
     """The model card, and the features and limits of this service."""
 
-    name: str = Field(description="Name of the model directory.")
-    fingerprint: str = Field(description="Identifies the model in responses and events.")
+    name: Annotated[str, doc("Name of the model directory.")]
+    fingerprint: Annotated[str, doc("Identifies the model in responses and events.")]
     images: int
     labels: int
     pairs: int
@@ -267,87 +279,78 @@ class ModelResponse(BaseModel):
     training: dict[str, Any]
     validation: dict[str, float] | None
     has_confidence: bool
-    confidence: ConfidenceState | None = Field(
-        default=None, description="What confidences rest on; null if the model is not calibrated."
-    )
-    image_url: str | None = Field(
-        description="Address of the pictures, with `{image}` as a placeholder for the image ID."
-    )
-    feedback: bool = Field(description="Whether this service stores feedback sent with this key.")
-    read_only: bool = Field(default=False, description="Whether the key of this request is for reading only.")
-    user: str | None = Field(default=None, description="The name of the key, which is the user of its feedback.")
-    learning: LearningState | None = Field(
-        default=None, description="Updates of the model from feedback; null if they are off."
-    )
-    version: str = Field(description="Version of vse-ens.")
-    saved_at: str | None = Field(description="When the model was saved, in UTC.")
-    source_format: str | None = Field(
-        default=None, description="Format of the collection that the cleaned data set can be downloaded in."
-    )
-    source_problem: str | None = Field(
-        default=None, description="Why the model's collection cannot be downloaded in its format."
-    )
-    limits: dict[str, int] = Field(description="Limits of one request.")
+    confidence: Annotated[ConfidenceState | None, doc("What they rest on; null if the model is not calibrated.")] = None
+    image_url: Annotated[str | None, doc("Address of the pictures, with `{image}` as a placeholder for the image ID.")]
+    feedback: Annotated[bool, doc("Whether this service stores feedback sent with this key.")]
+    read_only: Annotated[bool, doc("Whether the key of this request is for reading only.")] = False
+    user: Annotated[str | None, doc("The name of the key, which is the user of its feedback.")] = None
+    learning: Annotated[LearningState | None, doc("Updates of the model from feedback; null if they are off.")] = None
+    version: Annotated[str, doc("Version of vse-ens.")]
+    saved_at: Annotated[str | None, doc("When the model was saved, in UTC.")]
+    source_format: Annotated[str | None, doc("Format in which the cleaned collection can be downloaded.")] = None
+    source_problem: Annotated[str | None, doc("Why the model's collection cannot be downloaded in its format.")] = None
+    limits: Annotated[dict[str, int], doc("Limits of one request.")]
 
 
-class LabelCount(BaseModel):
+class LabelCount(Answer):
     """A label and its number of images."""
 
     label: str
     images: int
 
 
-class LabelsResponse(BaseModel):
+class LabelsResponse(Answer):
     """Labels with a word that starts with the prefix."""
 
     labels: list[LabelCount]
-    total: int = Field(description="Number of all matches.")
+    total: Matches
 
 
 class CompletedLabel(LabelCount):
     """A label that completes the text."""
 
-    why: Literal["context", "frequency", "typo"] = Field(
-        description="It suits the other labels, or it is frequent, or it differs from the text by one letter."
-    )
+    why: Annotated[
+        Literal["context", "frequency", "typo"],
+        doc("It suits the other labels, or it is frequent, or it differs from the text by one letter."),
+    ]
 
 
-class LabelledImage(BaseModel):
+class LabelledImage(Answer):
     """An image and its labels."""
 
     image: str
     labels: list[str]
-    url: str | None = Field(default=None, description=_URL)
+    url: Url = None
 
 
-class LabelImagesResponse(BaseModel):
+class LabelImagesResponse(Answer):
     """A page of images that have a label."""
 
     images: list[LabelledImage]
-    total: int = Field(description="Number of all such images.")
+    total: Annotated[int, doc("Number of all such images.")]
 
 
-class CompleteResponse(BaseModel):
+class CompleteResponse(Answer):
     """Labels that complete a text, best first."""
 
     labels: list[CompletedLabel]
 
 
-class ImagesResponse(BaseModel):
+class ImagesResponse(Answer):
     """Images with an ID that starts with the prefix."""
 
     images: list[str]
-    total: int = Field(description="Number of all matches.")
+    total: Matches
 
 
-class JobStatus(BaseModel):
+class JobStatus(Answer, kw_only=True):
     """A background job that has not finished; poll again in a second."""
 
     state: Literal["working"] = "working"
-    done: float = Field(description="Fraction of the work done, from 0 to 1.")
+    done: Annotated[float, doc("Fraction of the work done, from 0 to 1.")]
 
 
-class Finding(BaseModel):
+class Finding(Answer):
     """A label of an image that is probably wrong or missing."""
 
     image: str
@@ -355,10 +358,10 @@ class Finding(BaseModel):
     confidence: float
     reason: str
     because: list[Reason]
-    url: str | None = Field(default=None, description=_URL)
+    url: Url = None
 
 
-class Duplicate(BaseModel):
+class Duplicate(Answer):
     """A label that means the same as another, more frequent one, or is merely used like it."""
 
     label: str
@@ -367,16 +370,25 @@ class Duplicate(BaseModel):
     reason: str
 
 
-class AuditResponse(BaseModel):
+class AuditResponse(Answer, kw_only=True):
     """A page of findings, most confident first, without those that have a verdict."""
 
-    kind: Literal["missing", "wrong", "duplicates"]
+    kind: Literal["missing", "wrong"]
     state: Literal["ready"] = "ready"
     total: int
-    findings: list[Finding] | list[Duplicate]
+    findings: list[Finding]
 
 
-class LabelPosition(BaseModel):
+class DuplicatesResponse(Answer, kw_only=True):
+    """A page of labels that mean the same as another one, without those that a rule settles."""
+
+    kind: Literal["duplicates"] = "duplicates"
+    state: Literal["ready"] = "ready"
+    total: int
+    findings: list[Duplicate]
+
+
+class LabelPosition(Answer):
     """Position of a label on the map; both coordinates are between 0 and 1."""
 
     label: str
@@ -385,7 +397,7 @@ class LabelPosition(BaseModel):
     images: int
 
 
-class MapResponse(BaseModel):
+class MapResponse(Answer):
     """The map: labels with similar use are close together."""
 
     labels: list[LabelPosition]
@@ -394,111 +406,114 @@ class MapResponse(BaseModel):
 # --- rankings ---
 
 
-class GridImage(BaseModel):
+class GridImage(Answer):
     """An image for a label."""
 
     image: str
-    confidence: float | None = Field(description=_CONFIDENCE)
-    labels: list[str] = Field(description="Its current labels, from the data and from feedback.")
-    url: str | None = Field(description=_URL)
+    confidence: Confidence
+    labels: Annotated[list[str], doc("Its current labels, from the data and from feedback.")]
+    url: Url
 
 
-class GridResponse(BaseModel):
+class GridResponse(Answer):
     """Images for a label, surest first."""
 
-    model: str = Field(description="Fingerprint of the model.")
+    model: Fingerprint
     label: str
     kind: Literal["missing", "wrong"]
     images: list[GridImage]
-    above: dict[str, int] = Field(
-        description="Number of images with at least this confidence; empty without confidences.",
-        examples=[{"0.1": 120, "0.2": 48}],
-    )
-    total: int = Field(description="Number of images with at least `min_confidence`.")
-    scored: float = Field(description="Fraction of all images that are scored so far; the others are not listed yet.")
+    above: Annotated[
+        dict[str, int],
+        doc(
+            "Number of images with at least this confidence; empty without confidences.",
+            examples=[{"0.1": 120, "0.2": 48}],
+        ),
+    ]
+    total: Annotated[int, doc("Number of images with at least `min_confidence`.")]
+    scored: Annotated[float, doc("Fraction of all images that are scored so far; the others are not listed yet.")]
 
 
-class QueuedImage(BaseModel):
+class QueuedImage(Answer):
     """An image to annotate."""
 
     image: str
-    gain: float = Field(description="Expected number of right labels among its first 5 suggestions.")
-    url: str | None = Field(description=_URL)
+    gain: Annotated[float, doc("Expected number of right labels among its first 5 suggestions.")]
+    url: Url
 
 
-class QueueResponse(BaseModel):
+class QueueResponse(Answer):
     """Images without a verdict, in the requested order."""
 
-    model: str = Field(description="Fingerprint of the model.")
+    model: Fingerprint
     images: list[QueuedImage]
-    done: int = Field(description="Number of images of the model with a verdict.")
-    total: int = Field(description="Number of images of the model.")
-    scored: float = Field(description="Fraction of all images that are scored so far; the others come later.")
-    state: ImageState | None = Field(default=None, description="State of the first image, if requested.")
+    done: Annotated[int, doc("Number of images of the model with a verdict.")]
+    total: Annotated[int, doc("Number of images of the model.")]
+    scored: Annotated[float, doc("Fraction of all images that are scored so far; the others come later.")]
+    state: Annotated[ImageState | None, doc("State of the first image, if requested.")] = None
 
 
 # --- feedback ---
 
 
-class LabelInForce(BaseModel):
+class LabelInForce(Answer):
     """A current label of an image."""
 
     label: str
     source: Literal["data", "feedback", "rule"]
-    event: int | None = Field(description="The event that added it, if it comes from feedback.")
-    implied_by: str | None = Field(default=None, description="The label that implies it, if it comes from a rule.")
+    event: Annotated[int | None, doc("The event that added it, if it comes from feedback.")]
+    implied_by: Annotated[str | None, doc("The label that implies it, if it comes from a rule.")] = None
 
 
-class RejectedLabel(BaseModel):
+class RejectedLabel(Answer):
     """A rejected label, which is not suggested for the image again."""
 
     label: str
     event: int
 
 
-class ImageState(BaseModel):
+class ImageState(Answer):
     """Current state of an image: its labels, rejected labels and suggestions."""
 
-    model: str = Field(description="Fingerprint of the model.")
+    model: Fingerprint
     image: str
-    known: bool = Field(description="Whether the model knows the image; feedback may contain others.")
+    known: Annotated[bool, doc("Whether the model knows the image; feedback may contain others.")]
     labels: list[LabelInForce]
     rejected: list[RejectedLabel]
     suggestions: list[Suggestion]
-    url: str | None = Field(description=_URL)
+    url: Url
 
 
-class TogetherRequest(Request):
+class TogetherRequest(Body):
     """Images that are labelled together."""
 
-    images: list[Id] = Field(min_length=1, max_length=MAX_TOP)
-    top: Top = Field(default=12, description="Maximum number of suggestions.")
+    images: Annotated[list[Id], Meta(min_length=1, max_length=MAX_TOP)]
+    top: Annotated[Top, doc("Maximum number of suggestions.")] = 12
 
 
-class SharedLabel(BaseModel):
+class SharedLabel(Answer):
     """A label of some of the images."""
 
     label: str
-    images: int = Field(description="Number of the images that have it.")
+    images: Annotated[int, doc("Number of the images that have it.")]
 
 
-class SharedSuggestion(BaseModel):
+class SharedSuggestion(Answer):
     """A label that several images probably lack."""
 
     label: str
-    score: float = Field(description="Mean over the images that suggest it.")
-    confidence: float | None = Field(description="Mean over the images that lack it; null without confidences.")
-    images: list[str] = Field(description="The images that lack it and on which it was not rejected.")
+    score: Annotated[float, doc("Mean over the images that suggest it.")]
+    confidence: Annotated[float | None, doc("Mean over the images that lack it; null without confidences.")]
+    images: Annotated[list[str], doc("The images that lack it and on which it was not rejected.")]
 
 
-class TogetherImage(BaseModel):
+class TogetherImage(Answer):
     """One of the images."""
 
     image: str
-    url: str | None = Field(default=None, description=_URL)
+    url: Url = None
 
 
-class TogetherResponse(BaseModel):
+class TogetherResponse(Answer):
     """The labels of several images, most common first, and suggestions for all of them."""
 
     images: list[TogetherImage]
@@ -506,71 +521,63 @@ class TogetherResponse(BaseModel):
     suggestions: list[SharedSuggestion]
 
 
-class FeedbackRequest(Request):
-    """A verdict on a label of an image."""
-
-    image: Id
-    label: Id
-    verdict: Literal["accept", "reject"]
-    source: Literal["page", "audit", "api", "label-studio"] = "api"
-    confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
-
-
-class BatchedVerdict(Request):
+class BatchedVerdict(Body):
     """A verdict of a batch."""
 
     image: Id
     label: Id
     verdict: Literal["accept", "reject"]
-    confidence: Probability | None = Field(default=None, description="Confidence of the suggestion when it was shown.")
+    confidence: ShownConfidence = None
 
 
-class BatchRequest(Request):
+class FeedbackRequest(BatchedVerdict):
+    """A verdict on a label of an image."""
+
+    source: Literal["page", "audit", "api", "label-studio"] = "api"
+
+
+class BatchRequest(Body):
     """Verdicts that are stored together or not at all."""
 
-    events: list[BatchedVerdict] = Field(min_length=1, max_length=MAX_VERDICTS)
+    events: Annotated[list[BatchedVerdict], Meta(min_length=1, max_length=MAX_VERDICTS)]
     source: Literal["page", "audit", "api"] = "api"
 
 
-class BatchResponse(BaseModel):
+class BatchResponse(Answer):
     """A stored batch."""
 
-    batch: int | None = Field(
-        description="Number by which the batch is undone; null if all its verdicts were in force already."
-    )
+    batch: Annotated[int | None, doc("Number by which it is undone; null if all verdicts were in force already.")]
     stored: int
-    skipped: int = Field(description="Verdicts that were in force already.")
+    skipped: Annotated[int, doc("Verdicts that were in force already.")]
 
 
-class UndoRequest(Request):
+class UndoRequest(Body):
     """The event or the batch to undo."""
 
-    event: int | None = Field(default=None, ge=1, lt=2**63)
-    batch: int | None = Field(default=None, ge=1, lt=2**63)
+    event: Number | None = None
+    batch: Number | None = None
 
-    @model_validator(mode="after")
-    def _check(self) -> UndoRequest:
+    def __post_init__(self) -> None:
         if (self.event is None) == (self.batch is None):
             raise ValueError("give either an event or a batch")
-        return self
 
 
-class BatchUndoResponse(BaseModel):
+class BatchUndoResponse(Answer):
     """A batch that was undone."""
 
     batch: int
     undone: int
-    skipped: int = Field(description="Verdicts of the batch that had been undone before.")
+    skipped: Annotated[int, doc("Verdicts of the batch that had been undone before.")]
 
 
-class FeedbackResponse(BaseModel):
+class FeedbackResponse(Answer):
     """The new event, and the state of the image after it."""
 
     event: int
     state: ImageState
 
 
-class FeedbackEvent(BaseModel):
+class FeedbackEvent(Answer):
     """A verdict or an undo: who, when, and with which model."""
 
     event: int
@@ -585,31 +592,31 @@ class FeedbackEvent(BaseModel):
     undoes: int | None
 
 
-class EventsResponse(BaseModel):
+class EventsResponse(Answer):
     """Events in the order they were stored."""
 
     events: list[FeedbackEvent]
-    next: int = Field(description="Value of `after` for the next page.")
+    next: Annotated[int, doc("Value of `after` for the next page.")]
 
 
 # --- operations ---
 
 
-class HealthResponse(BaseModel):
+class HealthResponse(Answer):
     """The process is running."""
 
     status: Literal["UP"] = "UP"
     model_class: Literal["vse-ens"] = "vse-ens"
 
 
-class ReadyResponse(BaseModel):
+class ReadyResponse(Answer, kw_only=True):
     """A model is loaded."""
 
-    ready: Literal[True] = True
+    ready: Annotated[bool, Meta(extra_json_schema={"const": True})] = True
     model: str
 
 
-class ReloadResponse(BaseModel):
+class ReloadResponse(Answer):
     """The model that is served from now on."""
 
     model: str
@@ -618,22 +625,22 @@ class ReloadResponse(BaseModel):
 # --- rules ---
 
 
-class VocabularyLabel(BaseModel):
+class VocabularyLabel(Answer):
     """A label in force."""
 
     label: str
-    images: int = Field(description="Number of images that have it, or a label that implies it or that it replaces.")
-    namespace: str | None = Field(description="The part before the first `:` or `|`; null if there is none.")
+    images: Annotated[int, doc("Number of images that have it, or a label that implies it or that it replaces.")]
+    namespace: Annotated[str | None, doc("The part before the first `:` or `|`; null if there is none.")]
 
 
-class VocabularyResponse(BaseModel):
+class VocabularyResponse(Answer):
     """A page of the vocabulary."""
 
     labels: list[VocabularyLabel]
-    total: int = Field(description="Number of all matches.")
+    total: Matches
 
 
-class RuleEntry(BaseModel):
+class RuleEntry(Answer):
     """A rule in force, or a rejected one."""
 
     id: int
@@ -642,20 +649,23 @@ class RuleEntry(BaseModel):
     other: str
     by: str
     at: str
-    exceptions: int = Field(
-        description="For an implication, images with the label that lack the other in the data; "
-        "none for a rejected rule; else images changed."
-    )
+    exceptions: Annotated[
+        int,
+        doc(
+            "For an implication, images with the label that lack the other in the data; "
+            "none for a rejected rule; else images changed."
+        ),
+    ]
 
 
-class RulesResponse(BaseModel):
+class RulesResponse(Answer):
     """The rules in force and the rejected ones."""
 
     rules: list[RuleEntry]
-    version: int = Field(description="Number of events; it grows with every change.")
+    version: Annotated[int, doc("Number of events; it grows with every change.")]
 
 
-class RuleRequest(Request):
+class RuleRequest(Body):
     """A rule to add: `label` is replaced by `other`, or implies it; `rejected` if no rule is to be proposed."""
 
     kind: RuleKind
@@ -663,45 +673,45 @@ class RuleRequest(Request):
     other: Id
 
 
-class RuleUndoRequest(Request):
+class RuleUndoRequest(Body):
     """A rule to undo."""
 
-    rule: Annotated[int, Field(ge=1, lt=2**53)]
+    rule: Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
-class RuleResponse(BaseModel):
+class RuleResponse(Answer):
     """A rule that was added or undone."""
 
     rule: int
-    changed: int = Field(description="Number of images of the model whose labels change.")
+    changed: Annotated[int, doc("Number of images of the model whose labels change.")]
 
 
-class ImplicationExamples(BaseModel):
+class ImplicationExamples(Answer):
     """A few images on both sides of an implication."""
 
-    both: list[str] = Field(description="Images with both labels.")
-    exceptions: list[str] = Field(description="Images with the label that lack the implied one.")
+    both: Annotated[list[str], doc("Images with both labels.")]
+    exceptions: Annotated[list[str], doc("Images with the label that lack the implied one.")]
 
 
-class ProposedImplication(BaseModel):
+class ProposedImplication(Answer):
     """Almost all images with `label` have `implies` too."""
 
     label: str
     implies: str
-    support: int = Field(description="Number of images with the label.")
-    confidence: float = Field(description="Share of them with the implied label.")
-    exceptions: int = Field(description="Number of them without it.")
+    support: Annotated[int, doc("Number of images with the label.")]
+    confidence: Annotated[float, doc("Share of them with the implied label.")]
+    exceptions: Annotated[int, doc("Number of them without it.")]
     examples: ImplicationExamples
 
 
-class AliasExamples(BaseModel):
+class AliasExamples(Answer):
     """A few images of both labels."""
 
     label: list[str]
     other: list[str]
 
 
-class ProposedAlias(BaseModel):
+class ProposedAlias(Answer):
     """A label that may be replaced by another, more frequent one."""
 
     label: str
@@ -710,7 +720,7 @@ class ProposedAlias(BaseModel):
     examples: AliasExamples
 
 
-class ProposalsResponse(BaseModel):
+class ProposalsResponse(Answer):
     """A page of proposed rules, the surest first, without those that rules in force settle."""
 
     implications: list[ProposedImplication]

@@ -51,7 +51,6 @@ def run(settings: Settings, announce: Callable[..., None]) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
         settings = replace(settings, port=listener.getsockname()[1])
         app = create_app(settings)
-        app.openapi()  # FastAPI prepares its routes on first use: do it now, not in the first request
         config = uvicorn.Config(
             app,
             http=limited_protocol(settings.limits),

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from pydantic_core import to_json
+from msgspec import UNSET
 
 from vse_ens.curate import explain
 from vse_ens.curate.suggest import Suggestion
 from vse_ens.data.current_labels import ImageLabels
 from vse_ens.data.rules.label_names import LabelNames
+from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
-from vse_ens.service.schemas import AnnotateRequest, rounded
+from vse_ens.service.schemas import AnnotatedImage, AnnotateRequest, AnnotateResponse, rounded
 
 MAX_REASONS = 5
 """Reasons of a suggestion, unless all are requested."""
@@ -23,13 +24,6 @@ MAX_REASONS = 5
 # Looking up this many labels takes about a millisecond.
 _MAX_LABELS_ON_LOOP = 100
 _LABEL = attrgetter("label")
-
-
-class Encoded(NamedTuple):
-    """An encoded `vse_ens.service.schemas.AnnotateResponse`, and its number of suggestions."""
-
-    body: bytes
-    suggestions: int
 
 
 def suggest(
@@ -76,7 +70,7 @@ def suggest(
     ]
 
 
-def annotate(served: ServedModel, request: AnnotateRequest) -> Encoded:
+def annotate_images(served: ServedModel, request: AnnotateRequest) -> AnnotateResponse:
     """Answer a request; an `UnknownIdError` names the first unknown ID."""
     if request.images is not None:
         return _annotate(served, request, served.labels.of_images(request.images))
@@ -86,7 +80,7 @@ def annotate(served: ServedModel, request: AnnotateRequest) -> Encoded:
     return _annotate(served, request, [*map(served.labels.of_given, given)])
 
 
-def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> Encoded | None:
+def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> AnnotateResponse | None:
     """Answer a request that takes a millisecond at most; None for any other one, and if an ID is unknown."""
     known = served.annotator.known_
     if request.count > 1 or len(request.all_labels) > _MAX_LABELS_ON_LOOP:
@@ -103,7 +97,7 @@ def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> Encoded |
     return _annotate(served, request, [image]) if served.is_fast(image) else None
 
 
-def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[ImageLabels]) -> Encoded:
+def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[ImageLabels]) -> AnnotateResponse:
     names = images[0].naming
     suggestions = suggest(
         served,
@@ -115,34 +109,34 @@ def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[Im
         explain=request.explain,
     )
     most = None if request.all_reasons else MAX_REASONS
-    # Plain values in the form of the schema: objects of its classes would take longer than the suggestions.
     results = [
-        {
-            "image": one.image,
-            "labels": one.names,
-            "suggestions": [suggestion_values(best, names, request.explain, most) for best in found],
-        }
+        AnnotatedImage(
+            image=one.image,
+            labels=one.names,
+            suggestions=[shown(best, names, request.explain, most) for best in found],
+        )
         for one, found in zip(images, suggestions, strict=True)
     ]
-    count = sum(map(len, suggestions))
-    return Encoded(to_json({"model": served.fingerprint, "results": results}), count)
+    return AnnotateResponse(model=served.fingerprint, results=results)
 
 
-def suggestion_values(
-    one: Suggestion, names: LabelNames, explained: bool, most: int | None = MAX_REASONS
-) -> dict[str, Any]:
-    """Return a suggestion in the form of its schema; without ``explained``, ``because`` is left out."""
-    values: dict[str, Any] = {"label": one.label, "score": rounded(one.score), "confidence": rounded(one.confidence)}
-    values["hit"] = rounded(one.hit)
-    return {**values, "because": reason_values(one.because, names, most)} if explained else values
+def shown(one: Suggestion, names: LabelNames, explained: bool, most: int | None = MAX_REASONS) -> schemas.Suggestion:
+    """Return a suggestion as in answers; without ``explained``, ``because`` is left out."""
+    return schemas.Suggestion(
+        label=one.label,
+        score=rounded(one.score),
+        confidence=rounded(one.confidence),
+        hit=rounded(one.hit),
+        because=shown_reasons(one.because, names, most) if explained else UNSET,
+    )
 
 
-def reason_values(
+def shown_reasons(
     reasons: Iterable[explain.Reason], names: LabelNames, most: int | None = MAX_REASONS
-) -> list[dict[str, Any]]:
-    """Return the first reasons, or all of them, in the form of their schema and under the names in force."""
+) -> list[schemas.Reason]:
+    """Return the first reasons, or all of them, as in answers: under the names in force."""
     return [
-        {"labels": [*map(names.of, one.labels)], "share": rounded(one.share), "source": one.source}
+        schemas.Reason(labels=[*map(names.of, one.labels)], share=rounded(one.share), source=one.source)
         for one in [*reasons][:most]
     ]
 

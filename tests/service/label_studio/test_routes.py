@@ -10,7 +10,6 @@ import pytest
 from tests.support.service_in_process import Client
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.label_studio.config import controls
-from vse_ens.service.label_studio.routes import label_studio_router
 from vse_ens.service.label_studio.tasks import image_of
 from vse_ens.service.label_studio.webhook import MAX_EVENTS
 
@@ -26,13 +25,7 @@ def interface(choices: Sequence[str], tag: str = 'Choices choice="multiple" mode
 
 @pytest.fixture
 def studio(serve: Callable[..., Client]) -> Callable[..., Client]:
-    def start(**settings: object) -> Client:
-        client = serve(**settings)
-        if not any(getattr(route, "path", "") == "/predict" for route in client.app.routes):
-            client.app.include_router(label_studio_router(client.service))
-        return client
-
-    return start
+    return serve
 
 
 def predict(client: Client, config: str, *tasks: dict[str, Any]) -> list[dict[str, Any]]:

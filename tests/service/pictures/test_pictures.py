@@ -126,9 +126,7 @@ def test_only_images_of_the_model_have_pictures(show: Show, folder: Path) -> Non
     served = client.service.models.loaded
     assert served is not None
     assert client.service.pictures.url(served, "private.jpg") is None
-    assert picture(client, "red.jpg", 100).json() == {
-        "error": "size: the size must be one of 160, 320, 640, 1280, got 100"
-    }
+    assert picture(client, "red.jpg", 100).json() == {"error": "size: must be one of 160, 320, 640, 1280, got 100"}
 
 
 def test_without_pictures_it_says_how_to_get_them(show: Show) -> None:

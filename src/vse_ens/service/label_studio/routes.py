@@ -7,93 +7,94 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+import msgspec
+from msgspec import UNSET, Meta, Struct
+from starlette.responses import Response
 
 from vse_ens.service.label_studio.config import MAX_CONFIG_LENGTH, controls
 from vse_ens.service.label_studio.tasks import Task, TaskPredictor
 from vse_ens.service.label_studio.webhook import ACTIONS, VERSION_PREFIX, parse_webhook, store_annotations
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
+from vse_ens.service.operations import Operations, encoded
+from vse_ens.service.schemas import Answer, doc
 from vse_ens.service.state import Service
 
 _MAX_TASKS = 1_000
 _INTERFACE = '<View><Image name="image" value="$image"/><Choices name="labels" toName="image" choice="multiple">...'
+_TASK = {"id": 1, "data": {"image": "https://example.org/img_0000001.jpg"}}
+
+Interface = Annotated[str, doc("The labelling interface.", max_length=MAX_CONFIG_LENGTH, examples=[_INTERFACE])]
 
 
-class SetupRequest(BaseModel):
+class SetupRequest(Struct):
     """Sent when a project is connected; other fields, such as a token, are ignored."""
 
-    label_schema: str = Field(
-        "", alias="schema", max_length=MAX_CONFIG_LENGTH, description="The labelling interface.", examples=[_INTERFACE]
-    )
+    schema: Interface = ""
 
 
-class SetupResponse(BaseModel):
+class SetupResponse(Answer):
     """Confirms the connection."""
 
-    model_version: str = Field(description="Changes with the model, so that Label Studio requests new predictions.")
+    model_version: Annotated[str, doc("Changes with the model, so that Label Studio requests new predictions.")]
 
 
-class PredictRequest(BaseModel):
+class PredictRequest(Struct):
     """Tasks to pre-annotate."""
 
-    tasks: list[dict[str, Any]] = Field(
-        max_length=_MAX_TASKS, examples=[[{"id": 1, "data": {"image": "https://example.org/img_0000001.jpg"}}]]
-    )
-    label_config: str = Field(
-        max_length=MAX_CONFIG_LENGTH, description="The labelling interface.", examples=[_INTERFACE]
-    )
-    project: Any = Field(None, description="Not used: all projects share the labels of an image.")
-    params: Any = Field(None, description="Not used.")
+    tasks: Annotated[list[dict[str, Any]], Meta(max_length=_MAX_TASKS, examples=[[_TASK]])]
+    label_config: Interface
+    project: Annotated[Any, doc("Not used: all projects share the labels of an image.")] = None
+    params: Annotated[Any, doc("Not used.")] = None
 
 
-class Prediction(BaseModel):
+class Prediction(Answer):
     """The choices to select in one task; empty if nothing is known about its image."""
 
     result: list[dict[str, Any]]
-    score: float | None = Field(description="Mean confidence; Label Studio can sort tasks by it.")
+    score: Annotated[float | None, doc("Mean confidence; Label Studio can sort tasks by it.")]
     model_version: str
 
 
-class PredictResponse(BaseModel):
+class PredictResponse(Answer):
     """One prediction per task, in the same order."""
 
     results: list[Prediction]
 
 
-class WebhookRequest(BaseModel):
-    """An event in Label Studio."""
+class WebhookRequest(Struct):
+    """An event in Label Studio; other fields are ignored."""
 
-    model_config = {"extra": "allow"}
+    action: Annotated[str, Meta(examples=["ANNOTATION_CREATED"])]
+    project: Any = UNSET
+    annotation: Any = UNSET
+    annotations: Any = UNSET
+    task: Any = UNSET
+    tasks: Any = UNSET
 
-    action: str = Field(examples=["ANNOTATION_CREATED"])
 
-
-class WebhookResponse(BaseModel):
+class WebhookResponse(Answer):
     """The feedback events that were stored."""
 
     status: str
-    result: dict[str, list[int]] = Field({}, description="Numbers of the stored events.")
+    result: Annotated[dict[str, list[int]], doc("Numbers of the stored events.")] = msgspec.field(default_factory=dict)
 
 
-def label_studio_router(service: Service) -> APIRouter:
+def label_studio_operations(service: Service) -> Operations:
     """Return the routes that Label Studio calls; connect a project to the address of the service to use them."""
-    router = APIRouter(tags=["label studio"], route_class=StrictRoute)
+    api = Operations("label studio")
     models = service.models
 
-    @router.post("/setup", responses=WRITING)
+    @api.post("/setup")
     async def setup(request: SetupRequest) -> SetupResponse:
         """Check the labelling interface and return the version of the model."""
         served = await models.current()
-        if request.label_schema.strip():
-            await service.compute.run(controls, request.label_schema)
+        if request.schema.strip():
+            await service.compute.run(controls, request.schema)
         return SetupResponse(model_version=_version(served))
 
-    @router.post("/predict", responses=WRITING)
+    @api.post("/predict")
     async def predict(request: PredictRequest) -> PredictResponse:
         """Select the labels that images have now, and probable ones, among choices of `Choices` and `Taxonomy` tags."""
         served = await models.current()
@@ -102,20 +103,21 @@ def label_studio_router(service: Service) -> APIRouter:
         service.metrics.suggestions.inc(sum(map(len, suggested)))
         return response
 
-    @router.post("/webhook", status_code=201, responses=WRITING | {200: {"model": WebhookResponse}})
-    async def webhook(request: WebhookRequest, response: Response) -> WebhookResponse:
+    @api.post("/webhook", status=201, responses={200: {"model": WebhookResponse, "description": "OK"}})
+    async def webhook(request: WebhookRequest) -> WebhookResponse | Response:
         """Store the choices of an annotation as feedback; events not about annotations are ignored."""
         if request.action not in ACTIONS:
-            response.status_code = 200
-            return WebhookResponse(status="Unknown event", result={})
+            return encoded(WebhookResponse(status="Unknown event"))
         feedback, served = service.require_feedback(), await models.current()
-        annotations = await service.compute.run(parse_webhook, served.labels, request.action, request.model_extra or {})
+        annotations = await service.compute.run(
+            parse_webhook, served.labels, request.action, msgspec.to_builtins(request)
+        )
         recorded = await service.disk.run(store_annotations, feedback, served.fingerprint, annotations)
         service.metrics.feedback.labels("accept").inc(len(recorded.accepted))
         service.metrics.feedback.labels("undo").inc(len(recorded.undone))
         return WebhookResponse(status="ok", result=asdict(recorded))
 
-    return router
+    return api
 
 
 def _version(served: ServedModel) -> str:

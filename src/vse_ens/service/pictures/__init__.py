@@ -1,5 +1,5 @@
 """Pictures of images: where they are, their thumbnails, and a cache of thumbnails."""
 
-from vse_ens.service.pictures.pictures import PICTURE_SIZES as PICTURE_SIZES
 from vse_ens.service.pictures.pictures import PictureService as PictureService
+from vse_ens.service.pictures.pictures import PictureSize as PictureSize
 from vse_ens.service.pictures.pictures import Thumbnail as Thumbnail

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 from urllib.parse import quote
 
 from vse_ens.data.collections.pictures import DRAWN
@@ -19,7 +19,7 @@ from vse_ens.service.pictures.sources import FilePictures, PictureSource, read_s
 from vse_ens.service.pictures.thumbnail import check_pillow, media_type
 from vse_ens.service.settings import Settings
 
-PICTURE_SIZES = (160, 320, 640, 1280)
+PictureSize = Literal[160, 320, 640, 1280]
 """The sizes of thumbnails: the longer side in pixels."""
 PICTURE_TEMPLATE = "/api/picture?image={image}&size=320"
 """The address of pictures, with a placeholder for the image ID."""

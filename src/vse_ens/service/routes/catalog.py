@@ -5,84 +5,74 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.audit import duplicates
 from vse_ens.curate.label_map import LabelMap
+from vse_ens.service import schemas
 from vse_ens.service.completion import complete_id
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
 from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING
-from vse_ens.service.schemas import (
-    AuditResponse,
-    Duplicate,
-    Finding,
-    ImagesResponse,
-    JobStatus,
-    LabelCount,
-    LabelPosition,
-    LabelsResponse,
-    MapResponse,
-    ModelResponse,
-    Reason,
-    rounded,
-)
+from vse_ens.service.operations import Operations, encoded
+from vse_ens.service.schemas import Limit, rounded
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
-from vse_ens.service.suggest import reason_values
+from vse_ens.service.suggest import shown_reasons
 
-Prefix = Annotated[str, Query(max_length=MAX_ID_LENGTH)]
+Prefix = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Kind = Literal["missing", "wrong", "duplicates"]
 
-_IN_PROGRESS: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobStatus, "description": "The job has not finished; poll again."}
+IN_PROGRESS: dict[int, dict[str, Any]] = {
+    202: {"model": schemas.JobStatus, "description": "The job has not finished; poll again."}
 }
 
 
-def catalog_router(service: Service) -> APIRouter:
+def operations(service: Service) -> Operations:
     """Return the catalog routes; the audit and the map are background jobs that clients poll."""
-    router = APIRouter(tags=["catalog"])
+    api = Operations("catalog")
     models = service.models
 
-    @router.get("/api/model", responses=READING)
-    async def model(request: Request) -> ModelResponse:
+    @api.get("/api/model")
+    async def model(request: Request) -> schemas.ModelResponse:
         """Return the model card, the limits of one request, and what the key of the request allows."""
         served = await models.current()
         if "source" not in vars(served):
             await service.suggest.run(lambda: served.source)
         return _model_card(served, service, request.scope.get("vse_key"))
 
-    @router.get("/api/labels", responses=READING)
-    async def labels(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LabelsResponse:
+    @api.get("/api/labels")
+    async def labels(prefix: Prefix = "", limit: Limit = 20) -> schemas.LabelsResponse:
         """List labels that start with the prefix, then labels with a later word that does; most frequent first."""
         served = await models.current()
         renamed = bool(served.labels.names.extra)
         completion = served.names_in_force.of(served.labels.table.counts) if renamed else served.completion
         found, total = completion.find(prefix, limit)
-        return LabelsResponse(labels=[LabelCount(label=label, images=count) for label, count in found], total=total)
+        return schemas.LabelsResponse(labels=[schemas.LabelCount(label, count) for label, count in found], total=total)
 
-    @router.get("/api/images", responses=READING)
-    async def images(prefix: Prefix = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> ImagesResponse:
+    @api.get("/api/images")
+    async def images(prefix: Prefix = "", limit: Limit = 20) -> schemas.ImagesResponse:
         """List images with an ID that starts with the prefix, in sorted order."""
         found, total = complete_id((await models.current()).annotator.known_.images, prefix, limit)
-        return ImagesResponse(images=found, total=total)
+        return schemas.ImagesResponse(images=found, total=total)
 
-    @router.get("/api/audit", response_model=AuditResponse, responses=READING | _IN_PROGRESS)
+    @api.get("/api/audit", responses=IN_PROGRESS)
     async def audit(
         kind: Kind = "missing",
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> Any:
+        offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0,
+        limit: Annotated[int, Meta(ge=1, le=200)] = 50,
+    ) -> schemas.AuditResponse | schemas.DuplicatesResponse | Response:
         """List labels that are probably missing, wrong or duplicates; the first call starts the audit."""
         served = await models.current()
         result = served.audit.poll()
         if isinstance(result, InProgress):
-            return _job_status(result)
+            return in_progress(result)
         if kind == "duplicates":
             rules = served.labels.rules
             still_open = [one for one in result.duplicates if rules.is_open("alias", one.label, one.other)]
@@ -90,30 +80,30 @@ def catalog_router(service: Service) -> APIRouter:
         open_ = await service.compute.run(_open, served, result.missing if kind == "missing" else result.wrong, kind)
         page = _findings(served, open_[offset : offset + limit])
         service.pictures.add_urls(served, page)
-        return AuditResponse(kind=kind, total=len(open_), findings=page)
+        return schemas.AuditResponse(kind=kind, total=len(open_), findings=page)
 
-    @router.get("/api/map", response_model=MapResponse, responses=READING | _IN_PROGRESS)
-    async def label_map() -> Any:
+    @api.get("/api/map", responses=IN_PROGRESS)
+    async def label_map() -> schemas.MapResponse | Response:
         """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
         served = await models.current()
         result = served.label_map.poll()
-        return _job_status(result) if isinstance(result, InProgress) else _label_positions(served, result)
+        return in_progress(result) if isinstance(result, InProgress) else _label_positions(served, result)
 
-    return router
-
-
-def _job_status(state: InProgress) -> Response:
-    status = JobStatus(done=round(state.done, 3))
-    return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
+    return api
 
 
-def _model_card(served: ServedModel, service: Service, key: Key | None) -> ModelResponse:
+def in_progress(state: InProgress) -> Response:
+    """Return the answer while a job has not finished."""
+    return encoded(schemas.JobStatus(done=round(state.done, 3)), 202, {"Retry-After": "1"})
+
+
+def _model_card(served: ServedModel, service: Service, key: Key | None) -> schemas.ModelResponse:
     annotator, settings = served.annotator, service.settings
     read_only = key is not None and key.read_only
     known = annotator.known_
     refused = reason_against(known, settings)
     source_format, source_problem = (None, refused) if refused else served.source
-    return ModelResponse(
+    return schemas.ModelResponse(
         name=served.name,
         fingerprint=served.fingerprint,
         images=len(known.images),
@@ -144,12 +134,9 @@ def _model_card(served: ServedModel, service: Service, key: Key | None) -> Model
     )
 
 
-def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> AuditResponse:
-    page = [
-        Duplicate(label=one.label, other=one.other, kind=one.kind, reason=one.reason)
-        for one in found[offset : offset + limit]
-    ]
-    return AuditResponse(kind="duplicates", total=len(found), findings=page)
+def _duplicates(found: Sequence[duplicates.Duplicate], offset: int, limit: int) -> schemas.DuplicatesResponse:
+    page = [schemas.Duplicate(one.label, one.other, one.kind, one.reason) for one in found[offset : offset + limit]]
+    return schemas.DuplicatesResponse(total=len(found), findings=page)
 
 
 def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -> list[audits.Finding]:
@@ -165,27 +152,27 @@ def _open(served: ServedModel, findings: Sequence[audits.Finding], kind: Kind) -
     ]
 
 
-def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[Finding]:
+def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[schemas.Finding]:
     names = served.labels.names
     return [
-        Finding(
+        schemas.Finding(
             image=one.image,
             label=names.of(one.label),
             confidence=rounded(one.confidence),
             reason=one.reason,
-            because=[Reason(**reason) for reason in reason_values(one.because, names)],
+            because=shown_reasons(one.because, names),
         )
         for one in findings
     ]
 
 
-def _label_positions(served: ServedModel, label_map: LabelMap) -> MapResponse:
+def _label_positions(served: ServedModel, label_map: LabelMap) -> schemas.MapResponse:
     known, names = served.annotator.known_, served.labels.names
     counts = known.images_per_label[label_map.labels].tolist()
     rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
-    return MapResponse(
+    return schemas.MapResponse(
         labels=[
-            LabelPosition(label=names.of(label), x=x, y=y, images=images)
+            schemas.LabelPosition(label=names.of(label), x=x, y=y, images=images)
             for label, (x, y), images in rows
             # Of several labels with one name, the one that stands for it.
             if names.in_model(names.of(label)) == label

@@ -10,36 +10,27 @@ from itertools import chain, islice
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Body, Header, Query, Response
-from fastapi.responses import StreamingResponse
-from pydantic import BeforeValidator
+from msgspec import Meta
+from starlette.responses import StreamingResponse
 
 from vse_ens.data.feedback.store import Event
 from vse_ens.data.feedback.verdicts import NewVerdict
 from vse_ens.data.io.write import defuse
-from vse_ens.service.openapi import READING, WRITING, plain_text
+from vse_ens.service import schemas
+from vse_ens.service.openapi import plain_text
+from vse_ens.service.operations import Header, Operations
 from vse_ens.service.routes.images import image_state
-from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import (
-    BatchRequest,
-    BatchResponse,
-    BatchUndoResponse,
-    EventsResponse,
-    FeedbackEvent,
-    FeedbackRequest,
-    FeedbackResponse,
-    UndoRequest,
-)
+from vse_ens.service.schemas import Limit, Offset
 from vse_ens.service.settings import MAX_USER_LENGTH
 from vse_ens.service.state import Service
 
 User = Annotated[
     str,
-    BeforeValidator(lambda name: unquote(name).strip() or _ANONYMOUS),
+    Meta(max_length=MAX_USER_LENGTH),
     Header(
-        alias="X-VSE-User",
-        max_length=MAX_USER_LENGTH,
-        description="User name, stored with the event; non-ASCII characters must be percent-encoded.",
+        "X-VSE-User",
+        "User name, stored with the event; non-ASCII characters must be percent-encoded.",
+        read=lambda name: unquote(name).strip() or _ANONYMOUS,
     ),
 ]
 
@@ -75,15 +66,13 @@ _CHUNK = 1_000  # pairs per chunk of a response
 _TOP = 12  # suggestions in the returned state of an image
 
 
-def feedback_router(service: Service) -> APIRouter:
+def operations(service: Service) -> Operations:
     """Return the feedback routes; an event is on disk before its response is sent."""
-    router = APIRouter(tags=["feedback"], route_class=StrictRoute)
+    api = Operations("feedback")
     models, disk = service.models, service.disk
 
-    @router.post("/api/feedback", responses=WRITING)
-    async def add(
-        request: Annotated[FeedbackRequest, Body(openapi_examples=_EXAMPLES)], by: User = _ANONYMOUS
-    ) -> FeedbackResponse:
+    @api.post("/api/feedback", examples=_EXAMPLES)
+    async def add(request: schemas.FeedbackRequest, by: User = _ANONYMOUS) -> schemas.FeedbackResponse:
         """Accept or reject a label; a rejected label is removed from the image and not suggested again."""
         feedback, served = service.require_feedback(), await models.current()
         event = await disk.run(
@@ -98,12 +87,10 @@ def feedback_router(service: Service) -> APIRouter:
         )
         service.metrics.feedback.labels(request.verdict).inc()
         service.learn(1)
-        return FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
+        return schemas.FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
-    @router.post("/api/feedback/batch", responses=WRITING)
-    async def add_batch(
-        request: Annotated[BatchRequest, Body(openapi_examples=_BATCH_EXAMPLES)], by: User = _ANONYMOUS
-    ) -> BatchResponse:
+    @api.post("/api/feedback/batch", examples=_BATCH_EXAMPLES)
+    async def add_batch(request: schemas.BatchRequest, by: User = _ANONYMOUS) -> schemas.BatchResponse:
         """Accept or reject labels of many images together: all verdicts are stored or none."""
         feedback, served = service.require_feedback(), await models.current()
         verdicts = [NewVerdict(one.image, one.label, one.verdict, one.confidence) for one in request.events]
@@ -112,35 +99,38 @@ def feedback_router(service: Service) -> APIRouter:
             # Those that were in force already are counted too: which ones they are is known to the file only.
             service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in verdicts))
         service.learn(result.stored)
-        return BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
+        return schemas.BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
-    @router.post("/api/feedback/undo", responses=WRITING)
+    @api.post("/api/feedback/undo", examples=_UNDO_EXAMPLES)
     async def undo(
-        request: Annotated[UndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = _ANONYMOUS
-    ) -> FeedbackResponse | BatchUndoResponse:
+        request: schemas.UndoRequest, by: User = _ANONYMOUS
+    ) -> schemas.FeedbackResponse | schemas.BatchUndoResponse:
         """Undo an event or all events of a batch; the previous verdicts are in force again."""
         feedback, served = service.require_feedback(), await models.current()
         if request.batch is not None:
             undone_batch = await disk.run(feedback.undo_batch, request.batch, by=by, model=served.fingerprint)
             service.metrics.feedback.labels("undo").inc(undone_batch.undone)
-            return BatchUndoResponse(batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped)
+            return schemas.BatchUndoResponse(
+                batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped
+            )
         event = await disk.run(feedback.undo, request.event or 0, by=by, model=served.fingerprint)
         service.metrics.feedback.labels("undo").inc()
         [undone] = await disk.run(feedback.events, event - 1, 1)
-        return FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
+        return schemas.FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
 
-    @router.get("/api/feedback", responses=READING)
-    async def events(
-        after: Annotated[int, Query(ge=0, lt=2**63)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
-    ) -> EventsResponse:
+    @api.get("/api/feedback")
+    async def events(after: Offset = 0, limit: Limit = 100) -> schemas.EventsResponse:
         """List events in order, starting after number `after`."""
         found = await disk.run(service.require_feedback().events, after, limit)
-        return EventsResponse(
-            events=[FeedbackEvent.model_validate(one._asdict()) for one in found],
+        return schemas.EventsResponse(
+            events=[
+                schemas.FeedbackEvent(*(getattr(one, name) for name in schemas.FeedbackEvent.__struct_fields__))
+                for one in found
+            ],
             next=found[-1].event if found else after,
         )
 
-    @router.get("/api/feedback/pairs", response_class=Response, responses=READING | _STREAMED)
+    @api.get("/api/feedback/pairs", responses=_STREAMED)
     async def pairs(
         format: Literal["csv", "jsonl"] = "csv",  # noqa: A002  # the name of the query parameter
         defuse_formulas: bool = False,
@@ -162,7 +152,7 @@ def feedback_router(service: Service) -> APIRouter:
             headers={"Content-Disposition": f'attachment; filename="pairs.{format}"'},
         )
 
-    return router
+    return api
 
 
 def _rows(events: Iterable[Event]) -> Iterator[tuple[str, ...]]:

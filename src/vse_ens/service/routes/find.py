@@ -5,25 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Body, Query
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from vse_ens.curate.questions import next_question
+from vse_ens.service import schemas
 from vse_ens.service.completion import merge
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import (
-    CompletedLabel,
-    CompleteResponse,
-    Id,
-    LabelImagesResponse,
-    LabelledImage,
-    LikelyImage,
-    QuestionsRequest,
-    QuestionsResponse,
-    rounded,
-)
+from vse_ens.service.operations import Operations
+from vse_ens.service.schemas import Id, rounded
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_LABELS
 from vse_ens.service.state import Service
 
@@ -33,19 +23,19 @@ _QUESTIONS_EXAMPLES: Any = {
 }
 
 
-def find_router(service: Service) -> APIRouter:
+def operations(service: Service) -> Operations:
     """Return the routes of completion and of questions."""
-    router = APIRouter(tags=["catalog"], route_class=StrictRoute)
+    api = Operations("catalog")
     models, compute = service.models, service.compute
 
-    @router.get("/api/complete", responses=READING)
+    @api.get("/api/complete")
     async def complete(
-        text: Annotated[str, Query(max_length=MAX_ID_LENGTH, examples=["se"])] = "",
-        image: Annotated[Id | None, Query(description="Complete by its current labels.")] = None,
-        labels: Annotated[list[Id], Query(max_length=MAX_LABELS, description="Complete by these labels.")] = [],  # noqa: B006
-        limit: Annotated[int, Query(ge=1, le=100)] = 8,
-        new: Annotated[bool, Query(description="Also labels that the model does not know.")] = True,
-    ) -> CompleteResponse:
+        text: Annotated[str, Meta(max_length=MAX_ID_LENGTH, examples=["se"])] = "",
+        image: Annotated[Id | None, Meta(description="Complete by its current labels.")] = None,
+        labels: Annotated[list[Id], Meta(max_length=MAX_LABELS, description="Complete by these labels.")] = [],  # noqa: B006
+        limit: Annotated[int, Meta(ge=1, le=100)] = 8,
+        new: Annotated[bool, Meta(description="Also labels that the model does not know.")] = True,
+    ) -> schemas.CompleteResponse:
         """Complete a label: what suits the other labels of an image, then the most frequent, then with one typo.
 
         Labels have the names in force. With `new`, labels that only feedback and rules have come before typos.
@@ -59,36 +49,36 @@ def find_router(service: Service) -> APIRouter:
             others |= set(now.names)
         return await compute.run(_complete, served, text, sorted(others), image, limit, new)
 
-    @router.get("/api/label/images", responses=READING)
+    @api.get("/api/label/images")
     async def label_images(
-        label: Annotated[Id, Query(examples=["sea"])],
-        also: Annotated[Id | None, Query(description="A label that they have as well.")] = None,
-        without: Annotated[Id | None, Query(description="A label that they lack.")] = None,
-        offset: Annotated[int, Query(ge=0)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 12,
-    ) -> LabelImagesResponse:
+        label: Annotated[Id, Meta(examples=["sea"])],
+        also: Annotated[Id | None, Meta(description="A label that they have as well.")] = None,
+        without: Annotated[Id | None, Meta(description="A label that they lack.")] = None,
+        offset: Annotated[int, Meta(ge=0)] = 0,
+        limit: Annotated[int, Meta(ge=1, le=200)] = 12,
+    ) -> schemas.LabelImagesResponse:
         """List the images of the model that have a label now, by ID: all, or those with or without another label."""
         served = await models.current()
         response = await compute.run(_label_images, served, label, also, without, offset, limit)
         service.pictures.add_urls(served, response.images)
         return response
 
-    @router.post("/api/questions", responses=WRITING)
+    @api.post("/api/questions", examples=_QUESTIONS_EXAMPLES)
     async def questions(
-        request: Annotated[QuestionsRequest, Body(openapi_examples=_QUESTIONS_EXAMPLES)],
-    ) -> QuestionsResponse:
+        request: schemas.QuestionsRequest,
+    ) -> schemas.QuestionsResponse:
         """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
         served = await models.current()
         response = await compute.run(_next_question, served, request)
         service.pictures.add_urls(served, response.images)
         return response
 
-    return router
+    return api
 
 
 def _complete(
     served: ServedModel, text: str, labels: list[str], image: str | None, limit: int, new: bool
-) -> CompleteResponse:
+) -> schemas.CompleteResponse:
     annotator, names, verdicts = served.annotator, served.labels.names, served.labels.verdicts
     vocabulary = annotator.known_.labels
     # Labels unknown to the model cannot influence it.
@@ -105,16 +95,18 @@ def _complete(
         more = {name: count for name, count in more.items() if names.in_model(name) in vocabulary}
     has = set(map(names.of, labels))
     merged = merge(text, found, served.new_labels.of(more).complete(text, limit)) if more else found
-    return CompleteResponse(
+    return schemas.CompleteResponse(
         labels=[
-            CompletedLabel(label=label, images=images, why=why) for label, images, why in merged if label not in has
+            schemas.CompletedLabel(label=label, images=images, why=why)
+            for label, images, why in merged
+            if label not in has
         ][:limit]
     )
 
 
 def _label_images(
     served: ServedModel, label: str, also: str | None, without: str | None, offset: int, limit: int
-) -> LabelImagesResponse:
+) -> schemas.LabelImagesResponse:
     known = served.annotator.known_
     found = _images_with(served, label)
     if also is not None:
@@ -122,9 +114,9 @@ def _label_images(
     if without is not None:
         found = np.setdiff1d(found, _images_with(served, without), assume_unique=True)
     images = known.images.ids(found[offset : offset + limit])
-    return LabelImagesResponse(
+    return schemas.LabelImagesResponse(
         images=[
-            LabelledImage(image=image, labels=now.names)
+            schemas.LabelledImage(image=image, labels=now.names)
             for image, now in zip(images, served.labels.of_images(images), strict=True)
         ],
         total=len(found),
@@ -139,17 +131,17 @@ def _images_with(served: ServedModel, label: str) -> NDArray[np.int64]:
     return labels.images_with(label)
 
 
-def _next_question(served: ServedModel, request: QuestionsRequest) -> QuestionsResponse:
+def _next_question(served: ServedModel, request: schemas.QuestionsRequest) -> schemas.QuestionsResponse:
     annotator, names = served.annotator, served.labels.names
     answers = ([names.in_model(label) for label in some] for some in (request.yes, request.no, request.skipped))
     found = next_question(annotator.loaded_, *answers, top=request.top)
     labels = served.labels.of_images([one.image for one in found.images])
-    return QuestionsResponse(
+    return schemas.QuestionsResponse(
         question=None if found.label is None else names.of(found.label),
         share=rounded(found.share),
         remaining=round(found.remaining),
         images=[
-            LikelyImage(image=one.image, confidence=rounded(one.probability), labels=now.names)
+            schemas.LikelyImage(image=one.image, confidence=rounded(one.probability), labels=now.names)
             for one, now in zip(found.images, labels, strict=True)
         ],
     )

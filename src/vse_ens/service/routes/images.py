@@ -1,57 +1,60 @@
-"""The state of one image or of several: the labels they have now, rejected labels, and suggestions."""
+"""The state of one image or of several, and their pictures as thumbnails."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
 
 from vse_ens.curate.suggest import Suggestion
 from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import (
-    Id,
-    ImageState,
-    LabelInForce,
-    RejectedLabel,
-    SharedLabel,
-    SharedSuggestion,
-    TogetherImage,
-    TogetherRequest,
-    TogetherResponse,
-    Top,
-    rounded,
-)
+from vse_ens.service.operations import Header, Operations
+from vse_ens.service.pictures import PictureSize
+from vse_ens.service.schemas import ImageId, Top, doc, rounded
 from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
-from vse_ens.service.suggest import MAX_REASONS, suggest, suggestion_values
+from vse_ens.service.suggest import MAX_REASONS, shown, suggest
 
 _TOGETHER_EXAMPLES: Any = {"two images": {"value": {"images": ["img_0000001", "img_0000002"], "top": 5}}}
 
+# Pictures seldom change; afterwards the browser asks with the ETag.
+_CACHE_CONTROL = "private, max-age=3600"
 
-def images_router(service: Service) -> APIRouter:
+
+_PICTURE = {"schema": {"type": "string", "format": "binary"}}
+_RESPONSES: dict[int, dict[str, Any]] = {
+    200: {
+        "description": "The picture, upright and without metadata.",
+        "content": {"image/webp": _PICTURE, "image/jpeg": _PICTURE},
+    },
+    304: {"description": "The picture is the one of `If-None-Match`."},
+    404: {"description": "The image or its picture is unknown."},
+    415: {"description": "The file is not an image, or it is damaged or too large."},
+}
+
+
+def operations(service: Service) -> Operations:
     """Return the routes of images."""
-    router = APIRouter(tags=["catalog"], route_class=StrictRoute)
+    api = Operations("catalog")
 
-    @router.get("/api/image", responses=READING)
+    @api.get("/api/image")
     async def image(
-        id: Annotated[Id, Query(examples=["img_0000001"])],  # noqa: A002  # the name of the query parameter
-        top: Annotated[Top, Query()] = 12,
-        all_reasons: Annotated[bool, Query(description="All reasons, not only the first few.")] = False,
-    ) -> ImageState:
+        id: ImageId,  # noqa: A002  # the name of the query parameter
+        top: Top = 12,
+        all_reasons: Annotated[bool, doc("All reasons, not only the first few.")] = False,
+    ) -> schemas.ImageState:
         """Return the current state of an image, with suggestions from its current labels."""
         served = await service.models.current()
         if not served.labels.of(id).settled:
             await service.check_known(served.annotator.known_.images, [id])
         return await image_state(service, served, id, top, all_reasons=all_reasons)
 
-    @router.post("/api/together", responses=WRITING)
+    @api.post("/api/together", examples=_TOGETHER_EXAMPLES)
     async def together(
-        request: Annotated[TogetherRequest, Body(openapi_examples=_TOGETHER_EXAMPLES)],
-    ) -> TogetherResponse:
+        request: schemas.TogetherRequest,
+    ) -> schemas.TogetherResponse:
         """Return the current labels of several images, and the labels that most of them probably lack."""
         served = await service.models.current()
         images = list(dict.fromkeys(request.images))
@@ -60,12 +63,27 @@ def images_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, response.images)
         return response
 
-    return router
+    @api.get("/api/picture", errors=(401, 403, 404, 415, 422, 503), responses=_RESPONSES)
+    async def picture(
+        image: ImageId,
+        size: Annotated[PictureSize, doc("Longer side in pixels.")] = 320,
+        if_none_match: Annotated[str, Header("If-None-Match")] = "",
+    ) -> Response:
+        """Return a thumbnail of the picture of an image, if the service was started with pictures."""
+        served = await service.models.current()
+        await service.check_known(served.annotator.known_.images, [image])
+        found = await service.pictures.thumbnail(served, image, size, if_none_match.removeprefix("W/").strip('"'))
+        headers = {"ETag": f'"{found.etag}"', "Cache-Control": _CACHE_CONTROL}
+        if not found.content:
+            return Response(status_code=304, headers=headers)
+        return Response(found.content, headers=headers, media_type=found.media_type)
+
+    return api
 
 
 async def image_state(
     service: Service, served: ServedModel, image: str, top: int, *, all_reasons: bool = False
-) -> ImageState:
+) -> schemas.ImageState:
     """Return the state of an image with its ``top`` suggestions."""
     now = served.labels.of(image)
     if served.is_fast(now):
@@ -74,18 +92,18 @@ async def image_state(
         [suggestions] = await service.suggest.run(suggest, served, [now], top=top, explain=True)
     service.metrics.suggestions.inc(len(suggestions))
     most = None if all_reasons else MAX_REASONS
-    return ImageState(
+    return schemas.ImageState(
         model=served.fingerprint,
         image=image,
         known=now.number is not None,
-        labels=[LabelInForce(**one._asdict()) for one in now.labels],
-        rejected=[RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
-        suggestions=[schemas.Suggestion(**suggestion_values(one, now.naming, True, most)) for one in suggestions],
+        labels=[schemas.LabelInForce(**one._asdict()) for one in now.labels],
+        rejected=[schemas.RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
+        suggestions=[shown(one, now.naming, True, most) for one in suggestions],
         url=service.pictures.url(served, image),
     )
 
 
-def _together(served: ServedModel, images: list[str], top: int) -> TogetherResponse:
+def _together(served: ServedModel, images: list[str], top: int) -> schemas.TogetherResponse:
     states = served.labels.of_images(images)
     labels = Counter(label for one in states for label in one.names)
     found: dict[str, list[Suggestion]] = {}
@@ -98,16 +116,16 @@ def _together(served: ServedModel, images: list[str], top: int) -> TogetherRespo
     ]
     # By the number that is shown, or without confidences by how many images lack it.
     shared.sort(key=lambda one: (-len(one.images), -one.score) if one.confidence is None else (-one.confidence,))
-    return TogetherResponse(
-        images=[TogetherImage(image=image) for image in images],
-        labels=[SharedLabel(label=label, images=count) for label, count in labels.most_common()],
+    return schemas.TogetherResponse(
+        images=[schemas.TogetherImage(image=image) for image in images],
+        labels=[schemas.SharedLabel(label=label, images=count) for label, count in labels.most_common()],
         suggestions=shared[:top],
     )
 
 
-def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> SharedSuggestion:
+def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> schemas.SharedSuggestion:
     confidences = [one.confidence for one in found if one.confidence is not None]
-    return SharedSuggestion(
+    return schemas.SharedSuggestion(
         label=label,
         score=rounded(sum(one.score for one in found) / len(found)),
         # Beyond the first suggestions of an image, a confidence is nearly 0.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from starlette.responses import Response
 
 from vse_ens.errors import VseError
 from vse_ens.service.errors import ApiError, unavailable
 from vse_ens.service.models import STILL_LOADING
-from vse_ens.service.openapi import NO_KEY, errors, plain_text
+from vse_ens.service.openapi import plain_text
+from vse_ens.service.operations import Header, Operations
 from vse_ens.service.schemas import HealthResponse, ReadyResponse, ReloadResponse
 from vse_ens.service.state import Service
 
@@ -17,38 +18,35 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _METRICS = plain_text("Metrics in Prometheus text format.", {"text/plain": "vse_suggestions_total 20.0\n"})
 
 
-def ops_router(service: Service) -> APIRouter:
+def operations(service: Service) -> Operations:
     """Return the operations routes; none of them waits for a model."""
-    router = APIRouter(tags=["operations"])
+    api = Operations("operations")
     models = service.models
 
-    # Probes of load balancers use HEAD.
-    @router.head("/health", include_in_schema=False)
-    @router.get("/health", openapi_extra=NO_KEY)
+    @api.get("/health", errors=(), needs_key=False)
     async def health() -> HealthResponse:
         """Report that the process is running; Label Studio calls this too."""
         return HealthResponse()
 
-    @router.head("/ready", include_in_schema=False)
-    @router.get("/ready", responses=errors(503), openapi_extra=NO_KEY)
+    @api.get("/ready", errors=(503,), needs_key=False)
     async def ready() -> ReadyResponse:
         """Report whether a model is loaded."""
         if models.loaded is None:
             raise unavailable(models.failure or STILL_LOADING)
         return ReadyResponse(model=models.loaded.fingerprint)
 
-    @router.get("/metrics", response_class=Response, responses=errors(401) | _METRICS)
+    @api.get("/metrics", errors=(401,), responses=_METRICS)
     async def metrics() -> Response:
         """Return metrics for Prometheus."""
         return Response(service.metrics.text(), media_type=_TEXT)
 
-    @router.post("/api/reload", responses=errors(401, 403, 422, 503))
+    @api.post("/api/reload", errors=(401, 403, 422, 503))
     async def reload(
         confirmation: Annotated[
             str,
             Header(
-                alias="X-VSE-Reload",
-                description="`yes`, required if the service has no key: a page of another site cannot send it.",
+                "X-VSE-Reload",
+                "`yes`, required if the service has no key: a page of another site cannot send it.",
             ),
         ] = "",
     ) -> ReloadResponse:
@@ -63,4 +61,4 @@ def ops_router(service: Service) -> APIRouter:
         except VseError as error:
             raise ApiError(503, f"still serving the old model: {error}") from error
 
-    return router
+    return api

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Body, Query, Response
+import msgspec
 
 from vse_ens.data.rules.label_names import LabelNames
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
-from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import (
-    AnnotateRequest,
-    AnnotateResponse,
-    ExplainRequest,
-    ExplainResponse,
-    FoundImage,
-    Id,
-    Reason,
-    SearchRequest,
-    SearchResponse,
-    SimilarImage,
-    SimilarImagesResponse,
-    SimilarLabel,
-    SimilarLabelsResponse,
-    Top,
-    rounded,
-)
+from vse_ens.service.operations import Operations
+from vse_ens.service.schemas import ImageId, LabelId, Top, rounded
 from vse_ens.service.state import Service
-from vse_ens.service.suggest import annotate as annotate_request
-from vse_ens.service.suggest import reason_values
+from vse_ens.service.suggest import annotate_if_fast, annotate_images, shown_reasons
 
 _ANNOTATE_EXAMPLES: Any = {
     "an image of the model": {"value": {"images": ["img_0000001"], "top": 3}},
@@ -45,21 +28,23 @@ _EXPLAIN_EXAMPLES: Any = {"by labels": {"value": {"labels": ["sea", "sand"], "la
 _MORE = 100
 
 
-def predict_router(service: Service) -> APIRouter:
+def operations(service: Service) -> Operations:
     """Return the prediction routes; work of about a millisecond runs on the event loop, more on worker threads."""
-    router = APIRouter(tags=["predict"], route_class=StrictRoute)
+    api = Operations("predict")
     models, compute = service.models, service.compute
 
-    @router.post("/api/annotate", response_model=AnnotateResponse, responses=WRITING)
-    async def annotate(request: Annotated[AnnotateRequest, Body(openapi_examples=_ANNOTATE_EXAMPLES)]) -> Response:
+    @api.post("/api/annotate", examples=_ANNOTATE_EXAMPLES)
+    async def annotate(request: schemas.AnnotateRequest) -> schemas.AnnotateResponse:
         """Suggest labels that images lack, best first: none that an image has now, and none that was rejected."""
-        # `DirectMiddleware` answers most requests for one image.
-        encoded = await compute.run(annotate_request, await models.current(), request)
-        service.metrics.suggestions.inc(encoded.suggestions)
-        return Response(encoded.body, media_type="application/json")
+        served = await models.current()
+        response = annotate_if_fast(served, request)
+        if response is None:
+            response = await compute.run(annotate_images, served, request)
+        service.metrics.suggestions.inc(sum(len(one.suggestions) for one in response.results))
+        return response
 
-    @router.post("/api/search", responses=WRITING)
-    async def search(request: Annotated[SearchRequest, Body(openapi_examples=_SEARCH_EXAMPLES)]) -> SearchResponse:
+    @api.post("/api/search", examples=_SEARCH_EXAMPLES)
+    async def search(request: schemas.SearchRequest) -> schemas.SearchResponse:
         """Find images for labels: images that lack the labels, or with `tagged` all images.
 
         Images on which a label was rejected are left out, and without `tagged` those on which it was accepted.
@@ -69,41 +54,37 @@ def predict_router(service: Service) -> APIRouter:
         service.pictures.add_urls(served, response.images)
         return response
 
-    @router.get("/api/similar/labels", responses=READING)
-    async def similar_labels(
-        label: Annotated[Id, Query(examples=["beach"])], top: Annotated[Top, Query()] = 10
-    ) -> SimilarLabelsResponse:
+    @api.get("/api/similar/labels")
+    async def similar_labels(label: LabelId, top: Top = 10) -> schemas.SimilarLabelsResponse:
         """Find labels with similar use."""
         served = await models.current()
         names = served.labels.names
         similar = await compute.run(served.annotator.similar_labels, names.in_model(label), top + names.extra)
         shown = names.show_suggestions(
-            [SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in similar],
+            [schemas.SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in similar],
             lambda one: one.label,
-            lambda one, name: one.model_copy(update={"label": name}),
+            lambda one, name: msgspec.structs.replace(one, label=name),
             {names.of(label)},
         )
-        return SimilarLabelsResponse(label=label, similar=shown[:top])
+        return schemas.SimilarLabelsResponse(label=label, similar=shown[:top])
 
-    @router.get("/api/similar/images", responses=READING)
-    async def similar_images(
-        image: Annotated[Id, Query(examples=["img_0000001"])], top: Annotated[Top, Query()] = 10
-    ) -> SimilarImagesResponse:
+    @api.get("/api/similar/images")
+    async def similar_images(image: ImageId, top: Top = 10) -> schemas.SimilarImagesResponse:
         """Find images with similar labels."""
         served = await models.current()
         response = await compute.run(_similar_images, served, image, top)
         service.pictures.add_urls(served, response.similar)
         return response
 
-    @router.post("/api/explain", responses=WRITING)
-    async def explain(request: Annotated[ExplainRequest, Body(openapi_examples=_EXPLAIN_EXAMPLES)]) -> ExplainResponse:
+    @api.post("/api/explain", examples=_EXPLAIN_EXAMPLES)
+    async def explain(request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """List all contributions to a label's score for an image; a label it has is explained by its other labels."""
         return await compute.run(_explain, await models.current(), request)
 
-    return router
+    return api
 
 
-def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
+def _search(served: ServedModel, request: schemas.SearchRequest) -> schemas.SearchResponse:
     annotator, names = served.annotator, served.labels.names
     terms = [_in_model(term, names, annotator.known_.labels) for term in request.labels]
     wanted = {names.of(term) for term in terms if term in annotator.known_.labels}
@@ -119,11 +100,11 @@ def _search(served: ServedModel, request: SearchRequest) -> SearchResponse:
     kept = [one for number, one in zip(numbers, found, strict=True) if number not in gone][: request.top + more]
     now = served.labels.of_images([one.image for one in kept])
     images = [
-        FoundImage(image=one.image, score=rounded(one.score), confidence=rounded(one.confidence), labels=shown)
+        schemas.FoundImage(image=one.image, score=rounded(one.score), confidence=rounded(one.confidence), labels=shown)
         for one, shown in zip(kept, (one.names for one in now), strict=True)
         if not unwanted.intersection(shown) and (request.tagged or not wanted or not wanted.issubset(shown))
     ]
-    return SearchResponse(images=images[: request.top])
+    return schemas.SearchResponse(images=images[: request.top])
 
 
 def _in_model(term: str, names: LabelNames, labels: Vocabulary) -> str:
@@ -132,19 +113,19 @@ def _in_model(term: str, names: LabelNames, labels: Vocabulary) -> str:
     return f"-{names.in_model(term[1:])}" if label not in labels and term.startswith("-") else label
 
 
-def _similar_images(served: ServedModel, image: str, top: int) -> SimilarImagesResponse:
+def _similar_images(served: ServedModel, image: str, top: int) -> schemas.SimilarImagesResponse:
     similar = served.annotator.similar_images(image, top)
     labels = served.labels.of_images([one.id for one in similar])
-    return SimilarImagesResponse(
+    return schemas.SimilarImagesResponse(
         image=image,
         similar=[
-            SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=now.names)
+            schemas.SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=now.names)
             for one, now in zip(similar, labels, strict=True)
         ],
     )
 
 
-def _explain(served: ServedModel, request: ExplainRequest) -> ExplainResponse:
+def _explain(served: ServedModel, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
     annotator, names = served.annotator, served.labels.names
     label = names.in_model(request.label)
     if request.image is None:
@@ -155,10 +136,10 @@ def _explain(served: ServedModel, request: ExplainRequest) -> ExplainResponse:
         explanation = (
             annotator.explain(label=label, labels=now.context) if by_labels else annotator.explain(request.image, label)
         )
-    return ExplainResponse(
+    return schemas.ExplainResponse(
         label=request.label,
         score=rounded(explanation.score),
         confidence=rounded(explanation.confidence),
-        because=[Reason(**one) for one in reason_values(explanation.reasons, names, most=None)],
+        because=shown_reasons(explanation.reasons, names, most=None),
         left_out=explanation.left_out,
     )

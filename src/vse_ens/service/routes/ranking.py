@@ -5,28 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from msgspec import Meta
 
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING
+from vse_ens.service.operations import Operations
 from vse_ens.service.ranking import GridPage, Order, QueuePage
 from vse_ens.service.routes.images import image_state
-from vse_ens.service.schemas import GridImage, GridResponse, Id, Probability, QueuedImage, QueueResponse, rounded
+from vse_ens.service.schemas import (
+    GridImage,
+    GridResponse,
+    LabelId,
+    Offset,
+    Probability,
+    QueuedImage,
+    QueueResponse,
+    Top,
+    rounded,
+)
 from vse_ens.service.settings import MAX_GRID, MAX_TOP
 from vse_ens.service.state import Service
 
 
-def ranking_router(service: Service) -> APIRouter:
+def operations(service: Service) -> Operations:
     """Return the routes of rankings; they answer while the scan of all images is still running."""
-    router = APIRouter(tags=["rankings"])
+    api = Operations("rankings")
 
-    @router.get("/api/grid", responses=READING)
+    @api.get("/api/grid")
     async def grid(
-        label: Annotated[Id, Query(examples=["beach"])],
+        label: LabelId,
         kind: Literal["missing", "wrong"] = "missing",
-        limit: Annotated[int, Query(ge=1, le=MAX_GRID)] = 60,
-        offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
-        min_confidence: Annotated[Probability, Query()] = 0.0,
+        limit: Annotated[int, Meta(ge=1, le=MAX_GRID)] = 60,
+        offset: Offset = 0,
+        min_confidence: Probability = 0.0,
     ) -> GridResponse:
         """Find images that probably lack a label, or that probably have it by mistake, surest first.
 
@@ -37,12 +47,12 @@ def ranking_router(service: Service) -> APIRouter:
         await service.check_known(served.annotator.known_.labels, [served.labels.names.in_model(label)])
         return await service.compute.run(_grid, service, served, label, kind, offset, limit, min_confidence)
 
-    @router.get("/api/queue", responses=READING)
+    @api.get("/api/queue")
     async def queue(
         order: Order = "gain",
-        limit: Annotated[int, Query(ge=1, le=MAX_TOP)] = 20,
-        offset: Annotated[int, Query(ge=0, lt=2**63)] = 0,
-        top: Annotated[int, Query(ge=0, le=MAX_TOP, description="Suggestions for the first image, 0 for none.")] = 0,
+        limit: Top = 20,
+        offset: Offset = 0,
+        top: Annotated[int, Meta(ge=0, le=MAX_TOP, description="Suggestions for the first image, 0 for none.")] = 0,
     ) -> QueueResponse:
         """List images to annotate next: those without a verdict and with the highest gain first, or random ones.
 
@@ -56,7 +66,7 @@ def ranking_router(service: Service) -> APIRouter:
             response.state = await image_state(service, served, response.images[0].image, top)
         return response
 
-    return router
+    return api
 
 
 def _grid(

@@ -1,37 +1,28 @@
-"""Rules on labels: the vocabulary, rules in force, proposals, new rules and undo."""
+"""Rules on labels: the vocabulary, rules in force, proposals, new rules and undo; and the cleaned data set."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Query, Response
+from msgspec import Meta
+from starlette.responses import Response, StreamingResponse
 
 from vse_ens.curate.rules.propose import Proposals
 from vse_ens.data.filters import facet
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.rules.store import NewRule
+from vse_ens.service import schemas
+from vse_ens.service.errors import ApiError
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import READING, WRITING
+from vse_ens.service.openapi import plain_text
+from vse_ens.service.operations import Operations
+from vse_ens.service.routes.catalog import IN_PROGRESS, in_progress
 from vse_ens.service.routes.feedback import User
-from vse_ens.service.routes.strict_json import StrictRoute
-from vse_ens.service.schemas import (
-    AliasExamples,
-    ImplicationExamples,
-    JobStatus,
-    ProposalsResponse,
-    ProposedAlias,
-    ProposedImplication,
-    RuleEntry,
-    RuleRequest,
-    RuleResponse,
-    RulesResponse,
-    RuleUndoRequest,
-    VocabularyLabel,
-    VocabularyResponse,
-    rounded,
-)
+from vse_ens.service.schemas import Limit, rounded
 from vse_ens.service.settings import MAX_ID_LENGTH
+from vse_ens.service.source_archive import reason_against, source_archive
 from vse_ens.service.state import Service
 
 _EXAMPLES: Any = {
@@ -41,37 +32,44 @@ _EXAMPLES: Any = {
     "rename a label": {"value": {"kind": "rename", "label": "plane", "other": "aeroplane"}},
 }
 _UNDO_EXAMPLES: Any = {"undo a rule": {"value": {"rule": 1}}}
-_IN_PROGRESS: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobStatus, "description": "The job has not finished; poll again."}
-}
 _SHOWN = 6  # images on each side of a proposal
 
+_MEDIA = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8", "source": "application/zip"}
+_FILES = {"csv": "clean.csv", "jsonl": "clean.jsonl", "source": "clean.zip"}
+_STREAMED = plain_text(
+    "One line per pair; or, for `source`, a ZIP archive of the changed files.",
+    {
+        "text/csv": "image,label,source\nimg_0000001,beach,data\nimg_0000001,sea,rule\n",
+        "application/jsonl": '{"image": "img_0000001", "label": "beach", "source": "data"}\n',
+    },
+)
 
-def rules_router(service: Service) -> APIRouter:
+
+def operations(service: Service) -> Operations:
     """Return the routes of rules; a rule is on disk before its response is sent."""
-    router = APIRouter(tags=["rules"], route_class=StrictRoute)
+    api = Operations("rules")
     models, compute, disk = service.models, service.compute, service.disk
 
-    @router.get("/api/vocabulary", responses=READING)
+    @api.get("/api/vocabulary")
     async def vocabulary(
-        query: Annotated[str, Query(max_length=MAX_ID_LENGTH)] = "",
+        query: Annotated[str, Meta(max_length=MAX_ID_LENGTH)] = "",
         sort: Literal["count", "name"] = "count",
-        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    ) -> VocabularyResponse:
+        offset: Annotated[int, Meta(ge=0, le=10_000_000)] = 0,
+        limit: Limit = 100,
+    ) -> schemas.VocabularyResponse:
         """List labels under the names in force, with the images of the data that have or imply them."""
         return await compute.run(_vocabulary, await models.current(), query, sort, slice(offset, offset + limit))
 
-    @router.get("/api/rules", responses=READING)
-    async def in_force() -> RulesResponse:
+    @api.get("/api/rules")
+    async def in_force() -> schemas.RulesResponse:
         """List the rules in force and the rejected ones, oldest first, with the number of exceptions in the data."""
         served = await models.current()
 
-        def entries() -> RulesResponse:
+        def entries() -> schemas.RulesResponse:
             current = served.labels.rules
-            return RulesResponse(
+            return schemas.RulesResponse(
                 rules=[
-                    RuleEntry(**rule._asdict(), exceptions=_changed(served, rule.kind, rule.label, rule.other))
+                    schemas.RuleEntry(**rule._asdict(), exceptions=_changed(served, rule.kind, rule.label, rule.other))
                     for rule in sorted([*current, *current.rejected])
                 ],
                 version=served.labels.version,
@@ -79,10 +77,8 @@ def rules_router(service: Service) -> APIRouter:
 
         return await compute.run(entries)
 
-    @router.post("/api/rules", responses=WRITING)
-    async def add(
-        request: Annotated[RuleRequest, Body(openapi_examples=_EXAMPLES)], by: User = "anonymous"
-    ) -> RuleResponse:
+    @api.post("/api/rules", examples=_EXAMPLES)
+    async def add(request: schemas.RuleRequest, by: User = "anonymous") -> schemas.RuleResponse:
         """Add a rule, which takes effect at once; a cycle or a contradiction is refused.
 
         The kind `rejected` stores that no rule between two labels is to be proposed. It changes no labels.
@@ -91,42 +87,67 @@ def rules_router(service: Service) -> APIRouter:
         new = NewRule(request.kind, request.label, request.other)
         [number] = await disk.run(file.add, [new], by=by)
         changed = await compute.run(_changed, served, *new)
-        return RuleResponse(rule=number, changed=changed)
+        return schemas.RuleResponse(rule=number, changed=changed)
 
-    @router.post("/api/rules/undo", responses=WRITING)
-    async def undo(
-        request: Annotated[RuleUndoRequest, Body(openapi_examples=_UNDO_EXAMPLES)], by: User = "anonymous"
-    ) -> RuleResponse:
+    @api.post("/api/rules/undo", examples=_UNDO_EXAMPLES)
+    async def undo(request: schemas.RuleUndoRequest, by: User = "anonymous") -> schemas.RuleResponse:
         """Undo a rule; undoing it twice changes nothing."""
         file, served = service.require_rules(), await models.current()
         await disk.run(file.undo, [request.rule], by=by)
         undone = file.rule(request.rule)
         changed = await compute.run(_changed, served, undone.kind, undone.label, undone.other)
-        return RuleResponse(rule=request.rule, changed=changed)
+        return schemas.RuleResponse(rule=request.rule, changed=changed)
 
-    @router.get("/api/rules/proposals", response_model=ProposalsResponse, responses=READING | _IN_PROGRESS)
+    @api.get("/api/rules/proposals", responses=IN_PROGRESS)
     async def proposals(
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
-    ) -> Any:
+        offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0, limit: Limit = 200
+    ) -> schemas.ProposalsResponse | Response:
         """List implications and aliases that the data suggests, without rejected and settled ones; a background job."""
         served = await models.current()
         found = served.proposals.poll()
         if isinstance(found, InProgress):
-            status = JobStatus(done=round(found.done, 3))
-            return Response(status.model_dump_json(), 202, {"Retry-After": "1"}, media_type="application/json")
+            return in_progress(found)
         return await compute.run(_proposals, served, found, served.labels.rules, offset, limit)
 
-    return router
+    @api.get("/api/export", responses=_STREAMED)
+    async def export(
+        format: Literal["csv", "jsonl", "source"] = "csv",  # noqa: A002  # the name of the query parameter
+        defuse_formulas: bool = False,
+    ) -> StreamingResponse:
+        """Download the cleaned data set: pairs plus accepted minus rejected, rules applied.
+
+        The column `source` says where a pair comes from: data, feedback or rule. With `format=source`, the answer is
+        the changed files of the collection that the model was trained from. `defuse_formulas` puts an apostrophe before
+        text in a CSV file that a spreadsheet would run as a formula.
+        """
+        served = await service.models.current()
+        if format == "source":
+            if reason := reason_against(served.annotator.known_, service.settings):
+                raise ApiError(422, f"{reason}; use format=csv")
+            archive = await compute.run(source_archive, served.annotator.known_, served.labels.cleaned)
+            return _download(_one(archive), format)
+        cleaned = await compute.run(served.labels.cleaned)
+        blocks = cleaned.csv_lines(defuse_formulas=defuse_formulas) if format == "csv" else cleaned.json_lines()
+
+        async def chunks() -> AsyncIterator[bytes]:
+            while chunk := await compute.run(lambda: next(blocks, "")):
+                yield chunk.encode()
+
+        return _download(chunks(), format)
+
+    return api
 
 
-def _vocabulary(served: ServedModel, query: str, sort: Literal["count", "name"], page: slice) -> VocabularyResponse:
+def _vocabulary(
+    served: ServedModel, query: str, sort: Literal["count", "name"], page: slice
+) -> schemas.VocabularyResponse:
     table = served.labels.table
     found = table.find(query, sort)
     labels = [
-        VocabularyLabel(label=label, images=table.counts[label], namespace=facet(label)[:-1] or None)
+        schemas.VocabularyLabel(label=label, images=table.counts[label], namespace=facet(label)[:-1] or None)
         for label in found[page]
     ]
-    return VocabularyResponse(labels=labels, total=len(found))
+    return schemas.VocabularyResponse(labels=labels, total=len(found))
 
 
 def _changed(served: ServedModel, kind: str, label: str, other: str) -> int:
@@ -137,38 +158,49 @@ def _changed(served: ServedModel, kind: str, label: str, other: str) -> int:
     return len(exceptions) if kind == "implication" else len(both) + len(exceptions)
 
 
-def _proposals(served: ServedModel, found: Proposals, rules: RuleSet, offset: int, limit: int) -> ProposalsResponse:
+def _proposals(
+    served: ServedModel, found: Proposals, rules: RuleSet, offset: int, limit: int
+) -> schemas.ProposalsResponse:
     known, images = served.annotator.known_, served.labels.images_of_labels
     still_open = found.open(rules)
     implications, aliases = still_open.implications, still_open.aliases
-    shown: list[ProposedImplication] = []
+    shown: list[schemas.ProposedImplication] = []
     for one in implications[offset : offset + limit]:
         both, exceptions = (known.images.ids(part[:_SHOWN]) for part in images.compare(one.label, one.implies))
         shown.append(
-            ProposedImplication(
+            schemas.ProposedImplication(
                 label=one.label,
                 implies=one.implies,
                 support=one.support,
                 confidence=rounded(one.confidence),
                 exceptions=one.exceptions,
-                examples=ImplicationExamples(both=both, exceptions=exceptions),
+                examples=schemas.ImplicationExamples(both=both, exceptions=exceptions),
             )
         )
     proposed = [
-        ProposedAlias(
+        schemas.ProposedAlias(
             label=one.label,
             other=one.other,
             evidence=one.evidence,
-            examples=AliasExamples(
+            examples=schemas.AliasExamples(
                 label=known.images.ids(images.of(one.label)[:_SHOWN]),
                 other=known.images.ids(images.of(one.other)[:_SHOWN]),
             ),
         )
         for one in aliases[offset : offset + limit]
     ]
-    return ProposalsResponse(
+    return schemas.ProposalsResponse(
         implications=shown,
         aliases=proposed,
         total_implications=len(implications),
         total_aliases=len(aliases),
     )
+
+
+async def _one(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+def _download(content: AsyncIterator[bytes], format: str) -> StreamingResponse:  # noqa: A002
+    headers = {"Content-Disposition": f'attachment; filename="{_FILES[format]}"'}
+    return StreamingResponse(content, media_type=_MEDIA[format], headers=headers)
