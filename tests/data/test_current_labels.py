@@ -66,21 +66,12 @@ def test_verdicts_count_at_once_and_an_undo_takes_them_back(labels: CurrentLabel
     assert labels.of("a") == before
 
 
-def test_another_connection_is_seen_at_once_with_and_without_a_stamp(
-    labels: CurrentLabels, feedback: Feedback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_connection_is_seen_at_once(labels: CurrentLabels, feedback: Feedback) -> None:
     other = Feedback(feedback.path)
     for label in ("one", "two"):
         other.add("a", label, "accept", **WHO)
         assert labels.of("a").names[-1] == label
-        monkeypatch.setattr(Feedback, "stamp", lambda _: None)
     other.close()
-
-
-def test_nothing_is_read_while_nothing_changes(labels: CurrentLabels, monkeypatch: pytest.MonkeyPatch) -> None:
-    labels.of("a")
-    monkeypatch.setattr(Feedback, "changes", None)
-    labels.of("a")
 
 
 @pytest.mark.parametrize(("verdict", "label"), [("reject", "sea"), ("accept", "sky"), ("accept", "zeppelin")])

@@ -32,14 +32,14 @@ AREAS = {
     ),
     "security": Area(
         (
-            "service/middleware/access",
-            "service/middleware/limits",
-            "service/middleware/headers",
+            "service/middleware",
+            "service/operations",
             "service/connection",
             "service/settings",
         ),
         (
             "tests/service/middleware",
+            "tests/service/test_operations.py",
             "tests/service/test_connection.py",
             "tests/service/test_limited_protocol.py",
             "tests/service/test_settings.py",
@@ -126,7 +126,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "table = np.zeros((images, sum(2 + sample.values.shape[1] for sample in samples)), np.float32)",
     ): "columns that nothing reads",
     (
-        "service/middleware/limits",
+        "service/middleware",
         "await _receive(receive, limits, keep=0)",
         "await _receive(receive, limits, keep=1)",
     ): "the byte that is kept is dropped with the rest",
