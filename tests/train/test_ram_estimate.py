@@ -125,7 +125,8 @@ def test_the_resident_memory_of_a_training_stays_below_the_bound(
     before = status("VmRSS")
     trained(config, data)
     used = status("VmHWM") - before
-    assert used < bound < 2.5 * used, (used, bound)
+    # Memory that the process kept from tests before this one is used again and not counted.
+    assert used < bound < 4.0 * used, (used, bound)
 
 
 def test_it_prints_as_a_table_a_person_can_read() -> None:
