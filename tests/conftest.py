@@ -124,7 +124,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a child process whose output is compared: 80 columns, no colour, own caches and journals."""
+    """The environment of a child process whose output is compared: 80 columns, no color, own caches and journals."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
     home = tmp_path_factory.mktemp("home")
     kept |= {"XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state")}

@@ -15,7 +15,7 @@ from tests.support.html_reading import Reader
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, Finding
 from vse_ens.curate.explain import Explanation, Reason
-from vse_ens.curate.search import FoundImage, FoundImages, Neighbour, Neighbours
+from vse_ens.curate.search import FoundImage, FoundImages, Neighbor, Neighbors
 from vse_ens.curate.suggest import Suggestion, SuggestionLists, Suggestions
 from vse_ens.data.annotations import Annotations
 from vse_ens.display import MAX_ROWS, Table, short
@@ -37,7 +37,7 @@ def results(text: str = "sea") -> list[Any]:
         Suggestions([suggestion]),
         SuggestionLists([Suggestions([suggestion])], [text]),
         FoundImages([FoundImage(text, -0.1234567, None)]),
-        Neighbours([Neighbour(text, 0.987654321)]),
+        Neighbors([Neighbor(text, 0.987654321)]),
         Audit([Finding(text, text, 0.9, text, ())], [], []),
         Explanation(text, 1.0, None, (Reason((text, text), 0.5),), left_out=True),
         Annotations.from_pairs([(text.encode("utf-8", "replace").decode(),) * 2]),
@@ -84,7 +84,7 @@ def test_lists_of_suggestions_keep_their_images() -> None:
 
 
 def test_long_tables_are_cut_in_what_is_shown() -> None:
-    found = Neighbours(Neighbour(str(number), 0.5) for number in range(1000))
+    found = Neighbors(Neighbor(str(number), 0.5) for number in range(1000))
     assert len(repr(found).splitlines()) == MAX_ROWS + 2
     assert repr(found).endswith("... and 980 more")
     assert found._repr_html_().count("<tr>") == MAX_ROWS + 1

@@ -24,7 +24,7 @@ def read(name: str) -> str:
 
 
 def versions(name: str) -> dict[str, str]:
-    """The pinned versions of a file, by normalised name."""
+    """The pinned versions of a file, by normalized name."""
     return {re.sub("[-_.]+", "-", package).lower(): version for package, version in PINNED.findall(read(name))}
 
 

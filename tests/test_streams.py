@@ -77,7 +77,7 @@ def test_uniforms_are_uniform() -> None:
     assert stats.kstest(drawn, "uniform").pvalue > LEAST_CHANCE
 
 
-def test_neighbouring_streams_have_nothing_to_do_with_each_other() -> None:
+def test_neighboring_streams_have_nothing_to_do_with_each_other() -> None:
     table = np.array([Streams(0).child("shard", shard).uniforms(2_000) for shard in range(50)])
     correlations = np.corrcoef(table)[np.triu_indices(50, 1)]
     # Fisher: each is about N(0, 1 / sqrt(n)).

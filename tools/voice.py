@@ -25,8 +25,6 @@ SPELLINGS = {
     "neighbour": "neighbor",
     "behaviour": "behavior",
     "favour": "favor",
-    "cancelled": "canceled",
-    "cancelling": "canceling",
     "centre": "center",
     "centring": "centering",
     "analyse": "analyze",
@@ -59,7 +57,8 @@ PHRASES = {
     r"\btells apart\b": "distinguishes",
 }  # fmt: skip
 
-_spelling = re.compile("|".join(sorted(SPELLINGS, key=len, reverse=True)), re.IGNORECASE)
+# aria-labelledby is a name of the web's.
+_spelling = re.compile(f"(?:{'|'.join(sorted(SPELLINGS, key=len, reverse=True))})(?!by)", re.IGNORECASE)
 _phrases = {re.compile(phrase, re.IGNORECASE): advice for phrase, advice in PHRASES.items()}
 
 

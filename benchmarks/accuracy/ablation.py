@@ -203,7 +203,7 @@ def score(raw: Raw) -> Score:
         f"{max(sizes, default=0):,} images of each data set; number of labels in brackets. All labels except the known "
         "ones of an image are ranked. Every model has the dimensions of the preset `context` and trains all epochs of "
         "its preset; the best one on labels held out of the training part is kept. The id tower has the default "
-        "optimisation settings of each loss, the context tower those of the preset, which were chosen with softmax. "
+        "optimization settings of each loss, the context tower those of the preset, which were chosen with softmax. "
         "The best of each column is bold; `-` was not measured."
     )
     rule = (

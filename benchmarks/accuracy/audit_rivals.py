@@ -3,7 +3,7 @@
 cleanlab (`cleanlab.multilabel_classification`) ranks the labels of images by probabilities that it is given, here of
 two kinds: those of `LabelCompleter`, and those of one logistic regression per label on the other labels. Both are
 predicted for images that training did not see, in five folds. Of cleanlab's rankings (by label quality, and with its
-label issues first), the better one counts, which favours it.
+label issues first), the better one counts, which favors it.
 """
 
 from __future__ import annotations

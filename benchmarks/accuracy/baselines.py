@@ -12,7 +12,7 @@ from vse_ens.baselines.registry import make_baseline
 from vse_ens.data.annotations import Split
 from vse_ens.errors import MissingPartError
 from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 from vse_ens.experiments.compare.run import warm_up
 
 _METRICS = ("recall@10", "mrr", "auc")
@@ -53,7 +53,7 @@ def _fit(model: Baseline, split: Split) -> Raw:
     began = time.perf_counter()
     fitted = model.fit(split.train)
     seconds = time.perf_counter() - began
-    report = summarise(evaluate(fitted, split.train, split.test))
+    report = summarize(evaluate(fitted, split.train, split.test))
     return {
         "metrics": {metric: report[metric] for metric in _METRICS},
         "seconds": seconds,

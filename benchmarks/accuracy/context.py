@@ -18,7 +18,7 @@ from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.rank import evaluate
-from vse_ens.evaluate.report import Report, summarise
+from vse_ens.evaluate.report import Report, summarize
 from vse_ens.experiments.compare.run import warm_up
 from vse_ens.model.blas import one_thread
 from vse_ens.presets import configure
@@ -31,7 +31,7 @@ _FLOORS = {
     "corel5k": (0.755, 0.487, 0.958),
     "nuswide81": (0.832, 0.547, 0.930),
 }
-# The regularisation of EASE is not tuned where one fit takes minutes: tuning takes seven times as long.
+# The regularization of EASE is not tuned where one fit takes minutes: tuning takes seven times as long.
 _UNTUNED = 10.0
 _HELD_OUT = 5_000
 
@@ -91,7 +91,7 @@ def _ease(split: Split, tuned: bool) -> Raw:
         "regularization": method.to_dict()["regularization"],
         "tuning_seconds": chosen - began if tuned else None,
         "seconds": seconds,
-        "metrics": _figures(summarise(evaluate(fitted, split.train, split.test))),
+        "metrics": _figures(summarize(evaluate(fitted, split.train, split.test))),
     }
 
 
@@ -143,7 +143,7 @@ def score(raw: Raw) -> Score:
         )
     note = (
         "Leave-one-out, seed 0. All labels except the known ones of an image are ranked. Preset `context` without "
-        "options; EASE with its regularisation tuned on a validation split of the training part. Both on one core, "
+        "options; EASE with its regularization tuned on a validation split of the training part. Both on one core, "
         "without compilation. On `scenes`, one label of 5,000 images is held out."
     )
     return Score([*floors, *leads], [Table(("data", "model", *_METRICS, "training", "tuning"), rows)], [note])

@@ -15,7 +15,7 @@ from vse_ens.baselines.registry import tune_ease
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, NewImagesSplit
 from vse_ens.evaluate.rank import FunctionScorer, Scorer, evaluate
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 from vse_ens.presets import configure
 from vse_ens.run.threads import Workers
 from vse_ens.train.fold_in import FoldIn
@@ -40,7 +40,7 @@ def measure(sizes: Sizes) -> Raw:
     sets: Raw = {}
     for name, data in found.items():
         seen, split = data.leave_one_out(seed=0).train, data.new_images(seed=0)
-        log(f"EASE on {name}, regularisation tuned on the training part")
+        log(f"EASE on {name}, regularization tuned on the training part")
         ease = tune_ease(split.train).best.fit(split.train).knowing(split.revealed)
         log(f"context on {name}, without fold-in")
         landing, new = {}, {"EASE": _metrics(ease, split), "context": _context(split, sizes.epochs)}
@@ -99,7 +99,7 @@ def _context(split: NewImagesSplit, epochs: int | None) -> Raw:
 
 
 def _metrics(scorer: Scorer, split: NewImagesSplit) -> Raw:
-    found = summarise(evaluate(scorer, split.revealed, split.test))
+    found = summarize(evaluate(scorer, split.revealed, split.test))
     return {metric: found[metric] for metric in _METRICS}
 
 
@@ -130,7 +130,7 @@ def score(raw: Raw) -> Score:
     note = (
         "First table: images of the leave-one-out training part, folded in by one worker. Age is the equivalent number "
         "of training visits, found at start-up. Second table: `new-images`, seed 0, half of the labels revealed; EASE "
-        "with its regularisation tuned on the training part."
+        "with its regularization tuned on the training part."
     )
     return Score(checks, tables, [note])
 

@@ -17,7 +17,7 @@ from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.rank import FunctionScorer, evaluate
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.learn import SUPPORT, learn_label_weights
 from vse_ens.model.weights import LabelWeights
@@ -95,7 +95,7 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     started = time.perf_counter()
     weights = learn_label_weights(known, _REGULARIZATION, LocalPool(workers), **forms)
     seconds = time.perf_counter() - started
-    found = summarise(evaluate(weights_scorer(weights, known), known, split.test))
+    found = summarize(evaluate(weights_scorer(weights, known), known, split.test))
     return {
         "seconds": seconds,
         "nbytes": weights.nbytes,
@@ -139,7 +139,7 @@ def score(raw: Raw) -> Score:
                 )
             )
     note = (
-        f"Label weights alone, regularisation {_REGULARIZATION:g}, one core. One label of {_HELD_OUT:,} images is held "
+        f"Label weights alone, regularization {_REGULARIZATION:g}, one core. One label of {_HELD_OUT:,} images is held "
         "out of the training part; all labels except the known ones of an image are ranked."
     )
     return Score(checks, [Table(("data", "labels", "form", "time", "size", *_METRICS), rows)], [note])

@@ -43,7 +43,7 @@ def zipf(images: int, labels: int, labels_per_image: int = 8) -> Annotations:
     streams = Streams(0).child("benchmark", "zipf", images, labels)
     cumulative = np.cumsum(1.0 / np.arange(1, labels + 1))
     drawn = np.searchsorted(cumulative, streams.uniforms(images * labels_per_image) * cumulative[-1], side="right")
-    # Shuffled, because popular labels would otherwise be neighbours in RAM, which real ones are not.
+    # Shuffled, because popular labels would otherwise be neighbors in RAM, which real ones are not.
     places = np.argsort(streams.child("places").words(labels))
     keys = np.repeat(np.arange(images, dtype=np.uint64) << np.uint64(32), labels_per_image)
     keys |= places[drawn].astype(np.uint64)

@@ -35,7 +35,7 @@ def trained_embeddings(data: Annotations, config: Config, epochs: int) -> Embedd
 def random_embeddings(data: Annotations, dimensions: int) -> Embeddings:
     """Return normally distributed vectors.
 
-    Drawn in single precision, which takes a fraction of the RAM that initialising a training would take.
+    Drawn in single precision, which takes a fraction of the RAM that initializing a training would take.
     """
     numbers = np.random.default_rng(0)
 

@@ -18,7 +18,7 @@ from benchmarks.peers.race import METRIC, median_run
 from benchmarks.rivals.figures import rows, summary
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import CHART_STYLE
-from vse_ens.report.svg import Size, colour, dash, marker, text
+from vse_ens.report.svg import Size, color, dash, marker, text
 
 README = Path(__file__).parents[2] / "README.md"
 CHART = README.parent / "docs" / "accuracy-time.svg"
@@ -174,7 +174,7 @@ def _legend(found: Sequence[Method], width: int) -> tuple[str, int]:
             x, y = float(_MARGIN), y + _LEGEND_LINE
         line = f'<path class="curve" d="M0 0H34"{dash(number)}/>' if method.curves else ""
         parts.append(
-            f'<g class="{colour(number)}" transform="translate({x:.1f} {y})">{line}{marker(number, 17, 0)}'
+            f'<g class="{color(number)}" transform="translate({x:.1f} {y})">{line}{marker(number, 17, 0)}'
             f"{text(42, 4.5, name)}</g>"
         )
         x += needed

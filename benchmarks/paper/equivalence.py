@@ -68,8 +68,8 @@ def same_ranking(images: NDArray[Any], labels: NDArray[Any]) -> bool:
     """
     images, labels = images.astype(np.float64), labels.astype(np.float64)
     mean, deviation = labels.mean(axis=0), labels.std(axis=0)
-    standardised = np.divide(labels - mean, deviation, out=np.zeros_like(labels), where=deviation > 0)
-    transformed = (np.abs(images) * deviation * np.sign(images)) @ standardised.T  # eq. 6, with eq. 7 not normalised
+    standardized = np.divide(labels - mean, deviation, out=np.zeros_like(labels), where=deviation > 0)
+    transformed = (np.abs(images) * deviation * np.sign(images)) @ standardized.T  # eq. 6, with eq. 7 not normalized
     scores = images @ labels.T
     order = np.argsort(-scores, axis=1)
     steps = np.diff(np.take_along_axis(transformed, order, axis=1), axis=1)

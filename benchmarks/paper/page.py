@@ -98,7 +98,7 @@ def _method(document: Document) -> Iterator[Block]:
     iterations = ", ".join(f"{count} iterations for {MODELS[model]}" for model, count in ITERATIONS.items())
     items = [
         (
-            f"The paper's settings: k = {setup['dimensions']}, learning rate {setup['learning_rate']}, regularisation "
+            f"The paper's settings: k = {setup['dimensions']}, learning rate {setup['learning_rate']}, regularization "
             f"{setup['regularization']}, {setup['init']}, and {iterations}. The presets paper-vse-ens, paper-warp and "
             "paper-opt-auc have them and run algorithm 1 as printed, one step after the other. Fixed settings have "
             "λ = 0.1; tuned ones the λ found."

@@ -128,9 +128,9 @@ def tuning_blocks(document: Document) -> Iterator[Block]:
     if document["tuning"]:
         low, high = PAPER["setup"]["rivals"]
         yield Paragraph(
-            f"As the paper says: learning rate and regularisation of WARP and Opt-AUC from {low} to {high}, λ of "
+            f"As the paper says: learning rate and regularization of WARP and Opt-AUC from {low} to {high}, λ of "
             f"VSE-ens from {PAPER['setup']['lambda'][0]} to {PAPER['setup']['lambda'][1]}, whose rate and "
-            "regularisation stay at 0.01. One more label of every image is held out of the training part to choose by; "
+            "regularization stay at 0.01. One more label of every image is held out of the training part to choose by; "
             "the test labels are not looked at."
         )
     elif document["runs"]:

@@ -49,7 +49,7 @@ STATEMENTS = (
         _HOLDS,
     ),
     Statement(
-        "L(k) is a sum of ξ_j; ξ_j = 1/(|A| - 1) optimises the mean rank",
+        "L(k) is a sum of ξ_j; ξ_j = 1/(|A| - 1) optimizes the mean rank",
         "eq. 3 and the text below it",
         "vse_ens.train.sampling:rank_weights",
         "tests/train/test_sampling.py::test_weights_of_ranks",
@@ -155,14 +155,14 @@ STATEMENTS = (
         "implemented; an image with a single label keeps it",
     ),
     Statement(
-        "k = 100, rate 0.01, regularisation 0.01, N(0, 0.01)",
+        "k = 100, rate 0.01, regularization 0.01, N(0, 0.01)",
         "section 4, set-up",
         "benchmarks.paper.training:paper_config",
         f"{_PAPER_TESTS}/test_training.py::test_settings_are_those_that_the_paper_prints",
         "implemented; both readings of N(0, 0.01) are run",
     ),
     Statement(
-        "λ tuned from 0.001 to 1.0, rate and regularisation of the others from 0.001 to 0.1",
+        "λ tuned from 0.001 to 1.0, rate and regularization of the others from 0.001 to 0.1",
         "section 4, set-up",
         "benchmarks.paper.tuning:candidates",
         f"{_PAPER_TESTS}/test_tuning.py::test_candidates_span_the_ranges_of_the_paper",

@@ -1,4 +1,4 @@
-"""Settings chosen as the paper says: rate and regularisation of the rivals in 0.001..0.1, lambda in 0.001..1.
+"""Settings chosen as the paper says: rate and regularization of the rivals in 0.001..0.1, lambda in 0.001..1.
 
 Every candidate is trained without one more label of every image, and is measured on those labels. The grids are ordered
 from coarse to fine, so that a smaller budget still covers the whole range.
@@ -48,7 +48,7 @@ def is_at_edge(model: str, settings: Mapping[str, float]) -> bool:
 
 
 def tuned_settings(config: Config) -> Settings:
-    """Return the tuned settings of a configuration: rate and regularisation, and lambda for VSE-ens."""
+    """Return the tuned settings of a configuration: rate and regularization, and lambda for VSE-ens."""
     names = ("learning_rate", "regularization") + (("rank_scale",) if config.sampler in ("vse-ens", "naive") else ())
     return {name: getattr(config, name) for name in names}
 

@@ -82,7 +82,7 @@ class ImplicitAls(_Implicit):
 
 
 class ImplicitBpr(_Implicit):
-    """Bayesian personalised ranking, with a label bias as one more dimension."""
+    """Bayesian personalized ranking, with a label bias as one more dimension."""
 
     name = "implicit, BPR"
     module = "implicit.cpu.bpr"
@@ -92,7 +92,7 @@ class ImplicitBpr(_Implicit):
 
 
 class CornacBpr(Peer):
-    """Bayesian personalised ranking."""
+    """Bayesian personalized ranking."""
 
     name = "Cornac, BPR"
     module = "cornac.models"

@@ -2,7 +2,7 @@
 
 The labels are in TagProp's ``.hvecs`` files or in ``.mat`` files, each with a list of images and a dictionary. Or they
 are looked up in the descriptions: the words of the dictionary, in the singular or the plural. The labels in the
-literature are nouns that a tagger found. Without a tagger, adjectives such as colours count too, so there are more
+literature are nouns that a tagger found. Without a tagger, adjectives such as colors count too, so there are more
 pairs; see docs/published-data.md.
 """
 
@@ -115,16 +115,16 @@ class _Pairs:
         """Yield the pairs at the nonzero entries of the matrices."""
         parts = self._parts(chosen, form, split)
         progress = FileProgress(parts.values(), self._progress)
-        unlabelled = 0
+        unlabeled = 0
         for part, file in parts.items():
             images = self._listed(part)
             read = read_hvecs if form == "hvecs" else read_mat
             matrix = read(file, len(images), len(self._words))
-            unlabelled += int(np.count_nonzero(~matrix.any(axis=1)))
+            unlabeled += int(np.count_nonzero(~matrix.any(axis=1)))
             yield matrix_pairs(matrix, images, self._words)
             progress.finish(file)
         self.notes.append(f"read {', '.join(file.name for file in parts.values())}")
-        self._note_unlabelled(unlabelled)
+        self._note_unlabeled(unlabeled)
 
     def texts(self, chosen: Sequence[Path], split: Split | None) -> Iterator[Batch]:
         """Yield the words of the dictionary that occur in each description."""
@@ -134,7 +134,7 @@ class _Pairs:
         lexicon = Lexicon(self._words)
         progress = FileProgress(chosen, self._progress)
         seen: set[str] = set()
-        unlabelled = 0
+        unlabeled = 0
         for start in range(0, len(chosen), _TEXTS):
             some = chosen[start : start + _TEXTS]
             images: list[str] = []
@@ -147,13 +147,13 @@ class _Pairs:
                 progress.finish(file)
             seen.update(images)
             matrix = matrix[: len(images)]
-            unlabelled += int(np.count_nonzero(~matrix.any(axis=1)))
+            unlabeled += int(np.count_nonzero(~matrix.any(axis=1)))
             yield matrix_pairs(matrix, images, self._words)
         self.notes.append(
             f"labels are the words of the dictionary that occur in {count_of(len(seen), 'description')}, also as "
-            f"adjectives, which colours mostly are"
+            f"adjectives, which colors mostly are"
         )
-        self._note_unlabelled(unlabelled)
+        self._note_unlabeled(unlabeled)
         if of_split and len(seen) < len(of_split):
             absent = count_of(len(of_split) - len(seen), "image of the list has", "images of the list have")
             self.notes.append(f"{absent} no description")
@@ -179,7 +179,7 @@ class _Pairs:
             raise DataError(f"{self._path} has no iaprtc12_{split}_list.txt to name images by; {_TAGPROP}")
         return distinct_lines(file)
 
-    def _note_unlabelled(self, count: int) -> None:
+    def _note_unlabeled(self, count: int) -> None:
         if count:
             self.notes.append(f"dropped {count_of(count, 'image')} without a label")
 

@@ -182,13 +182,13 @@ class _Table:
 
     def batches(self) -> Iterator[Batch]:
         """Yield the pairs; ``notes`` is complete after the last batch."""
-        labelled, has_image = 0, np.zeros(len(self.labels), bool)
+        labeled, has_image = 0, np.zeros(len(self.labels), bool)
         for start, values in self.rows:
             chosen = values & self.used[start : start + len(values), None]
-            labelled += int(np.count_nonzero(chosen.any(axis=1)))
+            labeled += int(np.count_nonzero(chosen.any(axis=1)))
             has_image |= chosen.any(axis=0)
             yield matrix_pairs(chosen, self.images.ids[start : start + len(values)], self.labels)
-        images, labels = int(np.count_nonzero(self.used)) - labelled, int(np.count_nonzero(~has_image))
+        images, labels = int(np.count_nonzero(self.used)) - labeled, int(np.count_nonzero(~has_image))
         if images:
             self.notes.append(f"dropped {count_of(images, 'image')} without a label")
         if labels:

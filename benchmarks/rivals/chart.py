@@ -9,7 +9,7 @@ from benchmarks.core.readme import DATA_SETS, plain, svg_file
 from benchmarks.core.results import load
 from benchmarks.rivals.base import OURS
 from benchmarks.rivals.figures import Row, rows, summary, title
-from vse_ens.report.svg import Axis, colour, dash, marker, text, tick_text
+from vse_ens.report.svg import Axis, color, dash, marker, text, tick_text
 
 CHART = Path(__file__).parents[2] / "docs" / "rivals.svg"
 _NAMES, _PANEL, _GAP, _ROW = 170, 150, 44, 22
@@ -53,7 +53,7 @@ def _panel(name: str, some: list[Row], order: list[str]) -> str:
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
         parts.append(text(x, bottom + 18, tick_text(tick), "middle"))
     ours = axis.position(by_title[title(OURS)].mean("recall@10")) * _PANEL
-    parts.append(f'<g class="{colour(0)}"><path class="curve" d="M{ours:.1f} {_TOP}V{bottom}"{dash(1)}/></g>')
+    parts.append(f'<g class="{color(0)}"><path class="curve" d="M{ours:.1f} {_TOP}V{bottom}"{dash(1)}/></g>')
     for number, line in enumerate(order):
         if line not in by_title:
             continue

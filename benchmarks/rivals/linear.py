@@ -1,4 +1,4 @@
-"""Neighbours, linear models and factorisations of irspack, with the ranges and the Optuna search that it brings."""
+"""Neighbors, linear models and factorizations of irspack, with the ranges and the Optuna search that it brings."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ class Ials(_Irspack):
     class_name = "IALSRecommender"
     deterministic = False
     remark = (
-        "The range of the regularisation of iALS goes to 3, not to 0.1 as in irspack, where the best was at the end."
+        "The range of the regularization of iALS goes to 3, not to 0.1 as in irspack, where the best was at the end."
     )
 
     def suggest(self, trial: Any) -> Settings:
-        """Return irspack's ranges, with stronger regularisation."""
+        """Return irspack's ranges, with stronger regularization."""
         return {
             "n_components": trial.suggest_int("n_components", 32, 300),
             "alpha0": trial.suggest_float("alpha0", 3e-3, 1.0, log=True),

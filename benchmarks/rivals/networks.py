@@ -42,7 +42,7 @@ class LabelSum(nn.Module):
         return F.embedding_bag(batch.labels, self.vectors, starts, mode="sum", per_sample_weights=weights) + self.bias
 
 
-def normalised(batch: Batch) -> Tensor:
+def normalized(batch: Batch) -> Tensor:
     """Return the weight of each label that gives the row of its image length 1."""
     return torch.bincount(batch.rows, minlength=batch.size).clamp(min=1).float().rsqrt()[batch.rows]
 
@@ -68,7 +68,7 @@ class Autoencoder(Network):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return logits."""
-        weights = F.dropout(normalised(batch), self.dropout, self.training)
+        weights = F.dropout(normalized(batch), self.dropout, self.training)
         return self.output(torch.tanh(self.input(batch, weights)))
 
     def loss(self, batch: Batch) -> Tensor:
@@ -92,7 +92,7 @@ class VariationalAutoencoder(Network):
 
     def encode(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return mean and log variance of the code."""
-        weights = F.dropout(normalised(batch), self.dropout, self.training)
+        weights = F.dropout(normalized(batch), self.dropout, self.training)
         mean, log_variance = self.code(torch.tanh(self.input(batch, weights))).chunk(2, dim=1)
         return mean, log_variance
 
@@ -120,7 +120,7 @@ class _Encoder(nn.Module):
         self.code = nn.Linear(hidden, 2 * latent)
 
     def forward(self, batch: Batch, dropout: float) -> tuple[Tensor, Tensor]:
-        before = self.norms[0](F.silu(self.input(batch, F.dropout(normalised(batch), dropout))))
+        before = self.norms[0](F.silu(self.input(batch, F.dropout(normalized(batch), dropout))))
         total = before
         for layer, norm in zip(self.layers, self.norms[1:], strict=True):
             before = norm(F.silu(layer(before) + total))
@@ -203,7 +203,7 @@ def _log_normal(code: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
 
 def hidden_labels(batch: Batch, share: float) -> Tensor:
     """Return a mask of the labels to predict: each with a chance of ``share``, at least one, never all of an image."""
-    drawn = torch.rand(len(batch.labels), dtype=torch.float64)  # single precision would mix neighbouring rows
+    drawn = torch.rand(len(batch.labels), dtype=torch.float64)  # single precision would mix neighboring rows
     counts = torch.bincount(batch.rows, minlength=batch.size)
     order = torch.argsort(batch.rows + drawn)  # of each image, by the number drawn
     rank = torch.empty_like(batch.rows)
@@ -235,7 +235,7 @@ class MaskedNetwork(Network):
 
     def represent(self, batch: Batch) -> Tensor:
         """Return one vector per image."""
-        found: Tensor = self.body(self.input(batch, normalised(batch)))
+        found: Tensor = self.body(self.input(batch, normalized(batch)))
         return found
 
     def loss(self, batch: Batch) -> Tensor:

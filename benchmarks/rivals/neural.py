@@ -77,7 +77,7 @@ class _Neural(Rival):
                 yield epoch, _fitted(network, data)
 
     def optimizers(self, network: Any, settings: Settings) -> list[Any]:
-        """Return one optimiser per pass over the images that an epoch has."""
+        """Return one optimizer per pass over the images that an epoch has."""
         torch: Any = import_module("torch")
         return [torch.optim.Adam(network.parameters(), settings["rate"], weight_decay=settings.get("decay", 0.0))]
 

@@ -29,7 +29,7 @@ class DefaultRival(DefaultPeer, Rival):
 
 
 class EaseRival(EasePeer, Rival):
-    """EASE with a tuned regularisation."""
+    """EASE with a tuned regularization."""
 
     deterministic = True
     measures = ("baselines", "label_weights")

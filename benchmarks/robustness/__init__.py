@@ -1,1 +1,1 @@
-"""Behaviour on damaged input."""
+"""Behavior on damaged input."""

@@ -13,7 +13,7 @@ from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_embeddings
 from benchmarks.core.process import call, peak_bytes
 from vse_ens.evaluate.rank import DEFAULT_MEMORY, FunctionScorer, evaluate
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def take_turns(settings: dict[str, Any]) -> dict[str, Any]:
     out = np.empty((rows, len(data.labels)), np.float32)
     images = np.flatnonzero(held_out.labels_per_image)
     # Compile first: compilation is not measured.
-    summarise(evaluate(scorer, known, held_out.with_pairs(np.arange(held_out.pairs) < 2)))
+    summarize(evaluate(scorer, known, held_out.with_pairs(np.arange(held_out.pairs) < 2)))
 
     seconds: dict[str, list[float]] = {"products": [], "ranking": [], "metrics": []}
     for _ in range(sizes.turns):
@@ -54,7 +54,7 @@ def take_turns(settings: dict[str, Any]) -> dict[str, Any]:
         multiplied = time.perf_counter()
         rankings = evaluate(scorer, known, held_out)
         ranked = time.perf_counter()
-        summarise(rankings)
+        summarize(rankings)
         ended = time.perf_counter()
         seconds["products"].append(multiplied - start)
         seconds["ranking"].append(ranked - multiplied)

@@ -496,7 +496,7 @@ class Annotator(TableRepr):
             raise ConfigError(f"search takes a list of label ids, got the text {labels!r}")
         return self._searcher().search(list(labels), top, tagged=tagged, index=None if index is None else Path(index))
 
-    def similar_labels(self, label: str, top: int = 10) -> curate.Neighbours:
+    def similar_labels(self, label: str, top: int = 10) -> curate.Neighbors:
         """Return the labels most similar to a label, by cosine.
 
         >>> model.similar_labels("beach", top=3)
@@ -505,7 +505,7 @@ class Annotator(TableRepr):
         """
         return self._searcher().similar_labels(label, top)
 
-    def similar_images(self, image: str, top: int = 10) -> curate.Neighbours:
+    def similar_images(self, image: str, top: int = 10) -> curate.Neighbors:
         """Return the images most similar to an image, by cosine.
 
         >>> len(model.similar_images("img_0000001", top=2))
@@ -658,7 +658,7 @@ class Annotator(TableRepr):
         test = Annotations.of(test)
         where: dict[str, Any] = {"cluster": cluster, "address": address, "allow_mixed_cpus": allow_mixed_cpus}
         rankings = self.rankings(test, known=known, top=max(tops, default=1), progress=progress, **where)
-        return evaluation.summarise(rankings, tops=tops, workers=self.workers)
+        return evaluation.summarize(rankings, tops=tops, workers=self.workers)
 
     def rankings(
         self,

@@ -20,7 +20,7 @@ MAX_ROWS = 20
 """Rows that are shown of each table."""
 _MAX_TEXT = 80  # characters of a cell in text
 
-# Colours are those of the notebook, light or dark; lines and bars are translucent.
+# Colors are those of the notebook, light or dark; lines and bars are translucent.
 _STYLE = (
     "<style>.vse-ens table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0 .8em}"
     ".vse-ens caption{text-align:left;caption-side:top;font-weight:600;padding:.2em 0;color:inherit;white-space:nowrap}"

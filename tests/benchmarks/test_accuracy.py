@@ -91,7 +91,7 @@ def test_a_difference_within_two_standard_errors_is_no_difference() -> None:
     assert ablation.difference(before[:1], before[:1] + 0.5) == "="
 
 
-def test_ablation_is_summarised_by_what_the_seeds_tell() -> None:
+def test_ablation_is_summarized_by_what_the_seeds_tell() -> None:
     def cell(sampler: str, *recalls: float) -> dict[str, Any]:
         seeds = [{"recall@10": recall, "mrr": 0.0} for recall in recalls]
         return {"tower": "context", "sampler": sampler, "loss": "softmax", "seeds": seeds}

@@ -55,7 +55,7 @@ def test_document_needs_markers_for_every_benchmark() -> None:
         fill_sections("a", {"y": "new"})
 
 
-def test_zipf_pairs_cover_all_images_and_favour_some_labels() -> None:
+def test_zipf_pairs_cover_all_images_and_favor_some_labels() -> None:
     data = zipf(images=500, labels=50)
     assert data.labels_per_image.min() >= 1
     counts = np.sort(data.images_per_label)

@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 @pytest.fixture
 def vse(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
-    """Run ``vse`` in this process, 80 columns wide and without colour."""
+    """Run ``vse`` in this process, 80 columns wide and without color."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)

@@ -10,10 +10,10 @@ from vse_ens.streams import Streams
 
 
 def clustered(clusters: int, size: int, noise: float = 0.3) -> np.ndarray:
-    """Unit vectors around some centres."""
+    """Unit vectors around some centers."""
     numbers = Streams(1).child("clusters")
-    centres = numbers.child("centres").uniforms(clusters * 16).reshape(clusters, 16) - 0.5
-    vectors = np.repeat(centres, size, axis=0)
+    centers = numbers.child("centers").uniforms(clusters * 16).reshape(clusters, 16) - 0.5
+    vectors = np.repeat(centers, size, axis=0)
     vectors += noise * (numbers.child("noise").uniforms(vectors.size).reshape(vectors.shape) - 0.5)
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
@@ -33,7 +33,7 @@ def laid_out() -> tuple[np.ndarray, np.ndarray]:
     return vectors, layout_2d(vectors, lambda _: None)
 
 
-def test_neighbours_stay_neighbours(laid_out: tuple[np.ndarray, np.ndarray]) -> None:
+def test_neighbors_stay_neighbors(laid_out: tuple[np.ndarray, np.ndarray]) -> None:
     vectors, positions = laid_out
     expected, found = nearest(1.0 - vectors @ vectors.T, 10), nearest(distances(positions), 10)
     kept = np.mean([len(set(one) & set(other)) / 10 for one, other in zip(expected, found, strict=True)])

@@ -93,9 +93,9 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
     sea, sand, images = known.labels.number("sea"), known.labels.number("sand"), np.array([7, 3, 120])
     rows = [sorted({*known.label_numbers(image).tolist()[1:], sand}) for image in images.tolist()]
     indptr = np.cumsum([0, *map(len, rows)])
-    relabelled = ranker.relabel(images, Csr(indptr, np.concatenate(rows).astype(np.int32)))
+    relabeled = ranker.relabel(images, Csr(indptr, np.concatenate(rows).astype(np.int32)))
 
-    found = ranker.missing_again(sea, relabelled)
+    found = ranker.missing_again(sea, relabeled)
     lacking = [n for n, image in enumerate(images.tolist()) if sea not in known.label_numbers(image)]
     assert found.images.tolist() == images[lacking].tolist()
     for key, row in zip(found.keys, [rows[n] for n in lacking], strict=True):
@@ -116,10 +116,10 @@ def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
     if after.confidences is not None:
         assert after.above == {one: int((after.confidences >= one).sum()) for one in after.above}
 
-    fewer = relabelled.updated(images[:2], ranker.relabel(images[:1], Csr(np.array([0, 1]), np.array([5], np.int32))))
+    fewer = relabeled.updated(images[:2], ranker.relabel(images[:1], Csr(np.array([0, 1]), np.array([5], np.int32))))
     assert fewer.images.tolist() == [120, 7]
     assert fewer.rows.indices.tolist() == [*rows[2], 5]
-    assert np.array_equal(fewer.log_totals[:1], relabelled.log_totals[2:])
+    assert np.array_equal(fewer.log_totals[:1], relabeled.log_totals[2:])
 
 
 def test_wrong_labels_are_measured_by_the_labels_of_now(annotator: Annotator, ranker: LabelRanker) -> None:
@@ -192,9 +192,9 @@ def test_searches_are_sorted_by_the_number_that_is_shown(annotator: Annotator) -
     ]
 
 
-def test_a_relabelled_image_keeps_its_own_vector() -> None:
+def test_a_relabeled_image_keeps_its_own_vector() -> None:
     annotator = random_annotator("id and context")
     images = np.array([5, 2])
-    relabelled = annotator.label_ranker().relabel(images, Csr(*annotator.known_.rows(images)))
+    relabeled = annotator.label_ranker().relabel(images, Csr(*annotator.known_.rows(images)))
     expected = annotator.embeddings_.vectors(images, known=annotator.known_)
-    np.testing.assert_allclose(relabelled.vectors, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(relabeled.vectors, expected, rtol=1e-5, atol=1e-6)

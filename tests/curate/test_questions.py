@@ -77,7 +77,7 @@ def test_weights_and_gains_are_those_of_the_definition(name: str, monkeypatch: p
     scores = MODELS[name].scores(np.arange(images), KNOWN).astype(np.float64)
     powers = np.where(has, 0.0, np.exp(scores - scores.max(axis=1, keepdims=True)))
     shares = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)  # an image may have all labels
-    present = np.where(has, 1.0, questions.UNLABELLED * (1 - np.exp(-KNOWN.pairs / images * shares)))
+    present = np.where(has, 1.0, questions.UNLABELED * (1 - np.exp(-KNOWN.pairs / images * shares)))
     frequency = has.mean(axis=0)
     says_yes = (1 - questions.SLIP) * present + questions.SLIP * np.maximum(frequency, 1 / images)
     weights = says_yes[:, 3] * (1 - says_yes[:, 5])

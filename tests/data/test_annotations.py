@@ -85,10 +85,10 @@ def test_with_pairs_keeps_the_chosen_ones_and_the_vocabularies(pairs: Pairs, bit
 def test_with_other_labels_the_pairs_stay_that_have_one(pairs: Pairs, others: list[str]) -> None:
     data = Annotations.from_pairs(pairs)
     labels = Vocabulary.from_ids([*others, *list(data.labels)[::2]], "label")
-    found = data.relabelled(labels)
+    found = data.relabeled(labels)
     assert (found.images, found.labels) == (data.images, labels)
     assert as_dict(found) == {image: [one for one in own if one in set(labels)] for image, own in as_dict(data).items()}
-    assert data.relabelled(Vocabulary.from_ids(data.labels, "label")) is data
+    assert data.relabeled(Vocabulary.from_ids(data.labels, "label")) is data
 
 
 AB, XY = Vocabulary.from_ids("ab", "image"), Vocabulary.from_ids("xy", "label")

@@ -87,7 +87,7 @@ def test_an_unknown_id_is_an_error_that_names_the_nearest() -> None:
     assert 7 not in labels
 
 
-def test_in_a_large_vocabulary_the_nearest_are_the_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_large_vocabulary_the_nearest_are_the_neighbors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "_SPELLING_LIMIT", 10)
     images = Vocabulary.from_ids([f"img_{number:03}" for number in range(0, 100, 2)], "image")
     assert images.nearest("img_013") == ["img_012", "img_014", "img_016"]

@@ -59,7 +59,7 @@ def test_images_known_by_their_labels_go_with_the_tasks(kind: str, tmp_path: Pat
         (f"{image[::-1]} new", label)
         for image in list(model.known_.images)[::3]
         for label in model.known_.labels_of(image)
-    ).relabelled(model.known_.labels)
+    ).relabeled(model.known_.labels)
     asked = Annotations.from_pairs(
         (f"{image[::-1]} new", label) for image in test.images for label in test.labels_of(image)
     )

@@ -11,7 +11,7 @@ from tests.support.brute_force import Problem, problems
 from vse_ens.errors import DataError
 from vse_ens.evaluate import bootstrap
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 
 PROBLEM = Problem(
     {"a": {"größe": 2.0, "sea": 1.0, "日本": 1.0}, "b": {"größe": 0.0, "sea": 1.0, "日本": 1.0}},
@@ -27,7 +27,7 @@ def test_all_that_metrics_need_comes_back(problem: Problem, tmp_path_factory: py
     before.save(path)
     after = Rankings.load(path)
     with patch.object(bootstrap, "RESAMPLES", 50):
-        assert summarise(after, tops=(1, 3)) == summarise(before, tops=(1, 3))
+        assert summarize(after, tops=(1, 3)) == summarize(before, tops=(1, 3))
     assert after.images == before.images
     assert after.labels.ids(after.label) == before.labels.ids(before.label)
     assert after.top.shape == before.top.shape

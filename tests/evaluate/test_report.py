@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.brute_force import Problem, problems
-from vse_ens.evaluate.report import GROUP_METRICS, summarise
+from vse_ens.evaluate.report import GROUP_METRICS, summarize
 
 PROBLEM = Problem(
     {f"image {n}": {"sea": 3.0, "sand": 2.0, "wood": 1.0, "rare": 0.0} for n in range(6)},
@@ -21,7 +21,7 @@ PROBLEM = Problem(
 
 @given(problems())
 def test_metrics_are_means_over_images_and_lie_in_their_intervals(problem: Problem) -> None:
-    report = summarise(problem.rank(), tops=(1, 3))
+    report = summarize(problem.rank(), tops=(1, 3))
     expected = [values for _, values in problem.expected((1, 3))]
     assert report.images == len(expected)
     for name in expected[0]:
@@ -32,7 +32,7 @@ def test_metrics_are_means_over_images_and_lie_in_their_intervals(problem: Probl
 
 
 def test_what_the_model_does_not_know_is_counted() -> None:
-    report = summarise(PROBLEM.rank())
+    report = summarize(PROBLEM.rank())
     assert (report.images, report.pairs, report.labels) == (5, 6, 4)
     assert (report.unknown_images, report.unknown_labels) == (1, 1)
     assert report.notes() == [
@@ -44,7 +44,7 @@ def test_what_the_model_does_not_know_is_counted() -> None:
 
 def test_groups_are_metrics_of_the_pairs_with_such_labels() -> None:
     # In training: sea 4, sand 2, wood 1, rare 0, of 7 pairs. The head is sea, the middle sand, the tail the rest.
-    report = summarise(PROBLEM.rank())
+    report = summarize(PROBLEM.rank())
     assert list(report.groups) == ["head", "middle", "tail"]
     head, middle, tail = report.groups.values()
     assert (head.labels, head.pairs, head.images) == (1, 2, 2)
@@ -58,11 +58,11 @@ def test_groups_are_metrics_of_the_pairs_with_such_labels() -> None:
 
 def test_a_group_without_pairs_is_not_there() -> None:
     problem = PROBLEM._replace(held_out={"image 0": {"sand"}})
-    assert list(summarise(problem.rank()).groups) == ["middle"]
+    assert list(summarize(problem.rank()).groups) == ["middle"]
 
 
 def test_it_is_a_mapping_and_json() -> None:
-    report = summarise(PROBLEM.rank())
+    report = summarize(PROBLEM.rank())
     assert report["map"] == dict(report)["map"] == report.metrics["map"]
     document = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert document["images"] == 5
@@ -72,7 +72,7 @@ def test_it_is_a_mapping_and_json() -> None:
 
 
 def test_it_prints_as_a_table() -> None:
-    lines = str(summarise(PROBLEM.rank(), tops=(10,))).splitlines()
+    lines = str(summarize(PROBLEM.rank(), tops=(10,))).splitlines()
     assert lines[0] == "5 images, 6 held-out labels, ranked among 4 labels"
     assert lines[4].split() == ["metric", "value", "95", "%", "interval"]
     rows = {line.split()[0]: line.split()[1:] for line in lines[5:] if line}
@@ -83,17 +83,17 @@ def test_it_prints_as_a_table() -> None:
 
 
 def test_it_ends_with_a_sentence() -> None:
-    report = summarise(PROBLEM.rank(), tops=(1, 5, 10))
+    report = summarize(PROBLEM.rank(), tops=(1, 5, 10))
     assert report.headline() == (
         f"{report['recall@5']:.0%} of an image's held-out labels, on average, are among the first 5 and "
         f"{report['recall@10']:.0%} among the first 10 suggestions."
     )
     assert " ".join(str(report).splitlines()).endswith(f"  {report.headline()}")
-    assert summarise(PROBLEM.rank(), tops=(3,)).headline().endswith(" are among the first 3 suggestions.")
+    assert summarize(PROBLEM.rank(), tops=(3,)).headline().endswith(" are among the first 3 suggestions.")
 
 
 def test_with_one_held_out_label_equal_metrics_are_folded() -> None:
-    report = summarise(PROBLEM.rank(), tops=(1, 10))
+    report = summarize(PROBLEM.rank(), tops=(1, 10))
     single = replace(report, pairs=report.images)
     assert ("recall@10", "hit@10") in single.folded()
     assert ("map", "mrr") in single.folded()
@@ -106,6 +106,6 @@ def test_with_one_held_out_label_equal_metrics_are_folded() -> None:
 
 def test_intervals_depend_on_the_seed_alone() -> None:
     rankings = PROBLEM.rank()
-    assert summarise(rankings) == summarise(rankings)
-    assert summarise(rankings).intervals != summarise(rankings, seed=1).intervals
-    assert summarise(rankings).metrics == summarise(rankings, seed=1).metrics
+    assert summarize(rankings) == summarize(rankings)
+    assert summarize(rankings).intervals != summarize(rankings, seed=1).intervals
+    assert summarize(rankings).metrics == summarize(rankings, seed=1).metrics

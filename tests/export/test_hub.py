@@ -103,7 +103,7 @@ def test_the_client_library_reads_the_metadata(hub: HubStandIn, model: Path) -> 
     assert {result.metric_value for result in card.data.eval_results or []} == {0.667123, 0.39}
 
 
-def test_no_licence_and_no_data_set_unless_given(hub: HubStandIn, model: Path) -> None:
+def test_no_license_and_no_data_set_unless_given(hub: HubStandIn, model: Path) -> None:
     push(model, REPO)
     assert not {"license", "datasets"} & header(hub).keys()
 

@@ -122,7 +122,7 @@ def test_sort_is_exact_with_ties_by_label_number(labels: int) -> None:
     columns = [
         rng.normal(size=labels),
         rng.integers(-2, 3, labels).astype(float),  # ties
-        1.0 + rng.integers(0, 50, labels) * 2.0**-23,  # neighbours in float32
+        1.0 + rng.integers(0, 50, labels) * 2.0**-23,  # neighbors in float32
         np.where(rng.random(labels) < 0.5, 0.0, -0.0),
         np.append(1e6, rng.normal(size=labels - 1)),  # one outlier: a counting sort over steps sees no order below it
         rng.normal(size=labels) * 1e-42,  # subnormal
@@ -279,7 +279,7 @@ def test_worked_example_of_figure_2(side: float, position: int) -> None:
     (row,) = model.run(1, rate=0.1)
     assert (row[PAIR], row[RANK] + 1, row[FACTOR] + 1) == (0, 2, 3)
     assert row[NEGATIVE] + 1 == FIGURE_2[position - 1]
-    # The step of the hinge loss, with regularisation, on v_1, v_2 and the negative, and on nothing else.
+    # The step of the hinge loss, with regularization, on v_1, v_2 and the negative, and on nothing else.
     n = FIGURE_2[position - 1] - 1
     violated = 1 + before_images[0] @ before[n] > before_images[0] @ before[1]
     assert violated

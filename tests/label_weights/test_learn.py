@@ -11,7 +11,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import ConfigError
 from vse_ens.evaluate.rank import FunctionScorer, evaluate
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.learn import (
     ROW_POWER,
@@ -68,7 +68,7 @@ def test_the_sparse_form_is_near_the_closed_one_on_real_pairs(shared_data: Path)
             return made
 
         found = evaluate(FunctionScorer(known.images, known.labels, scores), known, held_out)
-        return float(summarise(found)["recall@10"])
+        return float(summarize(found)["recall@10"])
 
     with Workers(1) as worker:
         dense = recall(learn_label_weights(known, 10.0, LocalPool(worker)))

@@ -28,7 +28,7 @@ def test_every_figure_is_in_the_table_behind_the_chart() -> None:
         assert figure in read.text
 
 
-def test_series_differ_in_colour_dashes_and_shape() -> None:
+def test_series_differ_in_color_dashes_and_shape() -> None:
     read = line_chart(*(Series(f"s{n}", [1, 2], [n, n + 1]) for n in range(5)))
     curves = [one for one in read.all("path") if (one.get("class") or "").startswith("curve s")]
     looks = [(one["class"], one.get("stroke-dasharray")) for one in curves]

@@ -62,7 +62,7 @@ def test_a_page_has_both_themes_and_paper() -> None:
     document = Page("Title").html()
     for rule in ("prefers-color-scheme:dark", "@media print", "max-width:640px"):
         assert rule in document
-    # Every colour that is used is defined.
+    # Every color that is used is defined.
     assert set(re.findall(r"var\((--[\w-]+)\)", document)) <= set(re.findall(r"(--[\w-]+):", document))
 
 

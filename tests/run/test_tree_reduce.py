@@ -11,7 +11,7 @@ from vse_ens.run.pool import tree_reduce
     ("count", "tree"),
     [(1, "0"), (2, "(01)"), (3, "((01)2)"), (4, "((01)(23))"), (6, "(((01)(23))(45))"), (7, "(((01)(23))((45)6))")],
 )
-def test_neighbours_are_merged_first(count: int, tree: str) -> None:
+def test_neighbors_are_merged_first(count: int, tree: str) -> None:
     assert tree_reduce(map(str, range(count)), lambda left, right: f"({left}{right})") == tree
 
 

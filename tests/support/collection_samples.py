@@ -91,7 +91,7 @@ def samples() -> dict[str, tuple[bytes, Reader]]:
 
 
 def _data_sets() -> dict[str, tuple[bytes, Reader]]:
-    """Return the files of data sets and catalogues, which are read, and changed where that is possible."""
+    """Return the files of data sets and catalogs, which are read, and changed where that is possible."""
     found: dict[str, tuple[bytes, Reader]] = {}
     for name, (_, make, file) in CASES.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Small data sets and catalogues in the formats that people have, made from a table of images and labels."""
+"""Small data sets and catalogs in the formats that people have, made from a table of images and labels."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def class_folders(folder: Path, table: Table) -> Path:
 
 
 def lightroom(folder: Path, table: Table) -> Path:
-    """A catalogue with the columns that Lightroom Classic 11 to 13 have, after published schemas."""
+    """A catalog with the columns that Lightroom Classic 11 to 13 have, after published schemas."""
     path = folder / "Lightroom Catalog.lrcat"
     with sqlite3.connect(path) as db:
         db.executescript(

@@ -218,7 +218,7 @@ def never(regularization: float) -> LabelWeights:
     raise NotImplementedError(f"no memory is to be learnt, least of all with {regularization}")
 
 
-def test_a_judgement_is_what_the_definition_says(data: Annotations) -> None:
+def test_a_judgment_is_what_the_definition_says(data: Annotations) -> None:
     validator = make_validator(REMEMBERING, data)
     train, held_out = validator.data.split
     own = noise(data, 0.5)[validator.data.images]
@@ -273,7 +273,7 @@ def test_features_count(tower: str, data: Annotations) -> None:
     assert validator.validate(knows, 1).metrics["recall@5"] > 0.95
 
 
-def test_workers_do_not_change_a_judgement(data: Annotations) -> None:
+def test_workers_do_not_change_a_judgment(data: Annotations) -> None:
     one, three = (make_validator(REMEMBERING, data, workers) for workers in (1, 3))
     own = embeddings_of(noise(one.data.split.train, 0.5))
     assert one.validate(own, 1) == three.validate(own, 1)

@@ -20,7 +20,7 @@ from vse_ens.run.threads import Workers
 
 @dataclass(frozen=True)
 class Ease(Baseline):
-    """Scores are X B; B has a zero diagonal and minimises |X - X B|^2 + regularization |B|^2."""
+    """Scores are X B; B has a zero diagonal and minimizes |X - X B|^2 + regularization |B|^2."""
 
     name: ClassVar[str] = "ease"
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from vse_ens.curate.label_ranking import LabelRanker as LabelRanker
     from vse_ens.curate.search import FoundImage as FoundImage
     from vse_ens.curate.search import FoundImages as FoundImages
-    from vse_ens.curate.search import Neighbour as Neighbour
-    from vse_ens.curate.search import Neighbours as Neighbours
+    from vse_ens.curate.search import Neighbor as Neighbor
+    from vse_ens.curate.search import Neighbors as Neighbors
     from vse_ens.curate.search import Searcher as Searcher
     from vse_ens.curate.suggest import Suggester as Suggester
     from vse_ens.curate.suggest import Suggestion as Suggestion
@@ -41,7 +41,7 @@ __getattr__, __dir__ = lazy_exports(
         "audit.wrong": "total_step_size",
         "explain": "Explanation Reason",
         "label_ranking": "ImageScan LabelRanker",
-        "search": "FoundImage FoundImages Neighbour Neighbours Searcher",
+        "search": "FoundImage FoundImages Neighbor Neighbors Searcher",
         "suggest": "Suggester Suggestion SuggestionBlock SuggestionLists Suggestions SuggestOptions explain_label",
         "suggest_remote": "RemoteSuggester",
         "verdict_calibration": "calibrated reliability_of suggestions_to_judge with_verdicts",

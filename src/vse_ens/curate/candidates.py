@@ -65,7 +65,7 @@ class Candidates(NamedTuple):
         return self._replace(above={one: count - less[one] + more[one] for one, count in before.above.items()})
 
 
-class Relabelled(NamedTuple):
+class Relabeled(NamedTuple):
     """Images that have other labels now than in the data, one row each: labels, vector and softmax total."""
 
     images: Numbers
@@ -73,11 +73,11 @@ class Relabelled(NamedTuple):
     vectors: Floats
     log_totals: Floats
 
-    def updated(self, gone: Numbers, more: Relabelled) -> Relabelled:
+    def updated(self, gone: Numbers, more: Relabeled) -> Relabeled:
         """Return these images without those ``gone``, and ``more`` images."""
         keep = np.flatnonzero(~np.isin(self.images, gone))
         indptr, indices = take_rows(*self.rows, keep)
-        return Relabelled(
+        return Relabeled(
             np.concatenate([self.images[keep], more.images]),
             Csr(
                 np.concatenate([indptr, indptr[-1] + more.rows.indptr[1:]]),

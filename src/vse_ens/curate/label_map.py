@@ -1,6 +1,6 @@
 """A map of labels in the plane: labels that are used similarly lie close together.
 
-A force-directed layout. Each label is linked to its nearest neighbours by cosine. Positions start at the first two
+A force-directed layout. Each label is linked to its nearest neighbors by cosine. Positions start at the first two
 principal components. Linked points attract each other and all points repel each other by the kernel
 1 / (1 + distance^2); its long tail separates clusters. A last step moves points apart that are too close to be
 distinguished.
@@ -28,7 +28,7 @@ Numbers = NDArray[np.int64]
 
 # More labels can neither be read on a map nor placed within a minute.
 _MAX_LABELS = 5_000
-_NEIGHBOURS = 10
+_NEIGHBORS = 10
 _ITERATIONS = 400
 _START_SPREAD = 5.0
 # Strength of repulsion relative to the links of a point, and the sample of points from which it is estimated.
@@ -89,10 +89,10 @@ def _unit(vectors: Floats) -> Floats:
 @one_thread()
 def _start(vectors: Floats) -> Positions:
     """Return the first two principal components, with a little noise to separate equal vectors."""
-    centred = vectors - vectors.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    centered = vectors - vectors.mean(axis=0)
+    axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
     positions = np.zeros((len(vectors), 2))
-    positions[:, : len(axes)] = centred @ axes.T
+    positions[:, : len(axes)] = centered @ axes.T
     scale = positions.std(axis=0)
     positions *= np.divide(_START_SPREAD, scale, out=np.ones(2), where=scale > 1e-6)
     return positions + 1e-3 * _uniforms("start", positions.size).reshape(positions.shape)
@@ -109,7 +109,7 @@ class _Links(NamedTuple):
 def _links(vectors: Floats) -> _Links:
     """Link each point to its nearest ones; weights decrease with the distance beyond the nearest, scaled per point."""
     count = len(vectors)
-    size = min(_NEIGHBOURS, count - 1)
+    size = min(_NEIGHBORS, count - 1)
     nearest, distances = np.empty((count, size), np.int64), np.empty((count, size))
     for first in range(0, count, _BLOCK):
         block = slice(first, min(first + _BLOCK, count))

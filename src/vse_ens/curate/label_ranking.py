@@ -24,7 +24,7 @@ from vse_ens.curate.audit.wrong import (
     wrong_by_evidence,
     wrong_given,
 )
-from vse_ens.curate.candidates import THRESHOLDS, Candidates, Relabelled, count_above
+from vse_ens.curate.candidates import THRESHOLDS, Candidates, Relabeled, count_above
 from vse_ens.curate.verdict_calibration import doubt
 from vse_ens.data.csr import rows_with, take_rows
 from vse_ens.kernels.arrays import Csr
@@ -199,18 +199,18 @@ class LabelRanker:
         confidences = [wrong_given(self._auditor, pairs[block], self._wrong_weights, _WRONG_SHARE) for block in blocks]
         return _likely_wrong(images_of(known, pairs), np.concatenate([*confidences, np.empty(0, np.float32)]))
 
-    def relabel(self, images: Numbers, rows: Csr) -> Relabelled:
+    def relabel(self, images: Numbers, rows: Csr) -> Relabeled:
         """Score all labels of images that have other labels now than in the data, given one row of labels each."""
         loaded = self.scan.loaded
         vectors = loaded.vectors_by_labels(rows, images)
         scorer = TopKScorer(loaded.model, 1, temperature=loaded.temperature)
         totals = [block.log_totals for block in scorer.of_rows(vectors, rows)]
-        return Relabelled(images, rows, vectors, np.concatenate([*totals, np.empty(0, np.float32)]))
+        return Relabeled(images, rows, vectors, np.concatenate([*totals, np.empty(0, np.float32)]))
 
-    def missing_again(self, label: int, relabelled: Relabelled) -> Candidates:
-        """Do as `missing` for relabelled images; those that have the label in the data are not candidates."""
+    def missing_again(self, label: int, relabeled: Relabeled) -> Candidates:
+        """Do as `missing` for relabeled images; those that have the label in the data are not candidates."""
         model = self.scan.loaded.model
-        images, rows, vectors, totals = relabelled
+        images, rows, vectors, totals = relabeled
         scores = row_products(model.embeddings.label_vectors[label][None], vectors)[0]
         scores += model.embeddings.label_bias[label]
         counts = np.diff(rows.indptr)
@@ -222,9 +222,9 @@ class LabelRanker:
         chosen = np.flatnonzero(~self._has(images, label) & (images < self.scan.done))
         return self._by_keys(images[chosen], self._keys(label, shares, counts)[chosen], len(chosen))
 
-    def wrong_again(self, label: int, relabelled: Relabelled) -> Candidates:
-        """Do as `wrong` for relabelled images; those that do not have the label in the data are not candidates."""
-        images, rows = relabelled.images, relabelled.rows
+    def wrong_again(self, label: int, relabeled: Relabeled) -> Candidates:
+        """Do as `wrong` for relabeled images; those that do not have the label in the data are not candidates."""
+        images, rows = relabeled.images, relabeled.rows
         chosen = np.flatnonzero(self._has(images, label) & (images < self.scan.done))
         indptr, indices = take_rows(*rows, chosen)
         kept = indices != label

@@ -31,7 +31,7 @@ _MIN_COUNT = 5
 # Images of a label whose companions are counted.
 _MAX_IMAGES = 4_096
 # Labels compared with each label, and the length of the sketches that they are chosen by.
-_NEIGHBOURS = 5
+_NEIGHBORS = 5
 _SKETCH = 128
 
 
@@ -137,18 +137,18 @@ def _nearest_pairs(data: Annotations) -> set[tuple[int, int]]:
         return set()
     sketches = _sketches(data)[frequent]
     sketches /= np.maximum(np.linalg.norm(sketches, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return nearest_pairs(sketches, frequent, min(_NEIGHBOURS, len(frequent) - 1))
+    return nearest_pairs(sketches, frequent, min(_NEIGHBORS, len(frequent) - 1))
 
 
-def nearest_pairs(vectors: NDArray[np.float32], numbers: NDArray[np.integer], neighbours: int) -> set[tuple[int, int]]:
+def nearest_pairs(vectors: NDArray[np.float32], numbers: NDArray[np.integer], neighbors: int) -> set[tuple[int, int]]:
     """Return pairs one < other of ``numbers``, one of them among the nearest of the other by unit ``vectors``."""
     pairs: set[tuple[int, int]] = set()
     for block in row_blocks(len(numbers), len(numbers)):
         rows = numbers[block]
         similarities = row_products(vectors[block], vectors)
         similarities[np.arange(len(rows)), np.arange(block.start, block.stop)] = -np.inf
-        close = numbers[np.argpartition(-similarities, neighbours - 1, axis=1)[:, :neighbours]]
-        ends = np.sort(np.stack([np.repeat(rows, neighbours), close.ravel()], axis=1), axis=1)
+        close = numbers[np.argpartition(-similarities, neighbors - 1, axis=1)[:, :neighbors]]
+        ends = np.sort(np.stack([np.repeat(rows, neighbors), close.ravel()], axis=1), axis=1)
         pairs.update((one, other) for one, other in ends.tolist())
     return pairs
 

@@ -6,7 +6,7 @@ weights by its likelihood,
     P(yes | i) = (1 - SLIP) u_i(a) + SLIP f(a),
 
 where u_i(a) is 1 if the image has label a. Otherwise it is the probability that the label is missing from the image:
-`UNLABELLED` times the probability that the model gives it. With probability `SLIP` an answer is random: yes as often
+`UNLABELED` times the probability that the model gives it. With probability `SLIP` an answer is random: yes as often
 as the label is frequent, f(a). A wrong answer thus makes an image less likely but never impossible. The next question
 is the label whose answer tells most, that is, with the highest mutual information of answer and image.
 
@@ -35,7 +35,7 @@ Numbers = NDArray[np.int64]
 
 SLIP = 0.1
 """The probability of a random answer."""
-UNLABELLED = 0.3
+UNLABELED = 0.3
 """The share of an image's labels that nobody has given it yet."""
 
 # Images scored by the model.
@@ -104,13 +104,13 @@ def _weights(loaded: LoadedModel, yes: Numbers, no: Numbers) -> tuple[Doubles, N
     signs = np.repeat([True, False], [len(yes), len(no)])
     frequencies = _frequencies(known)[answers]
     has = _log_likelihood(signs, 1.0, frequencies)
-    lacks = _log_likelihood(signs, UNLABELLED * frequencies, frequencies)
+    lacks = _log_likelihood(signs, UNLABELED * frequencies, frequencies)
     # Relative to an image that has none of the labels.
     logs = np.zeros(len(known.labels))
     logs[answers] = has - lacks
     weights = _sums(known, logs)
     refined = np.sort(_top(weights, _REFINED))
-    chances = _unlabelled(loaded, refined)
+    chances = _unlabeled(loaded, refined)
     by_model = _log_likelihood(signs, chances[:, answers], frequencies) - lacks
     weights[refined] += np.where(_has(known, refined, answers), 0.0, by_model).sum(axis=1)
     weights = np.exp(weights - weights.max())
@@ -133,7 +133,7 @@ def _says_yes(present: Doubles | Floats | float, frequencies: Doubles) -> Double
     return (1.0 - SLIP) * present + SLIP * np.minimum(frequencies, 1.0 - 1e-9)
 
 
-def _unlabelled(loaded: LoadedModel, images: Numbers) -> Floats:
+def _unlabeled(loaded: LoadedModel, images: Numbers) -> Floats:
     """Return the probability that a label is missing from an image, images x labels; 0 for labels that it has."""
     model, known = loaded.model, loaded.known
     rows, counts = known.rows(images), known.labels_per_image[images]
@@ -142,7 +142,7 @@ def _unlabelled(loaded: LoadedModel, images: Numbers) -> Floats:
     temperatures = loaded.temperature(counts)
     shares = softmax_shares(scores, log_totals(scores, temperatures)[:, None], temperatures[:, None])
     per_image = max(1.0, known.pairs / len(known.images))
-    return np.asarray(-UNLABELLED * np.expm1(-np.float32(per_image) * shares), np.float32)
+    return np.asarray(-UNLABELED * np.expm1(-np.float32(per_image) * shares), np.float32)
 
 
 def _has(known: Annotations, images: Numbers, labels: Numbers) -> NDArray[np.bool_]:
@@ -162,7 +162,7 @@ def _gains(known: Annotations, weights: Doubles, refined: Numbers, chances: Floa
     frequencies = _frequencies(known)
     has = _weighted_counts(known, weights)
     with_label = _says_yes(1.0, frequencies)
-    without = _says_yes(UNLABELLED * frequencies, frequencies)
+    without = _says_yes(UNLABELED * frequencies, frequencies)
     says_yes = has * with_label + (1.0 - has) * without
     gains = _entropy(says_yes) - has * _entropy(with_label) - (1.0 - has) * _entropy(without)
     # The model corrects the best of them: for a label that a likely image probably lacks by mistake.

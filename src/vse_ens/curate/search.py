@@ -60,7 +60,7 @@ class FoundImages(ResultList[FoundImage]):
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class Neighbor:
     """An image or label that is similar to another."""
 
     id: str
@@ -68,10 +68,10 @@ class Neighbour:
     """The cosine similarity, from -1 to 1."""
 
     def __repr__(self) -> str:
-        return f"Neighbour({self.id!r}, similarity={rounded(self.similarity)})"
+        return f"Neighbor({self.id!r}, similarity={rounded(self.similarity)})"
 
 
-class Neighbours(ResultList[Neighbour]):
+class Neighbors(ResultList[Neighbor]):
     """Similar images or labels, most similar first: a list that is shown as a table."""
 
     def to_frame(self, backend: str = "arrow") -> Any:
@@ -132,18 +132,18 @@ class Searcher:
         confidences = per_label[:, :included].prod(axis=1) * (1.0 - per_label[:, included:]).prod(axis=1)
         return confidences.tolist()  # type: ignore[no-any-return]
 
-    def similar_labels(self, label: str, top: int) -> Neighbours:
+    def similar_labels(self, label: str, top: int) -> Neighbors:
         """Return the labels nearest to a label."""
         labels = self.loaded.known.labels
         return _by_id(similar_labels(self.loaded.model.embeddings, labels.number(label), top), labels)
 
-    def similar_images(self, image: str, top: int) -> Neighbours:
+    def similar_images(self, image: str, top: int) -> Neighbors:
         """Return the images nearest to an image."""
         known = self.loaded.known
         return _by_id(self._similarity.nearest(known.images.number(image), top), known.images)
 
 
-def _by_id(near: Similar, vocabulary: Vocabulary) -> Neighbours:
-    return Neighbours(
-        Neighbour(*one) for one in zip(vocabulary.ids(near.numbers), near.similarities.tolist(), strict=True)
+def _by_id(near: Similar, vocabulary: Vocabulary) -> Neighbors:
+    return Neighbors(
+        Neighbor(*one) for one in zip(vocabulary.ids(near.numbers), near.similarities.tolist(), strict=True)
     )

@@ -230,7 +230,7 @@ def reliability_of(
 
     A suggestion is right if it is a held-out label. Images and labels of ``test`` that ``known`` lacks are left out.
     """
-    held_out = test.relabelled(known.labels)
+    held_out = test.relabeled(known.labels)
     numbers = known.images.translate(held_out.images)
     rows = np.flatnonzero((numbers >= 0) & (held_out.labels_per_image > 0))
     order = rows[np.argsort(numbers[rows])]

@@ -342,10 +342,10 @@ class Annotations:
         pictures = self.pictures or more.pictures
         return replace(both, pictures=pictures) if pictures else both
 
-    def relabelled(self, labels: Vocabulary) -> Annotations:
+    def relabeled(self, labels: Vocabulary) -> Annotations:
         """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped.
 
-        >>> train.relabelled(data.labels) == train
+        >>> train.relabeled(data.labels) == train
         True
         """
         if labels == self.labels:

@@ -36,7 +36,7 @@ class Summary(TableRepr):
 
     @classmethod
     def of(cls, data: Annotations, shown: int = 5) -> Summary:
-        """Summarise ``data``, with the ``shown`` most and least used labels."""
+        """Summarize ``data``, with the ``shown`` most and least used labels."""
         if shown < 1:
             raise ConfigError(f"shown must be at least 1, got {shown}")
         counts = data.images_per_label

@@ -16,7 +16,7 @@ from vse_ens.errors import DataError, UnknownIdError
 
 # A hash table of the whole vocabulary pays off if more than one in this many ids is looked up.
 _HASH_SHARE = 64
-# Larger vocabularies are not searched for similar spellings; the neighbours in sorted order are suggested instead.
+# Larger vocabularies are not searched for similar spellings; the neighbors in sorted order are suggested instead.
 _SPELLING_LIMIT = 50_000
 # Up to so many ids are compared by Python, which takes less time than importing Arrow's functions.
 _FEW_COMPARED = 20_000

@@ -1,7 +1,7 @@
 """Evaluation of scorers on held-out labels: rankings, metrics with intervals, and calibrated confidences.
 
 rankings = evaluate(scorer, known, held_out)
-report = summarise(rankings)
+report = summarize(rankings)
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vse_ens.evaluate.reliability import Reliability as Reliability
     from vse_ens.evaluate.reliability import expected_calibration_error as expected_calibration_error
     from vse_ens.evaluate.report import Report as Report
-    from vse_ens.evaluate.report import summarise as summarise
+    from vse_ens.evaluate.report import summarize as summarize
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
@@ -28,6 +28,6 @@ __getattr__, __dir__ = lazy_exports(
         "rank_model": "mean_reciprocal_rank rank_by_model",
         "rankings": "Rankings",
         "reliability": "Reliability expected_calibration_error",
-        "report": "Report summarise",
+        "report": "Report summarize",
     },
 )

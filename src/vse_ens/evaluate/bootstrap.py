@@ -40,15 +40,15 @@ def intervals(
     Uses the Poisson bootstrap: each resample weights every image by a Poisson(1) number. For more than a few images
     this equals drawing with replacement, and needs no random access. All samples share the resamples.
     """
-    centres = [sample.values.mean(axis=0) for sample in samples]
+    centers = [sample.values.mean(axis=0) for sample in samples]
     # float32 is precise enough for deviations from the mean.
     table = np.zeros((images, sum(1 + sample.values.shape[1] for sample in samples)), np.float32)
     columns: list[slice] = []
-    for sample, centre in zip(samples, centres, strict=True):
+    for sample, center in zip(samples, centers, strict=True):
         start = columns[-1].stop if columns else 0
-        columns.append(slice(start + 1, start + 1 + len(centre)))
+        columns.append(slice(start + 1, start + 1 + len(center)))
         table[sample.rows, start] = 1.0
-        table[sample.rows, columns[-1]] = sample.values - centre
+        table[sample.rows, columns[-1]] = sample.values - center
 
     sums = np.empty((RESAMPLES, table.shape[1]), np.float32)
     weights = np.empty((max(1, min(RESAMPLES, _MAX_WEIGHTS // images)), images), np.float32)
@@ -61,10 +61,10 @@ def intervals(
 
     tail = (1.0 - _LEVEL) / 2.0
     result = []
-    for centre, own_columns in zip(centres, columns, strict=True):
+    for center, own_columns in zip(centers, columns, strict=True):
         # A resample of one or two images may be empty; its deviation counts as 0.
         size = np.maximum(sums[:, own_columns.start - 1, None].astype(np.float64), 1.0)
-        result.append((centre + np.quantile(sums[:, own_columns] / size, (tail, 1.0 - tail), axis=0)).T)
+        result.append((center + np.quantile(sums[:, own_columns] / size, (tail, 1.0 - tail), axis=0)).T)
     return result
 
 

@@ -76,7 +76,7 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
 
 
 def fit_temperature(scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> Temperature:
-    """Return the temperature that maximises the likelihood of the held-out labels under a softmax of the scores."""
+    """Return the temperature that maximizes the likelihood of the held-out labels under a softmax of the scores."""
     rows = np.arange(len(scores))
     gaps = scores - scores.max(axis=1, keepdims=True)
     candidates: list[tuple[float, Temperature]] = []

@@ -117,7 +117,7 @@ def rank_by_model(
 
     ``remote`` are the workers of a cluster and the saved model; the other arguments are those of `rank_held_out`.
     """
-    shown = None if known is None else known.relabelled(loaded.known.labels)
+    shown = None if known is None else known.relabeled(loaded.known.labels)
     pairs = loaded.known if shown is None else shown
     memory = memory or DEFAULT_MEMORY
     if remote is not None:
@@ -183,7 +183,7 @@ def leave_each_out(data: Annotations, known: Annotations, *, by_id: bool = True)
     The known labels of an image that ``known`` has are those that it has there. For other images, and for all if
     ``by_id`` is False, they are the other labels of the image in ``data``.
     """
-    own = data.relabelled(known.labels)
+    own = data.relabeled(known.labels)
     images = np.arange(len(data.images))
     found = known.images.translate(data.images) if by_id else np.full(len(images), -1)
     both = Csr(

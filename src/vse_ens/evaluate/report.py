@@ -184,7 +184,7 @@ class Report(TableRepr, Mapping[str, float]):
     __repr__ = __str__
 
 
-def summarise(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, workers: int | None = None) -> Report:
+def summarize(rankings: Rankings, *, tops: Sequence[int] = TOPS, seed: int = 0, workers: int | None = None) -> Report:
     """Compute all metrics from rankings; ``seed`` is the seed of the bootstrap."""
     images = len(rankings.images)
     values = metrics.per_image(rankings, tops)

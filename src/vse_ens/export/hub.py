@@ -32,7 +32,7 @@ class CardFacts:
     """What the page of a model says and the model itself does not know."""
 
     license: str | None = None
-    """The identifier of a licence, such as ``cc-by-4.0``; the page names none unless it is given."""
+    """The identifier of a license, such as ``cc-by-4.0``; the page names none unless it is given."""
     dataset: str | None = None
     """The data set on the Hub that the model was trained on, such as ``USER/NAME``."""
     tags: tuple[str, ...] = ()

@@ -113,7 +113,7 @@ def _write_faiss(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[
 
 
 def _write_usearch(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
-    """Write a neighbour graph (HNSW) of usearch, which searches approximately, and the ids."""
+    """Write a neighbor graph (HNSW) of usearch, which searches approximately, and the ids."""
     try:
         from usearch.index import Index
     except ImportError as error:

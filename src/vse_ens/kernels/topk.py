@@ -50,7 +50,7 @@ class TopK(NamedTuple):
 
     @classmethod
     def allocate(cls, rows: int, top: int) -> TopK:
-        """Return uninitialised arrays."""
+        """Return uninitialized arrays."""
         return cls(np.empty((rows, top), np.int32), np.empty((rows, top), np.float32), np.empty(rows, np.float32))
 
     def part(self, rows: slice) -> TopK:
@@ -139,7 +139,7 @@ def top_n(keys: Keys, maxima: Keys, top: NDArray[np.int32]) -> None:
 
 @inline_once
 def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buffer: NDArray[np.int32]) -> np.float32:
-    """Return log sum_a e^(score / temperature); the exponential is written out so that it vectorises."""
+    """Return log sum_a e^(score / temperature); the exponential is written out so that it vectorizes."""
     scale = _LOG2_E / temperature
     one, two, three, four, five = _FRACTION
     for a in range(scores.shape[0]):

@@ -1,4 +1,4 @@
-"""Check the file of a neighbour graph before usearch maps it: usearch follows the numbers in it without a check.
+"""Check the file of a neighbor graph before usearch maps it: usearch follows the numbers in it without a check.
 
 The file, as usearch 2 writes it, all numbers little-endian:
 
@@ -8,7 +8,7 @@ The file, as usearch 2 writes it, all numbers little-endian:
     nodes, connectivity, base connectivity, top level, entry node      uint64 each
     levels                                  int16 per node
     nodes                                   key (int64), level (int16), then for every level from 0 to the node's own
-                                            the number of neighbours and room for the most there may be, uint32 each
+                                            the number of neighbors and room for the most there may be, uint32 each
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Graph(NamedTuple):
     """Where each node starts."""
     connectivity: int
     base: int
-    """The most neighbours on level 0; there are ``connectivity`` on others."""
+    """The most neighbors on level 0; there are ``connectivity`` on others."""
 
 
 def check_graph_file(path: str, images: int, width: int) -> None:
@@ -70,7 +70,7 @@ def check_graph_file(path: str, images: int, width: int) -> None:
         nodes = np.arange(first, min(first + _BLOCK, images))
         _check_heads(content, graph, nodes, seen)
         for level in range(top + 1):
-            _check_neighbours(content, graph, nodes[graph.levels[nodes] >= level], level)
+            _check_neighbors(content, graph, nodes[graph.levels[nodes] >= level], level)
 
 
 def _layout(content: Bytes, images: int, width: int) -> tuple[_Graph, int, int]:
@@ -116,7 +116,7 @@ def _check_heads(content: Bytes, graph: _Graph, nodes: NDArray[np.int64], seen: 
     seen[keys] = True
 
 
-def _check_neighbours(content: Bytes, graph: _Graph, nodes: NDArray[np.int64], level: int) -> None:
+def _check_neighbors(content: Bytes, graph: _Graph, nodes: NDArray[np.int64], level: int) -> None:
     if not len(nodes):
         return
     room = graph.base if level == 0 else graph.connectivity
@@ -125,11 +125,11 @@ def _check_neighbours(content: Bytes, graph: _Graph, nodes: NDArray[np.int64], l
     lists = content[starts[:, None] + np.arange(_NUMBER * (1 + room))].view("<u4")
     counts, slots = lists[:, 0], lists[:, 1:]
     if (counts > room).any():
-        raise ValueError("a node has too many neighbours")
+        raise ValueError("a node has too many neighbors")
     linked = slots[np.arange(room) < counts[:, None]]
-    # A neighbour that is not on this level has no list there: what follows it would be read as one.
+    # A neighbor that is not on this level has no list there: what follows it would be read as one.
     if (linked >= len(graph.levels)).any() or (graph.levels[linked] < level).any():
-        raise ValueError("a node has a neighbour that does not exist")
+        raise ValueError("a node has a neighbor that does not exist")
 
 
 def _unpack(form: struct.Struct, content: Bytes, place: int) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """Approximate search for more than a million images: an index proposes candidates, which are scored exactly.
 
 The search looks for large sums of s_i(a) / T_i - log total_i over the included labels a. Without label weights this is
-the inner product of (v_i / T_i, 1 / T_i, log total_i) and (sum v_a, sum b_a, -number of labels), and a neighbour graph
+the inner product of (v_i / T_i, 1 / T_i, log total_i) and (sum v_a, sum b_a, -number of labels), and a neighbor graph
 (HNSW, by usearch) finds its largest values by visiting few images. The part of the label weights has too many
 dimensions for this, but few labels make up most of it, so the images of these labels are candidates too. In a query
 for several labels, an image may be known to have some of them, and only the others count for it.
@@ -46,7 +46,7 @@ class ImageIndex:
 
     search: ImageSearch
     graph: Index
-    """The neighbour graph of the images' vectors, as `_on_sphere` returns them."""
+    """The neighbor graph of the images' vectors, as `_on_sphere` returns them."""
 
     @classmethod
     def build(cls, search: ImageSearch, *, threads: int = 0) -> ImageIndex:

@@ -149,7 +149,7 @@ def _read_ids(reader: ArtifactReader, name: str, kind: str, count: Any, verify: 
 
 def write_ids(sink: Any, vocabulary: Vocabulary) -> None:
     """Write a vocabulary as an Arrow IPC file of one batch with one column ``id``, uncompressed to be memory-mapped."""
-    # Arrow writes neighbouring bytes along with a slice. Concatenation copies the slice, so equal ids give equal bytes.
+    # Arrow writes neighboring bytes along with a slice. Concatenation copies the slice, so equal ids give equal bytes.
     ids = pa.concat_arrays([vocabulary.arrow, pa.array([], pa.large_string())])
     with pa.ipc.new_file(sink, _SCHEMA) as writer:
         writer.write_batch(pa.record_batch([ids], schema=_SCHEMA))

@@ -9,7 +9,7 @@ from itertools import chain
 
 from vse_ens.errors import ConfigError
 from vse_ens.report.html import in_notebook
-from vse_ens.report.svg import Axis, Size, bar_sample, colour, dash, figure, line_sample, marker, text, tick_text
+from vse_ens.report.svg import Axis, Size, bar_sample, color, dash, figure, line_sample, marker, text, tick_text
 from vse_ens.report.tables import Column, Table, Value, shown
 
 # Height of a bar, and of the gap between groups.
@@ -102,7 +102,7 @@ class BarChart:
         start, end = sorted((x(0), x(value)))
         tooltip = escape(f"{self.bars[number].name}: {value_text}")
         drawn = (
-            f'<rect class="bar {colour(number)}" x="{start:.1f}" y="{top + 1:.1f}" width="{max(end - start, 1):.1f}" '
+            f'<rect class="bar {color(number)}" x="{start:.1f}" y="{top + 1:.1f}" width="{max(end - start, 1):.1f}" '
             f'height="{_BAR - 3:.1f}" rx="1.5"><title>{tooltip}</title></rect>'
         )
         if interval is not None:
@@ -220,14 +220,14 @@ class _Plot:
             return ""
         upper = [(x, high) for x, (_, high) in zip(series.xs, series.band, strict=True)]
         lower = [(x, low) for x, (low, _) in zip(series.xs, series.band, strict=True)]
-        return f'<path class="band {colour(number)}" d="{self._path([*upper, *reversed(lower)])}Z"/>'
+        return f'<path class="band {color(number)}" d="{self._path([*upper, *reversed(lower)])}Z"/>'
 
     def level(self, number: int, series: Series) -> str:
         if not series.level or not len(series.ys):
             return ""
         y = self.y(series.ys[-1])
         return (
-            f'<line class="level {colour(number)}" x1="{self.x(series.xs[-1]):.1f}" x2="{self.right:.1f}" '
+            f'<line class="level {color(number)}" x1="{self.x(series.xs[-1]):.1f}" x2="{self.right:.1f}" '
             f'y1="{y:.1f}" y2="{y:.1f}"/>'
         )
 
@@ -235,7 +235,7 @@ class _Plot:
         if len(series.xs) < 2:
             return ""
         path = self._path(list(zip(series.xs, series.ys, strict=True)))
-        return f'<path class="curve {colour(number)}" d="{path}"{dash(number)}/>'
+        return f'<path class="curve {color(number)}" d="{path}"{dash(number)}/>'
 
     def markers(self, number: int, series: Series) -> str:
         points = list(zip(series.xs, series.ys, strict=True))

@@ -13,7 +13,7 @@ from vse_ens.report.tables import Table
 
 # Ticks per power of ten on a logarithmic axis: the densest that fit are used.
 _LOGARITHMIC_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0))
-# Dash patterns and marker shapes distinguish series without colour.
+# Dash patterns and marker shapes distinguish series without color.
 _DASHES = ("", "8 4", "2 4", "10 4 2 4", "14 4", "4 4", "10 4 2 4 2 4")
 # Outlines around (0, 0), within a circle of radius 5.
 _SHAPES = (
@@ -92,8 +92,8 @@ def tick_text(value: float) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
-def colour(number: int) -> str:
-    """Return the CSS class with the colour of a series."""
+def color(number: int) -> str:
+    """Return the CSS class with the color of a series."""
     return f"s{number % SERIES}"
 
 
@@ -107,7 +107,7 @@ def marker(number: int, x: float, y: float, title: str = "") -> str:
     """Return the marker of a series at a position; ``title`` is its tooltip."""
     tooltip = f"<title>{escape(title)}</title>" if title else ""
     shape = _SHAPES[number % len(_SHAPES)]
-    return f'<path class="mark {colour(number)}" d="{shape}" transform="translate({x:.1f} {y:.1f})">{tooltip}</path>'
+    return f'<path class="mark {color(number)}" d="{shape}" transform="translate({x:.1f} {y:.1f})">{tooltip}</path>'
 
 
 def line_sample(number: int, curve: bool) -> str:
@@ -118,12 +118,12 @@ def line_sample(number: int, curve: bool) -> str:
 
 
 def bar_sample(number: int) -> str:
-    """Return a square in the colour of a bar, for a legend."""
+    """Return a square in the color of a bar, for a legend."""
     return _sample(number, 14, '<rect class="bar" x="1" y="1" width="12" height="12" rx="2"/>')
 
 
 def _sample(number: int, width: int, inside: str) -> str:
-    return f'<svg class="{colour(number)}" width="{width}" viewBox="0 0 {width} 14" aria-hidden="true">{inside}</svg>'
+    return f'<svg class="{color(number)}" width="{width}" viewBox="0 0 {width} 14" aria-hidden="true">{inside}</svg>'
 
 
 @dataclass(frozen=True)

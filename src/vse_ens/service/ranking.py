@@ -99,10 +99,10 @@ class ImageRanker:
         self.start()
         scanned, found = self._candidates(label, number, kind)
         verdicts = self._labels.verdicts_on(name)
-        relabelled = self._rescoring.update(later=verdicts)
-        if relabelled is not None and len(relabelled.images):
-            again = (self._ranker.missing_again if kind == "missing" else self._ranker.wrong_again)(number, relabelled)
-            found = found.rescored(relabelled.images, again)
+        relabeled = self._rescoring.update(later=verdicts)
+        if relabeled is not None and len(relabeled.images):
+            again = (self._ranker.missing_again if kind == "missing" else self._ranker.wrong_again)(number, relabeled)
+            found = found.rescored(relabeled.images, again)
         found = found.without(np.array(list(verdicts), np.int64))
         if kind == "missing" and len(names.sources(name)) > 1:
             found = found.without(self._labels.images_with(name))

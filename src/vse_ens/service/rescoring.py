@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from vse_ens.curate.candidates import Relabelled
+from vse_ens.curate.candidates import Relabeled
 from vse_ens.curate.label_ranking import LabelRanker
 from vse_ens.data.csr import take_rows
 from vse_ens.data.current_labels import CurrentLabels
@@ -31,14 +31,14 @@ class Rescoring:
         self._labels = labels
         self._names = labels.names
         self._ranker = ranker
-        self._current: Relabelled | None = None
+        self._current: Relabeled | None = None
         self._work_lock = threading.Lock()
         self._running = threading.Lock()
         self._stopped = False
         embeddings = ranker.scan.loaded.model.embeddings
         self._by_labels_alone = embeddings.has_context and not len(embeddings.image_vectors)
 
-    def update(self, later: Collection[int]) -> Relabelled | None:
+    def update(self, later: Collection[int]) -> Relabeled | None:
         """Return the images with other labels than in the data; those of ``later`` are not needed and may follow."""
         if self._names is not self._labels.names:
             self._names = self._labels.names

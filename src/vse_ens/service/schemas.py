@@ -315,7 +315,7 @@ class CompletedLabel(LabelCount):
     ]
 
 
-class LabelledImage(Answer):
+class LabeledImage(Answer):
     """An image and its labels."""
 
     image: str
@@ -326,7 +326,7 @@ class LabelledImage(Answer):
 class LabelImagesResponse(Answer):
     """A page of images that have a label."""
 
-    images: list[LabelledImage]
+    images: list[LabeledImage]
     total: Annotated[int, doc("Number of all such images.")]
 
 
@@ -484,7 +484,7 @@ class ImageState(Answer):
 
 
 class TogetherRequest(Body):
-    """Images that are labelled together."""
+    """Images that are labeled together."""
 
     images: Annotated[list[Id], Meta(min_length=1, max_length=MAX_TOP)]
     top: Annotated[Top, doc("Maximum number of suggestions.")] = 12

@@ -1,7 +1,7 @@
 """Atomic writes: a reader sees the old file or directory or the new one, never a part of it.
 
-New contents are written to a hidden neighbour, flushed to disk and renamed. If the block that writes them raises, the
-neighbour is removed and the old contents stay. For ``model`` these neighbours are possible; a killed process leaves
+New contents are written to a hidden neighbor, flushed to disk and renamed. If the block that writes them raises, the
+neighbor is removed and the old contents stay. For ``model`` these neighbors are possible; a killed process leaves
 them behind, and the next write removes them:
 
     .model.partial    the contents being written; after a directory was exchanged, the old contents
@@ -69,7 +69,7 @@ def replace_files(*paths: Path) -> Iterator[list[Path]]:
 
     Missing parent directories are created.
     """
-    partials = [_neighbour(path, "partial") for path in paths]
+    partials = [_neighbor(path, "partial") for path in paths]
     with _error_sentence(DataError, paths, partials):
         try:
             for path, partial in zip(paths, partials, strict=True):
@@ -102,7 +102,7 @@ def replace_dir(
         if check is not None and path.exists() and not os.access(path.parent, os.W_OK):
             check(path)  # a user who names a wrong directory learns that, not that its lock cannot be written
         _make_dir(path.parent)
-        partial, replaced = _neighbour(path, "partial"), replaced_name(path)
+        partial, replaced = _neighbor(path, "partial"), replaced_name(path)
         with _locked(path, error):
             _clean_up(path, partial, replaced)
             if path.exists():
@@ -131,7 +131,7 @@ def reserve(
     with _error_sentence(error, [path]):
         path = path.resolve()
         _make_dir(path.parent)
-        lock = _neighbour(path, "run.lock")
+        lock = _neighbor(path, "run.lock")
         descriptor = _try_lock(lock)
         if descriptor is None:  # a holder that ended at this moment may have removed the file
             descriptor = _try_lock(lock)
@@ -152,7 +152,7 @@ def remove_dir(path: Path, files: Iterable[str]) -> None:
     if not path.parent.is_dir():
         return
     with _locked(path, DataError):
-        for folder in (path, _neighbour(path, "partial"), replaced_name(path)):
+        for folder in (path, _neighbor(path, "partial"), replaced_name(path)):
             for name in files:
                 with suppress(OSError):
                     (folder / name).unlink()
@@ -162,7 +162,7 @@ def remove_dir(path: Path, files: Iterable[str]) -> None:
 
 def replaced_name(path: Path) -> Path:
     """Return where the complete old directory is if a writer died between two renames and ``path`` does not exist."""
-    return _neighbour(path, "replaced")
+    return _neighbor(path, "replaced")
 
 
 def sync_dir(folder: Path) -> None:
@@ -170,7 +170,7 @@ def sync_dir(folder: Path) -> None:
     sync(folder)
 
 
-def _neighbour(path: Path, suffix: str) -> Path:
+def _neighbor(path: Path, suffix: str) -> Path:
     return path.parent / f".{path.name}.{suffix}"
 
 
@@ -231,7 +231,7 @@ def _clean_up(path: Path, partial: Path, replaced: Path) -> None:
 @contextmanager
 def _locked(path: Path, error: type[DataError]) -> Iterator[None]:
     """Hold the lock file beside ``path``, and remove it at the end."""
-    lock = _neighbour(path, "lock")
+    lock = _neighbor(path, "lock")
     deadline = time.monotonic() + LOCK_SECONDS
     while (descriptor := _try_lock(lock)) is None:
         if time.monotonic() > deadline:

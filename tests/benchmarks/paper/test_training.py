@@ -44,7 +44,7 @@ def test_settings_are_those_that_the_paper_prints(model: str) -> None:
     assert (config.engine, config.label_bias, config.seed) == ("serial", False, 3)
 
 
-def test_both_readings_of_the_initialisation() -> None:
+def test_both_readings_of_the_initialization() -> None:
     assert READINGS["deviation"] == 0.01
     assert READINGS["variance"] ** 2 == pytest.approx(0.01)
     assert [paper_config("warp", 0, reading).init_scale for reading in READINGS] == list(READINGS.values())

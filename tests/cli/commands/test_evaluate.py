@@ -12,7 +12,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.io.write import write_parquet
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.report import summarise
+from vse_ens.evaluate.report import summarize
 
 Vse = Callable[..., Any]
 
@@ -68,7 +68,7 @@ def test_rankings_are_kept(vse: Vse, trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "rankings.parquet"
     options = ("--json", "--save-rankings", path, "--memory", 1, "--workers", 1, "--seed", 3)
     document = vse("evaluate", trained / "model", trained / "test.parquet", *options).document
-    report = summarise(Rankings.load(path), seed=3)
+    report = summarize(Rankings.load(path), seed=3)
     assert report.metrics == document["metrics"]
     assert {name: list(ends) for name, ends in report.intervals.items()} == document["intervals"]
 

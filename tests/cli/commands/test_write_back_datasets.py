@@ -1,4 +1,4 @@
-"""From an annotation file or a catalogue to a model, and back into a file that the program reads."""
+"""From an annotation file or a catalog to a model, and back into a file that the program reads."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_audit_decision_removes_the_boxes_of_a_label(vse: Vse, tmp_path: Path
     assert labels(source) == {"a.jpg": {"dog"}, "b.jpg": {"cat"}}
 
 
-def test_formats_without_labels_of_images_and_catalogues_are_not_written(
+def test_formats_without_labels_of_images_and_catalogs_are_not_written(
     vse: Vse, dataset_model: Path, tmp_path: Path
 ) -> None:
     for name, source in (("yolo", yolo(tmp_path, {"a.jpg": ["x"]})), ("digikam", digikam(tmp_path, {"a.jpg": ["x"]}))):
@@ -86,22 +86,22 @@ def test_formats_without_labels_of_images_and_catalogues_are_not_written(
         assert "\n" not in answer.err.strip()
 
 
-def test_labels_of_a_catalogue_come_back_as_sidecars(vse: Vse, dataset_model: Path, tmp_path: Path) -> None:
+def test_labels_of_a_catalog_come_back_as_sidecars(vse: Vse, dataset_model: Path, tmp_path: Path) -> None:
     pictures = tmp_path / "Pictures"
     for image in IMAGES:
         (pictures / image).parent.mkdir(parents=True, exist_ok=True)
         (pictures / image).write_bytes(jpeg(b""))
-    catalogue = digikam(pictures, IMAGES)
-    with sqlite3.connect(catalogue) as db:
+    catalog = digikam(pictures, IMAGES)
+    with sqlite3.connect(catalog) as db:
         db.execute("UPDATE AlbumRoots SET identifier = ?", [f"volumeid:?path={pictures}"])
-    data = Annotations.read(catalogue)
+    data = Annotations.read(catalog)
     assert set(data.images) == set(IMAGES)
     assert f"image ids are paths below {pictures}" in data.notes
-    before = catalogue.read_bytes()
+    before = catalog.read_bytes()
     answer = vse(
         "annotate", dataset_model, "--all", "--write", pictures, "--format", "photos", "--min-confidence", 0.1, "--json"
     )  # fmt: skip
     assert answer.document["labels_added"] > 50, answer.err
     assert all(Path(path).suffix == ".xmp" for path in answer.document["files"])
-    assert catalogue.read_bytes() == before
+    assert catalog.read_bytes() == before
     assert not list(pictures.glob("digikam4.db-*"))

@@ -17,7 +17,7 @@ def images(folder: Path, *names: str, content: bytes = b"") -> None:
         (folder / name).write_bytes(content)
 
 
-def test_a_folder_of_photos_is_recognised_by_a_keyword_or_a_sidecar(tmp_path: Path) -> None:
+def test_a_folder_of_photos_is_recognized_by_a_keyword_or_a_sidecar(tmp_path: Path) -> None:
     images(tmp_path / "one", "2020/a.jpg", content=jpeg(packet(["sea"])))
     images(tmp_path / "two", "a.jpg", "a.jpg.xmp")
     assert open_collection(tmp_path / "one").format == "photos"
@@ -34,7 +34,7 @@ def test_a_folder_of_photos_is_recognised_by_a_keyword_or_a_sidecar(tmp_path: Pa
     ],
     ids=["tags", "one tag", "boxes", "caption"],
 )
-def test_files_of_tags_are_recognised_by_what_they_hold(tmp_path: Path, text: str, is_tags: bool) -> None:
+def test_files_of_tags_are_recognized_by_what_they_hold(tmp_path: Path, text: str, is_tags: bool) -> None:
     images(tmp_path, "a.png", "b.png")
     (tmp_path / "a.txt").write_text(text)
     from vse_ens.data.collections import txt_tags

@@ -297,10 +297,10 @@ def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path
         ("odd.xmp", b"SQLite format 3\0"),
         ("a.JPG", b""),
         ("a.bmp", b"BM"),
-        ("catalogue.lrcat", b""),
+        ("catalog.lrcat", b""),
     ],
 )
-def test_an_image_or_a_catalogue_is_never_written(folder: Path, log: Path, name: str, content: bytes) -> None:
+def test_an_image_or_a_catalog_is_never_written(folder: Path, log: Path, name: str, content: bytes) -> None:
     (folder / name).write_bytes(content)
     with pytest.raises(DataError, match="which vse never changes"):
         write_changes(changes(folder, {name: b"x"}), log)

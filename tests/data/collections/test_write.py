@@ -36,10 +36,10 @@ def test_a_prefix_is_put_before_labels_that_the_image_has_in_neither_form(folder
     assert (again.images, again.added, again.written.files, again.written.journal) == (0, 0, [], None)
 
 
-def test_a_catalogue_is_refused_with_another_way(tmp_path: Path) -> None:
-    catalogue = open_collection(dataset_files.lightroom(tmp_path, {"a.jpg": ["sea"]}))
+def test_a_catalog_is_refused_with_another_way(tmp_path: Path) -> None:
+    catalog = open_collection(dataset_files.lightroom(tmp_path, {"a.jpg": ["sea"]}))
     with pytest.raises(DataError, match="is lightroom, which vse only reads; write to a file with --out instead"):
-        writable(catalogue)
+        writable(catalog)
 
 
 def test_a_file_that_another_program_changes_meanwhile_is_told(folder: Path, tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def refusal(path: Path, **options) -> str:
     return message.replace(f"{path.parent}/", "")
 
 
-def test_a_missing_file_and_its_neighbours(write) -> None:
+def test_a_missing_file_and_its_neighbors(write) -> None:
     path = write("pears.csv", lines(9))
     assert refusal(path.with_name("pairs.csv")) == "pairs.csv does not exist; did you mean pears.csv?"
     assert "no file with a similar name" in refusal(path.with_name("zzz.tsv"))

@@ -41,7 +41,7 @@ def test_a_space_is_read_from_a_file(tmp_path: Path) -> None:
         ("[learning_rate]\nlow = 0.1", "learning_rate needs low and high"),
         ("[learning_rate]\nlow = 0.1\nhigh = 0.2\nstep = 1", "learning_rate needs low and high"),
         ("[learning_rat]\nlow = 0.1\nhigh = 0.2", "unknown setting 'learning_rat'; did you mean learning_rate?"),
-        ("[colour]\nlow = 0.1\nhigh = 0.2", "unknown setting 'colour'; docs/training.md lists all settings"),
+        ("[color]\nlow = 0.1\nhigh = 0.2", "unknown setting 'color'; docs/training.md lists all settings"),
         ("[epochs]\nlow = 1\nhigh = 5", "the space cannot have epochs"),
         ("[seed]\nchoices = [1, 2]", "the space cannot have seed"),
         ("[learning_rate]\nlow = 0.2\nhigh = 0.1", "learning_rate needs low below high, got 0.2 and 0.1"),

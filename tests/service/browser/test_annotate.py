@@ -442,7 +442,7 @@ def test_suggestions_are_grouped_by_namespace(page: Open) -> None:
     expect(tab.get_by_role("button", name="Accept character:alice")).to_be_focused()
 
 
-def test_several_images_are_labelled_together(fresh_page: Open, tmp_path: Path) -> None:
+def test_several_images_are_labeled_together(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/search/sea")
     tab.wait_for_selector(".choice")
     images = tab.locator(".choice .card-link").all_text_contents()[:3]

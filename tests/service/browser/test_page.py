@@ -241,9 +241,9 @@ _NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, ca
 # Text whose contrast is below 4.5 to 1, or 3 to 1 where it is large (WCAG 2.2, 1.4.3).
 _FAINT = """() => {
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = colour => {
+  const rgba = color => {
     context.clearRect(0, 0, 1, 1);
-    context.fillStyle = colour;
+    context.fillStyle = color;
     context.fillRect(0, 0, 1, 1);
     return [...context.getImageData(0, 0, 1, 1).data];
   };
@@ -254,7 +254,7 @@ _FAINT = """() => {
     const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
     return (high + 0.05) / (low + 0.05);
   };
-  // Every colour that can be behind an element: its own, or those of a gradient, or its parent's.
+  // Every color that can be behind an element: its own, or those of a gradient, or its parent's.
   const behind = element => {
     for (let e = element; e; e = e.parentElement) {
       const style = getComputedStyle(e);
@@ -274,8 +274,8 @@ _FAINT = """() => {
     const style = getComputedStyle(element);
     const size = parseFloat(style.fontSize);
     const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    for (const colour of behind(element)) {
-      const contrast = ratio(rgba(style.color), colour);
+    for (const color of behind(element)) {
+      const contrast = ratio(rgba(style.color), color);
       if (contrast < (large ? 3 : 4.5)) faint.push(`${node.textContent} ${contrast.toFixed(2)}`);
     }
   }

@@ -129,7 +129,7 @@ def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
     ],
 )
 def test_what_is_no_interface_is_refused(config: str, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=f"the labelling interface .*{sentence}"):
+    with pytest.raises(ConfigError, match=f"the labeling interface .*{sentence}"):
         controls(config)
 
 

@@ -56,8 +56,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "vse-ens" / "pictures"
 
 
-def save(path: Path, colour: str, size: tuple[int, int], **options: object) -> None:
-    Image.new("RGB", size, colour).save(path, **options)
+def save(path: Path, color: str, size: tuple[int, int], **options: object) -> None:
+    Image.new("RGB", size, color).save(path, **options)
 
 
 def decoded(content: bytes) -> Image.Image:

@@ -46,7 +46,7 @@ def data_for(config: Config) -> Annotations:
     return small_data(features=config.has_features)
 
 
-def test_every_image_is_in_one_shard_and_neighbours_are_apart() -> None:
+def test_every_image_is_in_one_shard_and_neighbors_are_apart() -> None:
     parts = [shard_images(11, shard, 4) for shard in range(4)]
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(11))
     assert {len(part) for part in parts} == {2, 3}

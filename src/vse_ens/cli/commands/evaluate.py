@@ -61,7 +61,7 @@ def evaluate(
 
     Example: vse evaluate model split/test.parquet
     """
-    from vse_ens.evaluate.report import summarise
+    from vse_ens.evaluate.report import summarize
 
     annotator = load_model(model, console)
     annotator.workers = workers
@@ -73,7 +73,7 @@ def evaluate(
         rankings = annotator.rankings(
             held_out, known=known_labels, top=max(top), memory=memory * 1_000_000, progress=progress, **vars(cluster)
         )
-    report = summarise(rankings, tops=top, seed=seed, workers=workers)
+    report = summarize(rankings, tops=top, seed=seed, workers=workers)
     seconds = time.perf_counter() - started
     if save_rankings is not None:
         rankings.save(save_rankings)

@@ -14,7 +14,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings, Floats
 
 # Number of nearest labels that each label is compared with.
-_NEIGHBOURS = 5
+_NEIGHBORS = 5
 # Vectors of labels on fewer images are not reliable.
 _MIN_IMAGES = 10
 
@@ -84,7 +84,7 @@ def _duplicate(
 def _near(vectors: Floats, counts: NDArray[np.int64]) -> set[tuple[int, int]]:
     """Return pairs one < other of labels that are not rare, one of them among the nearest of the other."""
     common = np.flatnonzero(counts >= _MIN_IMAGES)
-    nearest = min(_NEIGHBOURS, len(common) - 1)
+    nearest = min(_NEIGHBORS, len(common) - 1)
     return nearest_pairs(vectors[common], common, nearest) if nearest >= 1 else set()
 
 

@@ -1,4 +1,4 @@
-"""Collections as people have them: folders of tagged images, annotation files, catalogues."""
+"""Collections as people have them: folders of tagged images, annotation files, catalogs."""
 
 from vse_ens.data.collections.base import Collection as Collection
 from vse_ens.data.collections.base import FileChange as FileChange

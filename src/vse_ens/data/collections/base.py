@@ -1,4 +1,4 @@
-"""The interface of collections: image files, annotation files and catalogues that people already have.
+"""The interface of collections: image files, annotation files and catalogs that people already have.
 
 A collection is read in place as `Item`s. Collections that can be written compute `FileChange`s and write nothing
 themselves: a dry run shows the changes, and `vse_ens.data.collections.journal` applies them with an undo journal.

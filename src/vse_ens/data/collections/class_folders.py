@@ -61,20 +61,20 @@ class ClassFolders:
     def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
         """Yield every image in the order of the paths."""
         unread: list[str] = []
-        unlabelled: list[str] = []
+        unlabeled: list[str] = []
         done = 0
         for done, image in enumerate(list_files(self.root, unread), 1):
             label = as_label(_label(image))
             if label is None:
-                unlabelled.append(image)
+                unlabeled.append(image)
             yield Item(image, () if label is None else (label,))
             if on_progress is not None:
                 on_progress(done, None)
         if not done:
             raise DataError(f"{self.path} has no image in any folder")
         notes = []
-        if unlabelled:
-            notes.append(f"{count_of(len(unlabelled), 'image')} in no folder of a class, such as {unlabelled[0]}")
+        if unlabeled:
+            notes.append(f"{count_of(len(unlabeled), 'image')} in no folder of a class, such as {unlabeled[0]}")
         self.notes = [*notes, *unread_note(unread)]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import CatalogueCollection, common_root, is_database, located, open_catalogue
+from vse_ens.data.collections.catalog import CatalogCollection, common_root, is_database, located, open_catalog
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label
 from vse_ens.errors import DataError
@@ -29,12 +29,12 @@ def detect(glance: Glance) -> bool:
     return is_database(Glance(path), _TABLES)
 
 
-def open(path: Path, options: OpenOptions) -> DarktableCatalogue:  # noqa: A001, ARG001  # the interface of formats
+def open(path: Path, options: OpenOptions) -> DarktableCatalog:  # noqa: A001, ARG001  # the interface of formats
     """Return the collection of a library."""
-    return DarktableCatalogue(path)
+    return DarktableCatalog(path)
 
 
-class DarktableCatalogue(CatalogueCollection):
+class DarktableCatalog(CatalogCollection):
     """The images of a darktable library with their tags."""
 
     format = "darktable"
@@ -47,16 +47,16 @@ class DarktableCatalogue(CatalogueCollection):
 
     def find_root(self) -> str:
         """Return the folder that contains all film rolls."""
-        with open_catalogue(self._library) as catalogue:
-            catalogue.need(_TABLES, "darktable")
-            return common_root([str(folder) for (folder,) in catalogue.rows("SELECT folder FROM film_rolls")])
+        with open_catalog(self._library) as catalog:
+            catalog.need(_TABLES, "darktable")
+            return common_root([str(folder) for (folder,) in catalog.rows("SELECT folder FROM film_rolls")])
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of their paths."""
         tags = self._tags()
-        with open_catalogue(self._library) as catalogue:
-            catalogue.need(_TABLES, "darktable")
-            images = catalogue.rows(
+        with open_catalog(self._library) as catalog:
+            catalog.need(_TABLES, "darktable")
+            images = catalog.rows(
                 """
                 SELECT roll.folder, image.filename, tagged.tagid
                 FROM images AS image
@@ -71,9 +71,9 @@ class DarktableCatalogue(CatalogueCollection):
     def _tags(self) -> dict[object, str]:
         """Return the tags; versions before 2.6 have them in the library."""
         place = self._library.with_name("data.db")
-        with open_catalogue(place if place.exists() else self._library) as catalogue:
-            if "tags" not in catalogue.tables():
+        with open_catalog(place if place.exists() else self._library) as catalog:
+            if "tags" not in catalog.tables():
                 raise DataError(f"{place} is missing; it has the names of the tags of {self._library}")
-            rows = catalogue.rows("SELECT id, name FROM tags")
+            rows = catalog.rows("SELECT id, name FROM tags")
             named = ((number, as_label(name)) for number, name in rows)
             return {number: name for number, name in named if name and not name.startswith("darktable|")}

@@ -1,6 +1,6 @@
 """digiKam: the tags of ``digikam4.db``, read only.
 
-A tag inside another is read as a hierarchy, ``place|beach``. digiKam's own tags (colour labels, pick labels, faces
+A tag inside another is read as a hierarchy, ``place|beach``. digiKam's own tags (color labels, pick labels, faces
 without a name) and images in its trash are left out. The root is the folder that contains all collections of digiKam;
 ids are paths below it.
 """
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import (
-    Catalogue,
-    CatalogueCollection,
+from vse_ens.data.collections.catalog import (
+    Catalog,
+    CatalogCollection,
     common_root,
     is_database,
     located,
-    open_catalogue,
+    open_catalog,
     tag_paths,
 )
 from vse_ens.data.collections.detect import Glance
@@ -34,36 +34,36 @@ def detect(glance: Glance) -> bool:
     return is_database(glance, _TABLES)
 
 
-def open(path: Path, options: OpenOptions) -> DigikamCatalogue:  # noqa: A001, ARG001  # the interface of formats
+def open(path: Path, options: OpenOptions) -> DigikamCatalog:  # noqa: A001, ARG001  # the interface of formats
     """Return the collection of a database."""
-    return DigikamCatalogue(path)
+    return DigikamCatalog(path)
 
 
-class DigikamCatalogue(CatalogueCollection):
+class DigikamCatalog(CatalogCollection):
     """The images of a digiKam database with their tags."""
 
     format = "digikam"
 
     def find_root(self) -> str:
         """Return the folder that contains all collections."""
-        with open_catalogue(self.path) as catalogue:
-            catalogue.need(_TABLES, "digiKam")
-            return common_root(list(_roots(catalogue).values()))
+        with open_catalog(self.path) as catalog:
+            catalog.need(_TABLES, "digiKam")
+            return common_root(list(_roots(catalog).values()))
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of the database."""
-        with open_catalogue(self.path) as catalogue:
-            catalogue.need(_TABLES, "digiKam")
-            roots = _roots(catalogue)
+        with open_catalog(self.path) as catalog:
+            catalog.need(_TABLES, "digiKam")
+            roots = _roots(catalog)
             nameless: set[Any] = set()
-            if "TagProperties" in catalogue.tables():
-                rows = catalogue.rows("SELECT tagid FROM TagProperties WHERE property IN (?, ?, ?)", _NAMELESS)
+            if "TagProperties" in catalog.tables():
+                rows = catalog.rows("SELECT tagid FROM TagProperties WHERE property IN (?, ?, ?)", _NAMELESS)
                 nameless = {tag for (tag,) in rows}
             tags = tag_paths(
-                catalogue.rows("SELECT id, pid, name FROM Tags"),
+                catalog.rows("SELECT id, pid, name FROM Tags"),
                 skip=lambda path: any(part.startswith(_INTERNAL) for part in path.split("|")),
             )
-            images = catalogue.rows(
+            images = catalog.rows(
                 """
                 SELECT album.albumRoot, album.relativePath, image.name, tag.tagid
                 FROM Images AS image
@@ -79,13 +79,13 @@ class DigikamCatalogue(CatalogueCollection):
                 yield located(root, path, None if tag in nameless else tags.get(tag))
 
 
-def _roots(catalogue: Catalogue) -> dict[Any, str]:
+def _roots(catalog: Catalog) -> dict[Any, str]:
     """Return the folder of each collection.
 
     A collection on a removable disk has only its path on that disk; where the disk is mounted is not in the database.
     """
     roots = {}
-    for number, identifier, path in catalogue.rows("SELECT id, identifier, specificPath FROM AlbumRoots"):
+    for number, identifier, path in catalog.rows("SELECT id, identifier, specificPath FROM AlbumRoots"):
         # The path is not escaped: digiKam writes volumeid:?path=/home/me/My Pictures.
         match = re.search(r"[?&](?:mount)?path=([^&]*)", str(identifier))
         mounted = match[1] if match else ""

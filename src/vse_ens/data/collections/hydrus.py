@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vse_ens.data.collections.base import Collection, Item, OpenOptions
-from vse_ens.data.collections.catalogue import Catalogue, CatalogueCollection, is_database, open_catalogue
+from vse_ens.data.collections.catalog import Catalog, CatalogCollection, is_database, open_catalog
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, read_bytes
 from vse_ens.data.collections.text_edits import JsonText
@@ -49,7 +49,7 @@ def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001, ARG001 
     return HydrusClient(path)
 
 
-class HydrusClient(CatalogueCollection):
+class HydrusClient(CatalogCollection):
     """The files of a Hydrus client with their tags."""
 
     format = "hydrus"
@@ -63,19 +63,19 @@ class HydrusClient(CatalogueCollection):
         """Yield the files in the order of the client's numbers."""
         folder = Path(root)
         attached = {name: folder / f"client.{name}.db" for name in ("master", "mappings")}
-        with open_catalogue(folder / "client.db", attached) as catalogue:
-            catalogue.need(_TABLES, "Hydrus")
-            catalogue.need(("hashes", "tags", "subtags", "namespaces"), "Hydrus", "master")
-            places = _places(catalogue)
-            files = self._files(catalogue)
-            mappings = self._mappings(catalogue)
+        with open_catalog(folder / "client.db", attached) as catalog:
+            catalog.need(_TABLES, "Hydrus")
+            catalog.need(("hashes", "tags", "subtags", "namespaces"), "Hydrus", "master")
+            places = _places(catalog)
+            files = self._files(catalog)
+            mappings = self._mappings(catalog)
             tags: dict[int, str | None] = {}
             for batch in _batches(files, _BATCH):
-                yield from self._read_batch(catalogue, batch, mappings, tags, places)
+                yield from self._read_batch(catalog, batch, mappings, tags, places)
 
     def _read_batch(
         self,
-        catalogue: Catalogue,
+        catalog: Catalog,
         files: Sequence[tuple[int, str, int]],
         mappings: Sequence[str],
         tags: dict[int, str | None],
@@ -85,9 +85,9 @@ class HydrusClient(CatalogueCollection):
         labels: dict[int, dict[str, None]] = {number: {} for number, _, _ in files}
         for table in mappings:
             found = list(
-                catalogue.rows(f"SELECT hash_id, tag_id FROM mappings.{table} WHERE hash_id IN ({numbers})")  # noqa: S608  # numbers only
+                catalog.rows(f"SELECT hash_id, tag_id FROM mappings.{table} WHERE hash_id IN ({numbers})")  # noqa: S608  # numbers only
             )
-            _learn_tags(catalogue, {tag for _, tag in found} - tags.keys(), tags)
+            _learn_tags(catalog, {tag for _, tag in found} - tags.keys(), tags)
             for number, tag in found:
                 if (label := tags.get(tag)) is not None:
                     labels[number][label] = None
@@ -97,14 +97,14 @@ class HydrusClient(CatalogueCollection):
             picture = f"{places.get(prefix, 'client_files')}/f{prefix}/{digest}{suffix}" if suffix else None
             yield Item(digest, tuple(sorted(labels[number])), picture)
 
-    def _files(self, catalogue: Catalogue) -> Iterator[tuple[int, str, int]]:
+    def _files(self, catalog: Catalog) -> Iterator[tuple[int, str, int]]:
         """Yield the number, SHA-256 and type of every file."""
-        tables = catalogue.tables()
-        services = catalogue.rows("SELECT service_id FROM services WHERE service_type = ?", [_OWN_FILES])
+        tables = catalog.tables()
+        services = catalog.rows("SELECT service_id FROM services WHERE service_type = ?", [_OWN_FILES])
         own = [f"current_files_{int(service)}" for (service,) in services if isinstance(service, int)]
         chosen = [table for table in own if table in tables] or ["files_info"]
         union = " UNION ".join(f"SELECT hash_id FROM main.{table}" for table in chosen)  # noqa: S608  # tables of the file
-        rows = catalogue.rows(
+        rows = catalog.rows(
             f"""
             SELECT file.hash_id, known.hash, info.mime FROM ({union}) AS file
             JOIN master.hashes AS known ON known.hash_id = file.hash_id
@@ -116,10 +116,10 @@ class HydrusClient(CatalogueCollection):
             if isinstance(number, int) and isinstance(digest, bytes):
                 yield number, digest.hex(), kind
 
-    def _mappings(self, catalogue: Catalogue) -> list[str]:
-        services = catalogue.rows("SELECT service_id FROM services WHERE service_type IN (?, ?)", _TAG_SERVICES)
+    def _mappings(self, catalog: Catalog) -> list[str]:
+        services = catalog.rows("SELECT service_id FROM services WHERE service_type IN (?, ?)", _TAG_SERVICES)
         names = [f"current_mappings_{int(service)}" for (service,) in services if isinstance(service, int)]
-        tables = catalogue.tables("mappings")
+        tables = catalog.tables("mappings")
         found = [name for name in names if name in tables]
         if not found:
             raise DataError(f"{self.path} has no tag service with tags")
@@ -173,11 +173,11 @@ def _exported_tags(services: Any) -> Iterator[str]:
                 yield label
 
 
-def _learn_tags(catalogue: Catalogue, numbers: set[int], tags: dict[int, str | None]) -> None:
+def _learn_tags(catalog: Catalog, numbers: set[int], tags: dict[int, str | None]) -> None:
     """Look up the texts of tags by their numbers."""
     for batch in _batches(iter(sorted(number for number in numbers if isinstance(number, int))), _BATCH):
         chosen = ",".join(map(str, batch))
-        rows = catalogue.rows(
+        rows = catalog.rows(
             f"""
             SELECT tag.tag_id, space.namespace, sub.subtag FROM master.tags AS tag
             JOIN master.namespaces AS space ON space.namespace_id = tag.namespace_id
@@ -189,13 +189,13 @@ def _learn_tags(catalogue: Catalogue, numbers: set[int], tags: dict[int, str | N
             tags[number] = as_label(f"{namespace}:{subtag}" if namespace else subtag)
 
 
-def _places(catalogue: Catalogue) -> dict[str, str]:
+def _places(catalog: Catalog) -> dict[str, str]:
     """Return the folder of the files of each prefix such as ``a3``."""
-    tables = catalogue.tables()
+    tables = catalog.tables()
     if not {"client_files_subfolders", "current_client_files_locations"} <= tables:
         return {}
     try:
-        rows = catalogue.rows(
+        rows = catalog.rows(
             "SELECT prefix, location FROM client_files_subfolders "
             "JOIN current_client_files_locations USING (location_id)"
         )

@@ -37,7 +37,7 @@ _BATCH = 256  # changes that share one flush of the journal
 _LOCK_SECONDS = 60.0
 # The first bytes of files that are never written, whatever their names: JPEG, PNG, TIFF and SQLite. No text starts so.
 _PROTECTED = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"II*\0", b"MM\0*", b"SQLite format 3\0")
-_CATALOGUES = frozenset((".db", ".lrcat", ".sqlite", ".sqlite3"))
+_CATALOGS = frozenset((".db", ".lrcat", ".sqlite", ".sqlite3"))
 
 
 @dataclass(frozen=True)
@@ -314,10 +314,10 @@ def _append(log: FileIO, entries: Iterable[dict[str, Any]], *, flush: bool = Tru
 
 
 def _check_target(change: FileChange) -> None:
-    """Refuse to write an image or a catalogue, whatever a format asks for."""
+    """Refuse to write an image or a catalog, whatever a format asks for."""
     name = change.path.name
-    if is_image(name) or suffix(name) in _CATALOGUES or (change.before or b"").startswith(_PROTECTED):
-        raise DataError(f"{change.path} is an image or a catalogue, which vse never changes; please report this")
+    if is_image(name) or suffix(name) in _CATALOGS or (change.before or b"").startswith(_PROTECTED):
+        raise DataError(f"{change.path} is an image or a catalog, which vse never changes; please report this")
 
 
 def _current(path: Path) -> bytes | None:

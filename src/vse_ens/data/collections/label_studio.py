@@ -55,7 +55,7 @@ def open(path: Path, options: OpenOptions) -> LabelStudioCollection:  # noqa: A0
 
 
 class _Control(NamedTuple):
-    """A control tag of the labelling configuration that can hold a label of a whole image."""
+    """A control tag of the labeling configuration that can hold a label of a whole image."""
 
     name: str
     object_name: str

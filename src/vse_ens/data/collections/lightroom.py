@@ -1,7 +1,7 @@
-"""Lightroom Classic: the keywords of a catalogue (``.lrcat``), read only.
+"""Lightroom Classic: the keywords of a catalog (``.lrcat``), read only.
 
 A keyword inside another is read as a hierarchy, ``place|beach``. The root is the folder that contains all folders of
-the catalogue; ids are paths below it. Virtual copies count as their original.
+the catalog; ids are paths below it. Virtual copies count as their original.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalogue import (
-    CatalogueCollection,
+from vse_ens.data.collections.catalog import (
+    CatalogCollection,
     common_root,
     is_database,
     located,
-    open_catalogue,
+    open_catalog,
     tag_paths,
 )
 from vse_ens.data.collections.detect import Glance
@@ -25,34 +25,32 @@ _KEYWORDS = ("AgLibraryKeyword", "AgLibraryKeywordImage")
 
 
 def detect(glance: Glance) -> bool:
-    """Return whether a file is a catalogue of Lightroom."""
+    """Return whether a file is a catalog of Lightroom."""
     return is_database(glance, _TABLES)
 
 
-def open(path: Path, options: OpenOptions) -> LightroomCatalogue:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a catalogue."""
-    return LightroomCatalogue(path)
+def open(path: Path, options: OpenOptions) -> LightroomCatalog:  # noqa: A001, ARG001  # the interface of formats
+    """Return the collection of a catalog."""
+    return LightroomCatalog(path)
 
 
-class LightroomCatalogue(CatalogueCollection):
-    """The images of a Lightroom catalogue with their keywords."""
+class LightroomCatalog(CatalogCollection):
+    """The images of a Lightroom catalog with their keywords."""
 
     format = "lightroom"
 
     def find_root(self) -> str:
-        """Return the folder that contains all folders of the catalogue."""
-        with open_catalogue(self.path) as catalogue:
-            catalogue.need((*_TABLES, *_KEYWORDS), "Lightroom")
-            return common_root(
-                [str(path) for (path,) in catalogue.rows("SELECT absolutePath FROM AgLibraryRootFolder")]
-            )
+        """Return the folder that contains all folders of the catalog."""
+        with open_catalog(self.path) as catalog:
+            catalog.need((*_TABLES, *_KEYWORDS), "Lightroom")
+            return common_root([str(path) for (path,) in catalog.rows("SELECT absolutePath FROM AgLibraryRootFolder")])
 
     def read(self, root: str) -> Iterator[Item]:
-        """Yield the images in the order of the catalogue."""
-        with open_catalogue(self.path) as catalogue:
-            catalogue.need((*_TABLES, *_KEYWORDS), "Lightroom")
-            keywords = tag_paths(catalogue.rows("SELECT id_local, parent, name FROM AgLibraryKeyword"))
-            images = catalogue.rows(
+        """Yield the images in the order of the catalog."""
+        with open_catalog(self.path) as catalog:
+            catalog.need((*_TABLES, *_KEYWORDS), "Lightroom")
+            keywords = tag_paths(catalog.rows("SELECT id_local, parent, name FROM AgLibraryKeyword"))
+            images = catalog.rows(
                 """
                 SELECT image.id_local, root.absolutePath, folder.pathFromRoot, file.idx_filename, keyword.tag
                 FROM Adobe_images AS image

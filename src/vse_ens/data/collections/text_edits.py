@@ -174,7 +174,7 @@ class JsonText:
         return "," if "\n" in lead or self._colon == ":" else ", "
 
     def _dump(self, value: Any, like: tuple[int, int] | None, start: int) -> str:
-        """Return a value as JSON in the style of a neighbour, or of the file."""
+        """Return a value as JSON in the style of a neighbor, or of the file."""
         unit = self._unit
         base = self._indent_at(start) + (unit or "")
         if like is not None:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _SEPARATORS = {"csv": ",;\t|", "tsv": "\t", "txt": "\t,;|"}
 _SEPARATOR_NAMES = {"\t": "a tab", " ": "a space"}
 _SAMPLE_ROWS = 10_000
-# With fewer rows, too few values recur to recognise a header.
+# With fewer rows, too few values recur to recognize a header.
 _MIN_ROWS = 20
 # A header is a row without recurring values. If more of the other rows than this share are like that, it cannot be
-# recognised.
+# recognized.
 _MAX_UNIQUE_ROWS = 0.02
 
 

@@ -38,7 +38,7 @@ def from_frame(
     """Return the pairs of a data frame: pandas, Polars, Arrow, or any other that narwhals or Arrow's interface reads.
 
     Lazy frames are collected; only the two columns are converted. Columns are chosen and lists of labels are
-    recognised as in `vse_ens.data.io.read.read`.
+    recognized as in `vse_ens.data.io.read.read`.
     """
     name = f"the {type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
     table, notes = _two_columns(frame, name, image, label)

@@ -94,7 +94,7 @@ def _flatten(images: pa.Array, labels: pa.Array) -> Batch:
 def shard_images(images: int, shard: int, shards: int) -> NDArray[np.int64]:
     """Return the numbers of a shard's images: every ``shards``-th one.
 
-    Neighbouring ids are often similar images. This spreads them, so that each shard is a fair sample.
+    Neighboring ids are often similar images. This spreads them, so that each shard is a fair sample.
     """
     return np.arange(shard, images, shards)
 

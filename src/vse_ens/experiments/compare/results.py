@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from vse_ens.errors import DataError
 from vse_ens.evaluate.rankings import Rankings
-from vse_ens.evaluate.report import Report, summarise
+from vse_ens.evaluate.report import Report, summarize
 from vse_ens.storage.atomic import write_json
 
 METRICS = ("recall@5", "recall@10", "map", "mrr", "auc", "ndcg@10")
@@ -75,7 +75,7 @@ class Comparison:
         info = store.read()
         return cls(
             info,
-            [Result(run, summarise(store.load_rankings(run)) if run.rankings else None) for run in info.runs],
+            [Result(run, summarize(store.load_rankings(run)) if run.rankings else None) for run in info.runs],
         )
 
 

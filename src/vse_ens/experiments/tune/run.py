@@ -79,7 +79,7 @@ def tune(
         preset: The preset to start from: a name or a preset file.
         settings: Settings that all trials have in place of those of the preset.
         space: The settings to search; by default those of ``SPACES``.
-        metric: The metric to maximise; by default that of the preset.
+        metric: The metric to maximize; by default that of the preset.
         seed: The seed of the search, the held-out labels and all trainings.
         workers: The number of trials at a time, each with its share of the cores. They are threads of this process:
             training releases the GIL, and the pairs are in memory once. With one worker the search is repeatable.

@@ -1,4 +1,4 @@
-"""The labelling interface of a Label Studio project: its choices, and the task field that holds the image.
+"""The labeling interface of a Label Studio project: its choices, and the task field that holds the image.
 
 Only a part of the XML is read: ``<Choices>`` and ``<Taxonomy>`` tags with their ``<Choice>`` tags, and the tag that
 ``toName`` refers to, which names a field of a task's data in its ``value``.
@@ -99,7 +99,7 @@ def controls(config: str) -> tuple[Control, ...]:
             and not _is_true(element, "perRegion")
         ):
             if len(found) == MAX_CONTROLS:
-                raise ConfigError(f"the labelling interface has more than {MAX_CONTROLS} tags with choices; use fewer")
+                raise ConfigError(f"the labeling interface has more than {MAX_CONTROLS} tags with choices; use fewer")
             _check_length("name", max(len(name), len(to_name), len(variables[to_name])))
             room = MAX_CHOICES - sum(len(control.choices) for control in found)
             found.append(_control(element, name, to_name, variables[to_name], room))
@@ -116,7 +116,7 @@ def _control(element: ET.Element, name: str, to_name: str, variable: str, room: 
         top = max(1, int(_number(element, "maxUsages", maximum=_TOP) or _TOP))
     choices = tuple(islice(listed, room + 1))
     if len(choices) > room:
-        raise ConfigError(f"the labelling interface has more than {MAX_CHOICES:,} choices; use fewer")
+        raise ConfigError(f"the labeling interface has more than {MAX_CHOICES:,} choices; use fewer")
     return Control(
         "choices" if element.tag == "Choices" else "taxonomy",
         name,
@@ -140,7 +140,7 @@ def _flat(element: ET.Element) -> Iterator[Choice]:
 def _nested(element: ET.Element, parents: tuple[str, ...], separator: str, leaves_only: bool) -> Iterator[Choice]:
     """Yield all descendants, parents first; a choice is named by its full path and by its own value."""
     if len(parents) > _MAX_DEPTH:
-        raise ConfigError(f"the labelling interface nests choices more than {_MAX_DEPTH} levels deep; make it flatter")
+        raise ConfigError(f"the labeling interface nests choices more than {_MAX_DEPTH} levels deep; make it flatter")
     for choice in element.findall("Choice"):
         value, alias = choice.get("value", ""), choice.get("alias", "")
         if not (name := alias or value).strip():
@@ -155,7 +155,7 @@ def _nested(element: ET.Element, parents: tuple[str, ...], separator: str, leave
 
 def _check_length(kind: str, length: int) -> None:
     if length > MAX_ID_LENGTH:
-        raise ConfigError(f"the labelling interface has a {kind} longer than {MAX_ID_LENGTH:,} characters; shorten it")
+        raise ConfigError(f"the labeling interface has a {kind} longer than {MAX_ID_LENGTH:,} characters; shorten it")
 
 
 def _is_true(element: ET.Element, attribute: str) -> bool:
@@ -171,7 +171,7 @@ def _number(element: ET.Element, attribute: str, *, maximum: float) -> float | N
     except ValueError:
         number = math.nan
     if not number >= 0.0:
-        raise ConfigError(f"the labelling interface has {attribute}={text!r}; it must be a number >= 0")
+        raise ConfigError(f"the labeling interface has {attribute}={text!r}; it must be a number >= 0")
     return min(number, maximum)
 
 
@@ -180,12 +180,12 @@ class _NoDoctype(ET.TreeBuilder):
 
     def doctype(self, _name: str, _public: str | None, _system: str | None) -> None:
         """Raise an error."""
-        raise ConfigError("the labelling interface declares a document type; remove the declaration")
+        raise ConfigError("the labeling interface declares a document type; remove the declaration")
 
 
 def _parse(config: str) -> ET.Element:
     if len(config) > MAX_CONFIG_LENGTH:
-        raise ConfigError(f"the labelling interface is longer than {MAX_CONFIG_LENGTH:,} characters; make it shorter")
+        raise ConfigError(f"the labeling interface is longer than {MAX_CONFIG_LENGTH:,} characters; make it shorter")
     parser = ET.XMLParser(target=_NoDoctype())  # noqa: S314  # _NoDoctype rejects entities
     try:
         parser.feed(config)
@@ -193,4 +193,4 @@ def _parse(config: str) -> ET.Element:
     except ConfigError:
         raise
     except (ET.ParseError, ValueError) as error:
-        raise ConfigError(f"the labelling interface is not well-formed XML: {error}") from None
+        raise ConfigError(f"the labeling interface is not well-formed XML: {error}") from None

@@ -25,7 +25,7 @@ _MAX_TASKS = 1_000
 _INTERFACE = '<View><Image name="image" value="$image"/><Choices name="labels" toName="image" choice="multiple">...'
 _TASK = {"id": 1, "data": {"image": "https://example.org/img_0000001.jpg"}}
 
-Interface = Annotated[str, doc("The labelling interface.", max_length=MAX_CONFIG_LENGTH, examples=[_INTERFACE])]
+Interface = Annotated[str, doc("The labeling interface.", max_length=MAX_CONFIG_LENGTH, examples=[_INTERFACE])]
 
 
 class SetupRequest(Struct):
@@ -88,7 +88,7 @@ def label_studio_operations(service: Service) -> Operations:
 
     @api.post("/setup")
     async def setup(request: SetupRequest) -> SetupResponse:
-        """Check the labelling interface and return the version of the model."""
+        """Check the labeling interface and return the version of the model."""
         served = await models.current()
         if request.schema.strip():
             await service.compute.run(controls, request.schema)

@@ -116,7 +116,7 @@ def _label_images(
     images = known.images.ids(found[offset : offset + limit])
     return schemas.LabelImagesResponse(
         images=[
-            schemas.LabelledImage(image=image, labels=now.names)
+            schemas.LabeledImage(image=image, labels=now.names)
             for image, now in zip(images, served.labels.of_images(images), strict=True)
         ],
         total=len(found),

@@ -75,7 +75,7 @@ export const searchAddress = (terms, tagged = false) => `#/search/${writeTerms(t
 /** Images that likely have a label by mistake. @param {string} label */
 export const wrongAddress = (label) => `${searchAddress([withLabel(label)])}?kind=wrong`;
 
-/** Several images that are labelled together. @param {string[]} images */
+/** Several images that are labeled together. @param {string[]} images */
 export const togetherAddress = (images) => `#/together/${images.map(encodeURIComponent).join(",")}`;
 
 /** @param {string} label */

@@ -44,7 +44,7 @@ const KEYS = {
     ["← → ↑ ↓", "move"],
     ["+  −", "zoom in, zoom out"],
     ["0", "show the whole map"],
-    ["Enter", "browse the label in the centre"],
+    ["Enter", "browse the label in the center"],
   ],
 };
 

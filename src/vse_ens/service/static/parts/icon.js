@@ -1,4 +1,4 @@
-/** Icons: 20 by 20 line drawings in the current text colour. */
+/** Icons: 20 by 20 line drawings in the current text color. */
 
 const DRAWINGS = {
   back: "M12 4.5 6.5 10l5.5 5.5",

@@ -145,10 +145,10 @@ export function suggestionList(handlers) {
       if (suggestion) (reject ? verdicts.reject : verdicts.accept)(suggestion);
     },
     move: (key) => {
-      // Finish animations first: neighbours are found by position.
+      // Finish animations first: neighbors are found by position.
       for (const chip of chips()) for (const animation of chip.getAnimations()) animation.finish();
       if (!element.contains(document.activeElement)) focus();
-      else focus(neighbour(chips(), current, key));
+      else focus(neighbor(chips(), current, key));
     },
   };
 }
@@ -217,7 +217,7 @@ function chip(suggestion, number, verdicts, onFocus) {
  * @param {number} current
  * @param {string} key
  */
-function neighbour(chips, current, key) {
+function neighbor(chips, current, key) {
   if (key === "ArrowRight") return current + 1;
   if (key === "ArrowLeft") return current - 1;
   if (key === "Home") return 0;

@@ -1,4 +1,4 @@
-/** Several images labelled together: their labels, suggestions for all of them, one batch per verdict. */
+/** Several images labeled together: their labels, suggestions for all of them, one batch per verdict. */
 
 import { announce } from "../core/announcer.js";
 import { ApiError, postChange, postQuery } from "../core/api.js";
@@ -39,7 +39,7 @@ export async function showTogether(workspace, images, signal) {
     answer = await ask();
   } catch (error) {
     if (error instanceof ApiError && [404, 422].includes(error.status))
-      throw new ApiError(`These images cannot be labelled together: ${error.message}`, error.status);
+      throw new ApiError(`These images cannot be labeled together: ${error.message}`, error.status);
     throw error;
   }
   /** @type {Set<string>} */
@@ -108,7 +108,7 @@ export async function showTogether(workspace, images, signal) {
     h(
       "div",
       { class: "subject-body" },
-      h("p", { class: "kicker" }, "Labelled together"),
+      h("p", { class: "kicker" }, "Labeled together"),
       h("h1", { tabindex: -1 }, countOf(answer.images.length, "image")),
       h("h2", {}, "Labels"),
       held,

@@ -1,6 +1,6 @@
 /** The camera of the map: computations only, no drawing. Map coordinates are between 0 and 1. */
 
-/** @typedef {{x: number, y: number, zoom: number}} Camera  the point in the centre and the zoom factor */
+/** @typedef {{x: number, y: number, zoom: number}} Camera  the point in the center and the zoom factor */
 /** @typedef {{width: number, height: number}} Size */
 /** @typedef {{x: number, y: number}} Point */
 

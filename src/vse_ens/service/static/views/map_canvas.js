@@ -28,7 +28,7 @@ export class MapCanvas {
     /** @type {Camera} */
     this.camera = WHOLE;
     this.size = { width: 1, height: 1 };
-    /** @type {Place | null} the label under the pointer, or in the centre while keys are used */
+    /** @type {Place | null} the label under the pointer, or in the center while keys are used */
     this.marked = null;
     this.frame = 0;
     this.flight = 0;
@@ -43,7 +43,7 @@ export class MapCanvas {
         tabindex: 0,
         role: "application",
         "aria-label":
-          "Map of labels. Arrow keys move, plus and minus zoom, 0 shows all, Enter browses the label in the centre.",
+          "Map of labels. Arrow keys move, plus and minus zoom, 0 shows all, Enter browses the label in the center.",
       })
     );
     this.drawing = new Drawing(this.element);

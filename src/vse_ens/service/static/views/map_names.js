@@ -45,7 +45,7 @@ const spots = ({ x, y, radius }, width, height) => [
   [x - width / 2, y - radius - 1 - height],
 ];
 
-/** Occupied boxes by grid cell, so that a box is compared with its neighbours only. */
+/** Occupied boxes by grid cell, so that a box is compared with its neighbors only. */
 class Occupied {
   constructor() {
     /** @type {Map<string, {left: number, top: number, width: number, height: number}[]>} */

@@ -1,4 +1,4 @@
-"""Catalogues of other programs: read completely, without leaving a trace, also while they are in use."""
+"""Catalogs of other programs: read completely, without leaving a trace, also while they are in use."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_reading_leaves_no_trace(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_catalogue_is_read_while_its_program_writes_to_it(name: str, tmp_path: Path) -> None:
+def test_a_catalog_is_read_while_its_program_writes_to_it(name: str, tmp_path: Path) -> None:
     path, table = make(name, tmp_path)
     with closing(sqlite3.connect(tmp_path / FILES[name][1], isolation_level=None)) as program:
         program.execute("BEGIN EXCLUSIVE")
@@ -88,14 +88,14 @@ def test_a_catalogue_is_read_while_its_program_writes_to_it(name: str, tmp_path:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_locked_catalogue_and_one_of_a_closed_program_are_read_in_place(name: str, tmp_path: Path) -> None:
+def test_a_locked_catalog_and_one_of_a_closed_program_are_read_in_place(name: str, tmp_path: Path) -> None:
     path, table = make(name, tmp_path)
     database = tmp_path / FILES[name][1]
     with closing(sqlite3.connect(database, isolation_level=None)) as program:
         program.execute("PRAGMA journal_mode = WAL")
     before = sorted(one.name for one in tmp_path.iterdir())
     assert labels(path) == {image: sorted(given) for image, given in table.items()}
-    assert sorted(one.name for one in tmp_path.iterdir()) == before, "a log was created beside the catalogue"
+    assert sorted(one.name for one in tmp_path.iterdir()) == before, "a log was created beside the catalog"
     with closing(sqlite3.connect(database, isolation_level=None)) as program:
         program.execute("PRAGMA journal_mode = DELETE")
         program.execute("BEGIN EXCLUSIVE")
@@ -181,12 +181,12 @@ def test_an_answer_of_hydrus_api_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_no_catalogue_is_one_sentence(name: str, tmp_path: Path) -> None:
+def test_what_is_no_catalog_is_one_sentence(name: str, tmp_path: Path) -> None:
     path = tmp_path / FILES[name][1]
     with pytest.raises(DataError, match=r"cannot be read|does not exist"):
         list(open_collection(path, name).items())
     path.write_bytes(b"SQLite format 3\0 and no more")
-    with pytest.raises(DataError, match=r"cannot be read as a database|no catalogue"):
+    with pytest.raises(DataError, match=r"cannot be read as a database|no catalog"):
         list(open_collection(path, name).items())
     path.write_bytes(b"text")
     with pytest.raises(DataError, match="is no SQLite database"):

@@ -1,4 +1,4 @@
-"""The parts that the readers of catalogues share, and databases of other programs, read without leaving a trace.
+"""The parts that the readers of catalogs share, and databases of other programs, read without leaving a trace.
 
 A database that no transaction is open on is read where it is, as immutable: SQLite then takes no lock and creates no
 file beside it. With a write-ahead log or a journal, the last changes are not in the database itself, so a copy of both
@@ -32,7 +32,7 @@ _ATTEMPTS = 5
 _MAX_DEPTH = 100  # of tags inside tags
 
 
-class Catalogue:
+class Catalog:
     """A database that is open for reading."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -49,14 +49,14 @@ class Catalogue:
         return {str(name) for (name,) in self.rows(f"SELECT name FROM {schema}.sqlite_schema WHERE type = 'table'")}  # noqa: S608
 
     def need(self, tables: Sequence[str], program: str, schema: str = "main") -> None:
-        """Raise a `DataError` if the database lacks a table that a program's catalogue has."""
+        """Raise a `DataError` if the database lacks a table that a program's catalog has."""
         missing = [name for name in tables if name not in self.tables(schema)]
         if missing:
-            raise DataError(f"{self.path} is no catalogue of {program} that can be read: it has no table {missing[0]}")
+            raise DataError(f"{self.path} is no catalog of {program} that can be read: it has no table {missing[0]}")
 
 
 @contextmanager
-def open_catalogue(path: Path, attached: Mapping[str, Path] | None = None) -> Iterator[Catalogue]:
+def open_catalog(path: Path, attached: Mapping[str, Path] | None = None) -> Iterator[Catalog]:
     """Open a database, and others under the names of ``attached``."""
     with tempfile.TemporaryDirectory(prefix="vse-", ignore_cleanup_errors=True) as folder:
         with _readable(path):
@@ -71,7 +71,7 @@ def open_catalogue(path: Path, attached: Mapping[str, Path] | None = None) -> It
             for name, other in (attached or {}).items():
                 with _readable(other):
                     connection.execute(f"ATTACH ? AS {name}", [_address(other, Path(folder))])
-            yield Catalogue(path, connection)
+            yield Catalog(path, connection)
         finally:
             connection.close()
 
@@ -81,8 +81,8 @@ def is_database(glance: Glance, tables: Sequence[str]) -> bool:
     if not glance.head.startswith(_MAGIC):
         return False
     try:
-        with open_catalogue(glance.path) as catalogue:
-            return set(tables) <= catalogue.tables()
+        with open_catalog(glance.path) as catalog:
+            return set(tables) <= catalog.tables()
     except DataError:
         return False
 
@@ -156,8 +156,8 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None
 
 
-class CatalogueCollection(ABC):
-    """A catalogue in a database; its pictures are at absolute paths."""
+class CatalogCollection(ABC):
+    """A catalog in a database; its pictures are at absolute paths."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -228,7 +228,7 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
     for number in known:
         parts: list[str] = []
         at: Any = number
-        for _ in range(_MAX_DEPTH):  # parents of a damaged catalogue may form a circle
+        for _ in range(_MAX_DEPTH):  # parents of a damaged catalog may form a circle
             if at not in known:
                 break
             at, name = known[at]
