@@ -25,7 +25,7 @@ from vse_ens.storage.tensors import NOT_FINITE, is_finite
 Arrays = Mapping[str, NDArray[Any]]
 
 MAX_SCALE = 1e6
-"""The largest factor of the label weights."""
+"""The largest factor of the label weights, and of the neighbors."""
 _MAX_EPOCHS = 10_000_000
 _TEMPERATURES = (1e-6, 1e9)
 _MAX_INT32 = 2**31 - 1
@@ -51,6 +51,8 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
     if not isinstance(training.get("complete"), bool):
         raise ModelError("the setting 'complete' must be true or false")
     _number(training, "label_weights_scale", MAX_SCALE)
+    if "neighbors_scale" in training:  # models of version 0.2 have no neighbors
+        _number(training, "neighbors_scale", MAX_SCALE)
     if training.get("label_weights_regularization") is not None:  # the lambda that `partial_fit` learns them again with
         _number(training, "label_weights_regularization", math.inf)
     cpus = training.get("cpus", [])  # models of version 0.2 do not say

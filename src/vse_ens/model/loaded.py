@@ -18,6 +18,7 @@ from vse_ens.model.calibration import Calibration
 from vse_ens.model.checks import check_arrays, check_settings
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
+from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.store import MODEL, StoredModel, load_model, model_card, save_model
 from vse_ens.model.topk import TemperatureFn, unit_temperature
 from vse_ens.storage.artifact import ARRAYS
@@ -129,6 +130,9 @@ class LoadedModel:
             check_arrays(stored.arrays, config, len(stored.known.images), len(stored.known.labels))
         except ModelError as error:
             raise ModelError(f"{Path(path) / ARRAYS} is damaged: {error}; {MODEL.remedy}") from error
-        model = Model.from_arrays(stored.arrays, float(stored.settings["training"]["label_weights_scale"]))
+        training = stored.settings["training"]
+        scale = float(training.get("neighbors_scale", 0.0))  # models of version 0.2 have none
+        neighbors = ImageNeighbors(stored.known, scale) if scale else None
+        model = Model.from_arrays(stored.arrays, float(training["label_weights_scale"]), neighbors)
         calibration = Calibration.from_arrays(stored.arrays)
         return cls(model, stored.known, calibration and calibration.for_pairs(stored.known)), config

@@ -31,6 +31,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.context import context_vectors
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
+from vse_ens.model.neighbors import NeighborTerms
 from vse_ens.model.products import row_products
 from vse_ens.model.topk import TaskRunner, TemperatureFn, TopKScorer, run_serial, unit_temperature
 
@@ -111,12 +112,24 @@ class ImageSearch:
         self.known = known
         self.temperature = temperature
         self._run = run
+        self._terms: NeighborTerms | None = None
         self._labels_per_image = max(1.0, known.pairs / max(1, int(np.count_nonzero(known.labels_per_image))))
 
     @cached_property
     def log_totals(self) -> Floats:
         """log sum_b e^(s_i(b) / T_i) of every image."""
         return self._totals_of(np.arange(len(self.known.images)))
+
+    @property
+    def neighbor_terms(self) -> NeighborTerms | None:
+        """What neighbors add to the scores of every image; None if the model has no neighbors."""
+        if self._terms is None and self.model.neighbors is not None:
+            self._terms = self.model.neighbors.all_terms(self._run)
+        return self._terms
+
+    def use_scan(self, log_totals: Floats, terms: NeighborTerms | None) -> None:
+        """Take over what a scan of all images has found."""
+        self.log_totals, self._terms = log_totals, terms
 
     def temperatures(self, images: Numbers) -> Floats:
         """Return T_i of images."""
@@ -135,22 +148,31 @@ class ImageSearch:
         if top < 1:
             raise ConfigError(f"top must be at least 1, got {top}")
         columns = LabelColumns(self.model, np.concatenate(query))
+        terms = None
         if among is None:
-            images, totals = np.arange(len(self.known.images)), self.log_totals
+            images, totals, terms = np.arange(len(self.known.images)), self.log_totals, self.neighbor_terms
         else:
             images, totals = among, self.log_totals[among] if "log_totals" in vars(self) else self._totals_of(among)
         included = len(query.include)
-        best = self._score(columns, included, images[:0], totals[:0], tagged)
+        best = self._score(columns, included, images[:0], totals[:0], None, tagged)
         for first in range(0, len(images), _BLOCK):
             block = slice(first, first + _BLOCK)
-            best = best.concat(self._score(columns, included, images[block], totals[block], tagged)).best(top)
+            found = self._score(columns, included, images[block], totals[block], terms, tagged)
+            best = best.concat(found).best(top)
         return best
 
     def _score(
-        self, columns: LabelColumns, included: int, images: Numbers, totals: Floats, tagged: bool
+        self,
+        columns: LabelColumns,
+        included: int,
+        images: Numbers,
+        totals: Floats,
+        terms: NeighborTerms | None,
+        tagged: bool,
     ) -> SearchResult:
-        """Score images; the first ``included`` columns are the included labels."""
-        scores = columns.scores(images, self.known)
+        """Score images; the first ``included`` columns are the included labels. ``terms`` are of all images."""
+        part = terms.rows(int(images[0]), len(images)) if terms is not None and len(images) else None
+        scores = columns.scores(images, self.known, part)
         has = columns.known(images, self.known)
         powers = scores.astype(np.float64) / self.temperatures(images)[:, None] - totals[:, None]
         shares = np.exp(np.minimum(powers, 0.0))
@@ -175,6 +197,7 @@ class LabelColumns:
     def __init__(self, model: Model, labels: NDArray[np.int64]) -> None:
         self.labels = labels
         self._embeddings = model.embeddings
+        self._neighbors = model.neighbors
         self._vectors = model.embeddings.label_vectors[labels]
         self._inputs: Floats | None = None
         if model.embeddings.has_context:
@@ -184,11 +207,11 @@ class LabelColumns:
             weights = np.stack([model.label_weights.weights_for(int(label)) for label in labels])
             self._weights = weights * np.float32(model.label_weights_scale)
 
-    def scores(self, images: NDArray[np.int64], known: Annotations) -> Floats:
-        """Return s_i(a), images x labels."""
-        return self.scores_of_rows(Csr(*known.rows(images)), images)
+    def scores(self, images: NDArray[np.int64], known: Annotations, terms: NeighborTerms | None = None) -> Floats:
+        """Return s_i(a), images x labels; ``terms`` are what neighbors add, if that has been computed."""
+        return self.scores_of_rows(Csr(*known.rows(images)), images, terms)
 
-    def scores_of_rows(self, rows: Csr, images: NDArray[np.int64]) -> Floats:
+    def scores_of_rows(self, rows: Csr, images: NDArray[np.int64], terms: NeighborTerms | None = None) -> Floats:
         """Return s_i(a) of images that have the labels of ``rows``, images x labels."""
         scores = np.zeros((len(images), len(self.labels)), np.float32)
         if self._inputs is not None:
@@ -201,6 +224,11 @@ class LabelColumns:
             image = np.repeat(np.arange(len(images)), np.diff(rows.indptr))
             for column, weights in enumerate(self._weights):
                 scores[:, column] += np.bincount(image, weights[rows.indices], len(images)).astype(np.float32)
+        if self._neighbors is not None:
+            terms = terms or self._neighbors.terms(rows, images)
+            for column, label in enumerate(self.labels):
+                where, values = terms.column(int(label), len(images))
+                scores[where, column] += values
         return scores
 
     def known(self, images: NDArray[np.int64], known: Annotations) -> NDArray[np.bool_]:

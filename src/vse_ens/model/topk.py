@@ -94,29 +94,44 @@ class TopKScorer:
     def of_images(self, known: Annotations, images: NDArray[np.int64] | None = None) -> Iterator[TopLabels]:
         """Yield the best labels of images by number, or of all images, block by block in order."""
         chosen = np.arange(len(known.images)) if images is None else images
-        return self._blocks(chosen, self._model.embeddings.vectors_given, Csr(known.indptr, known.indices))
+        numbers = self._model.numbers(known)
+        return self._blocks(chosen, self._model.embeddings.vectors_given, Csr(known.indptr, known.indices), numbers)
 
-    def of_rows(self, vectors: Floats, known: Csr) -> Iterator[TopLabels]:
-        """Yield the best labels of new images, given one row each of ``vectors`` and ``known`` labels."""
-        return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known)
+    def of_rows(self, vectors: Floats, known: Csr, numbers: NDArray[np.integer] | None = None) -> Iterator[TopLabels]:
+        """Yield the best labels of images, given one row each of ``vectors`` and ``known`` labels.
 
-    def _blocks(self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr) -> Iterator[TopLabels]:
+        ``numbers`` are those of `Model.scores_of`.
+        """
+        return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known, numbers)
+
+    def _blocks(
+        self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, numbers: NDArray[np.integer] | None
+    ) -> Iterator[TopLabels]:
         size = _TASKS_PER_BLOCK * self._rows
         for first in range(0, len(images), size):
             block = images[first : first + size]
             result = TopK.allocate(len(block), self._top)
             if len(block) <= self._rows:  # one answer waits for no worker
-                self._score(block, vectors, known, result)
+                self._score(block, vectors, known, numbers, result)
             else:
                 parts = [slice(start, start + self._rows) for start in range(0, len(block), self._rows)]
-                self._run([_task(self._score, block[part], vectors, known, result.part(part)) for part in parts])
+                rest = (vectors, known, numbers)
+                self._run([_task(self._score, block[part], *rest, result.part(part)) for part in parts])
             yield TopLabels(block, *result)
 
-    def _score(self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, result: TopK) -> None:
+    def _score(
+        self,
+        images: NDArray[np.int64],
+        vectors: _VectorsFn,
+        known: Csr,
+        numbers: NDArray[np.integer] | None,
+        result: TopK,
+    ) -> None:
         rows = take_rows(*known, images)
         scores = self._products.of(vectors(images, rows))
         if not len(self._addends.weights):
-            self._model.add_label_weights(*rows, scores)
+            self._model.add_label_weights(rows, scores)
+        self._model.add_neighbors(rows, None if numbers is None else numbers[images], scores)
         temperatures = self._temperature(np.diff(rows.indptr))
         scratch = KeyScratch.allocate(scores.shape[1])
         topk_scores(scores, self._addends, Csr(*rows), self._denied, temperatures, result, scratch)
