@@ -59,7 +59,7 @@ STATEMENTS = (
         "a label violates if 1 + s_i(a_n) > s_i(a_p)",
         "eq. 4",
         "vse_ens.kernels.samplers:draw_warp",
-        "tests/kernels/test_samplers.py::test_warp_is_uniform_among_the_labels_that_violate_the_margin",
+        "tests/kernels/test_samplers.py::test_warp_is_uniform_among_labels_that_violate_the_margin",
         _HOLDS,
     ),
     Statement(

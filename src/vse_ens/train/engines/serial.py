@@ -99,7 +99,7 @@ class SerialEngine:
     def trace(self, steps: int, learning_rate: float, stream: Streams) -> NDArray[np.int64]:
         """Refresh the rankings, make steps, and return each step's pair, negative, rank and factor.
 
-        The columns are those of `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
+        The columns are named in `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
         """
         if self.rankings.used:
             self.rankings.refresh()
