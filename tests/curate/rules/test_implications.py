@@ -169,11 +169,11 @@ def test_a_label_below_the_support_implies_nothing() -> None:
     assert find_implications(data, min_support=3, min_confidence=0.2) == []
 
 
-def test_a_label_with_more_partners_than_fit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_implications_do_not_depend_on_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     data = on_images(a=range(40), b=range(50), c=range(60), d=range(70), e=range(100))
     expected = find_implications(data)
     assert expected
-    monkeypatch.setattr(implications, "_CAPACITY", 1)
+    monkeypatch.setattr(implications, "_LABELS", 2)
     assert find_implications(data) == expected
 
 
