@@ -183,9 +183,7 @@ def test_a_label_that_an_image_has_is_explained_by_the_others(
     assert (found.score == pytest.approx(by_labels)) is (tower not in ("context+id", "context+features"))
 
 
-def test_by_its_labels_an_image_of_the_context_tower_is_what_it_is_by_its_id(
-    models: dict[str, Annotator], data: Annotations
-) -> None:
+def test_context_suggestions_by_labels_equal_those_by_id(models: dict[str, Annotator], data: Annotations) -> None:
     assert models["context"].model_.label_weights is not None
     images = list(data.images)
     by_labels = models["context"].annotate(labels=[data.labels_of(image) for image in images], top=8)
@@ -293,7 +291,7 @@ def test_a_saved_model_has_its_memory_and_suggests_the_same(
 
 
 @pytest.mark.parametrize("settings", [{}, {"tower": "context+id"}])
-def test_the_whole_preset_is_saved_as_equal_bytes_on_any_number_of_workers(
+def test_the_preset_gives_equal_bytes_on_any_number_of_workers(
     settings: dict[str, Any], data: Annotations, tmp_path: Path
 ) -> None:
     for workers in (1, 2, 3):
@@ -427,7 +425,7 @@ def test_resuming_on_another_kind_of_cpu_needs_a_word(
     assert again.training_["cpus"] == sorted([cpu_kind(), "elbrus"])
 
 
-# --- stopping and going on ---
+# --- stopping and resuming ---
 
 
 def test_ctrl_c_stops_after_the_round_and_keeps_the_model(data: Annotations, tmp_path: Path) -> None:
@@ -466,7 +464,7 @@ def test_progress_is_told_after_every_round(data: Annotations) -> None:
         ({"tower": "features"}, "tower features needs"),
     ],
 )
-def test_what_parts_cannot_do_is_told_before_they_are_sorted_out(
+def test_limits_of_parts_are_errors_before_they_are_partitioned(
     settings: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "parts").mkdir()

@@ -93,7 +93,7 @@ def test_the_odds_factor_is_that_of_a_binomial_law(size: int, chance: float) -> 
     assert law.odds_factor(counts) == pytest.approx((size - counts) * chance / (1 - chance))
 
 
-def test_the_odds_factor_is_that_of_a_negative_binomial_and_a_poisson_law() -> None:
+def test_the_odds_factor_follows_from_the_two_distributions() -> None:
     chance, number = 0.4, 3.0  # (r + 1) P(r + 1) / P(r) = (number + r) chance
     law = LabelCountLaw(number * chance / (1 - chance), number * chance / (1 - chance) ** 2)
     assert law.odds_factor(np.arange(9)) == pytest.approx((number + np.arange(9)) * chance)
@@ -195,7 +195,7 @@ def test_parameters_are_found_by_grid_search(lists: list[list[str]], matrix: Any
         assert search.best_estimator_.get_params()["epochs"] == 1
 
 
-def test_it_ends_a_pipeline(lists: list[list[str]]) -> None:
+def test_a_completer_ends_a_pipeline(lists: list[list[str]]) -> None:
     texts = [", ".join(row) for row in lists]
     words = CountVectorizer(tokenizer=lambda text: text.split(", "), token_pattern=None, lowercase=False)
     pipeline = make_pipeline(words, LabelCompleter(**SMALL)).fit(texts)
@@ -204,7 +204,7 @@ def test_it_ends_a_pipeline(lists: list[list[str]]) -> None:
     assert pipeline.transform(texts[:3]).shape == (3, 8)
 
 
-def test_probabilities_of_rows_that_training_did_not_see_are_calibrated() -> None:
+def test_probabilities_of_new_rows_are_calibrated() -> None:
     rows = scenes(images=1200, labels=60, seed=1).to_matrix()
     settings = {**SMALL, "epochs": 8, "dimensions": 32}
     found = cross_val_predict(LabelCompleter(**settings), rows, cv=2, method="predict_proba")
@@ -257,7 +257,7 @@ def test_an_annotator_is_searched_over_pairs_of_any_kind(data: Annotations, matr
 
 
 @pytest.mark.parametrize("tower", ["context", "id"])
-def test_the_score_of_held_out_labels_is_their_mean_reciprocal_rank(tower: str, data: Annotations) -> None:
+def test_the_score_is_the_mean_reciprocal_rank(tower: str, data: Annotations) -> None:
     train, test = data.leave_one_out(seed=0)
     model = Annotator("context" if tower == "context" else "opt-auc", **SMALL).fit(train)
     if tower == "context":

@@ -23,6 +23,6 @@ def test_an_unknown_id_names_the_nearest_known_ones() -> None:
     assert (error.unknown, error.kind, error.nearest) == ("beech", "label", ("beach", "bench"))
 
 
-def test_an_unknown_id_like_no_other_comes_with_an_example_if_there_is_one() -> None:
+def test_an_unknown_id_like_no_other_comes_with_an_example() -> None:
     assert str(UnknownIdError("x", "image")) == "unknown image 'x'"
     assert str(UnknownIdError("x", "image", [], "img_1")) == "unknown image 'x'; there are images such as 'img_1'"

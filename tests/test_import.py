@@ -26,9 +26,7 @@ def test_importing_the_command_line_pulls_in_nothing_heavy(python: Python) -> No
     assert set(python(f"import vse_ens.cli.app; {LIST_HEAVY}").stdout.split()) == {"click"}
 
 
-def test_suggestions_on_the_command_line_load_neither_scipy_nor_what_they_do_not_use(
-    python: Python, small_model: Path
-) -> None:
+def test_vse_annotate_loads_neither_scipy_nor_unused_modules(python: Python, small_model: Path) -> None:
     code = (
         "import sys; from vse_ens.cli.app import main\n"
         f"try: main(['annotate', {str(small_model)!r}, '--labels', 'sea', '--json'])\n"
@@ -42,7 +40,7 @@ def test_suggestions_on_the_command_line_load_neither_scipy_nor_what_they_do_not
     assert answer.stderr.split() == []
 
 
-def test_compiled_kernels_are_loaded_without_the_compilers_registries(python: Python) -> None:
+def test_compiled_kernels_load_without_the_compilers_registries(python: Python) -> None:
     code = (
         "import sys, numba, numpy as np; from vse_ens.kernels.random import shuffle\n"
         "shuffle(np.arange(9), np.ones(1, np.uint64)); print('numba.np.arraymath' in sys.modules)\n"
@@ -52,7 +50,7 @@ def test_compiled_kernels_are_loaded_without_the_compilers_registries(python: Py
     assert python(code).stdout.split() == ["False", "4.0"]
 
 
-def test_importing_the_package_takes_less_than_three_tenths_of_a_second(python: Python) -> None:
+def test_importing_the_package_takes_less_than_300_ms(python: Python) -> None:
     # Of the processor, not of the clock: tests run side by side on machines that others use too.
     timed = "import time; start = time.process_time(); import vse_ens; print(time.process_time() - start)"
     assert min(float(python(timed).stdout) for _ in range(5)) < 0.3

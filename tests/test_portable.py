@@ -66,7 +66,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @on_v3
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_CPU_NAME")), reason="NUMBA_CPU_NAME names a CPU, whatever the host")
-def test_the_compiler_is_told_the_same_on_every_host_and_otherwise_follows_the_host(python: Python) -> None:
+def test_portable_kernels_are_compiled_alike_on_every_host(python: Python) -> None:
     told = [json.loads(python(SHOW_TARGET, name, features, "portable").stdout) for name, features in HOSTS.items()]
     assert [target for target, _ in told] == [["x86-64-v3", ""]] * len(HOSTS)
     assert len({kind for _, kind in told}) == 1
@@ -77,7 +77,7 @@ def test_the_compiler_is_told_the_same_on_every_host_and_otherwise_follows_the_h
 
 @on_v3
 @pytest.mark.slow
-def test_a_model_is_the_same_bytes_on_faked_hosts_and_under_variables_that_ask_for_others(python: Python) -> None:
+def test_a_model_is_the_same_bytes_on_faked_hosts(python: Python) -> None:
     here = python(TRAIN, "haswell", V3)
     assert here.returncode == 0, here.stderr
     others = {
@@ -106,20 +106,20 @@ def test_the_command_line_trains_portably(python: Python, tmp_path: Path) -> Non
 
 
 @on_v3
-def test_a_variable_of_the_environment_does_the_same_as_the_function(python: Python) -> None:
+def test_an_environment_variable_does_the_same_as_the_function(python: Python) -> None:
     code = "import vse_ens; from vse_ens.model.cpu import cpu_kind; print(cpu_kind())"
     kind = python(code, **{VARIABLE: "1"}).stdout
     assert re.fullmatch(r"x86-64-v3, NumPy [^,]*(X86_V3|AVX2), OpenBLAS Haswell\n", kind)
 
 
 @pytest.mark.usefixtures("clean_environment")
-def test_it_cannot_be_chosen_once_numpy_is_there() -> None:
+def test_portable_cannot_be_chosen_once_numpy_is_loaded() -> None:
     with pytest.raises(ConfigError, match="has no effect once numpy is imported: import vse_ens first"):
         use_portable_cpu()
     assert VARIABLE not in os.environ
 
 
-def test_it_may_be_chosen_again_where_it_is_in_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_portable_may_be_chosen_again_where_it_is_in_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in portable_environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(platform, "machine", lambda: "AMD64")
@@ -135,9 +135,7 @@ def test_another_kind_of_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("level", "said"), [("x86-64-v2", "one with AVX2 and FMA"), ("x86-64-v4", "is not in effect: kernels are compiled")]
 )
-def test_a_cpu_without_the_instructions_and_a_choice_without_effect_are_refused(
-    level: str, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cpu_without_the_instructions_is_refused(level: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr(cpu, "host_level", lambda: level)
     monkeypatch.setattr(cpu, "compilation_target", lambda: "znver9")

@@ -60,11 +60,11 @@ def test_with_another_tower_come_the_steps_that_suit_it() -> None:
     assert back.init_scale == Config().init_scale
 
 
-def test_what_is_none_is_not_given() -> None:
+def test_none_keeps_the_preset() -> None:
     assert configure("context", tower=None, loss=None, epochs=None) == PRESETS["context"]
 
 
-def test_a_tower_or_loss_that_is_none_of_ours_is_told_as_a_setting() -> None:
+def test_an_unknown_tower_or_loss_is_named() -> None:
     for name, bad in (("tower", "pixels"), ("loss", "bpr")):
         with pytest.raises(ConfigError, match=f"{name} must be one of .*; got '{bad}'"):
             configure("context", **{name: bad})
@@ -90,11 +90,11 @@ def test_a_preset_file_changes_a_preset(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ("preset = ", "is not TOML: "),
-        ("", "is no preset file .its preset is None.; it needs preset, one of context"),
-        ('preset = "other.toml"', "is no preset file .its preset is 'other.toml'."),
-        ('preset = ["context"]', "is no preset file"),
-        ('preset = "context"\nepochs = 3', "is no preset file .it has 'epochs'."),
-        ('preset = "context"\nsettings = 3', "is no preset file"),
+        ("", "is not a preset file .its preset is None.; it needs preset, one of context"),
+        ('preset = "other.toml"', "is not a preset file .its preset is 'other.toml'."),
+        ('preset = ["context"]', "is not a preset file"),
+        ('preset = "context"\nepochs = 3', "is not a preset file .it has 'epochs'."),
+        ('preset = "context"\nsettings = 3', "is not a preset file"),
         ('preset = "context"\n[settings]\nepoch = 3', "tuned.toml: unknown setting 'epoch'; did you mean epochs"),
         ('preset = "context"\n[settings]\nepochs = 0', "tuned.toml: epochs must be an integer of at least 1"),
     ],
@@ -107,7 +107,7 @@ def test_a_bad_preset_file_is_told_in_a_sentence(text: str, fault: str, tmp_path
     assert "\n" not in str(raised.value)
 
 
-def test_a_missing_preset_file_is_told_and_a_stored_preset_is_never_a_file(tmp_path: Path) -> None:
+def test_a_missing_preset_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"the preset file .*none.toml cannot be read: No such file"):
         configure(str(tmp_path / "none.toml"))
     with pytest.raises(ConfigError, match="preset must be one of"):

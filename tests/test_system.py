@@ -68,7 +68,7 @@ def test_nothing_is_imported_that_some_systems_lack(python: Python) -> None:
     assert int(run.stdout) > 100
 
 
-def test_models_are_trained_saved_and_loaded_where_those_calls_are_missing(python: Python, tmp_path: Path) -> None:
+def test_models_are_saved_and_loaded_without_system_calls(python: Python, tmp_path: Path) -> None:
     root = str(Path(__file__).parents[1])
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
     run = python(f"{HIDE}\n{SAVE_AND_LOAD}", str(tmp_path / "model"), str(tmp_path / "run"), PYTHONPATH=path)
@@ -96,7 +96,7 @@ print(*sorted(item.labels), (root / "a.xmp").read_bytes() == before)
 """
 
 
-def test_photos_are_read_written_and_restored_where_those_calls_are_missing(python: Python, tmp_path: Path) -> None:
+def test_photos_are_restored_without_system_calls(python: Python, tmp_path: Path) -> None:
     root = str(Path(__file__).parents[1])
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
     run = python(f"{HIDE}\n{PHOTOS}", str(tmp_path / "photos"), str(tmp_path / "journal"), PYTHONPATH=path)

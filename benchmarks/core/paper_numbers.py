@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.core.markdown import blocks_markdown, table_markdown
 from benchmarks.core.report import fill_sections
 from benchmarks.core.results import FOLDER
 from benchmarks.paper.page import reproduction_page
 from benchmarks.paper.statements import statement_table
-from vse_ens.report.markdown import blocks_markdown, table_markdown
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "paper-numbers.md"
 STORED = FOLDER / "reproduction.json"

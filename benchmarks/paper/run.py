@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.core.markdown import page_markdown
 from benchmarks.paper.accuracy import accuracy, differences
 from benchmarks.paper.cost import Grid, measure_costs
 from benchmarks.paper.data_sets import DataSet, load_data_set
@@ -21,7 +22,6 @@ from benchmarks.paper.training import READINGS, Limits, paper_config
 from benchmarks.paper.tuning import TUNING_METRIC, best_candidate, candidates, tuned_settings
 from vse_ens import __version__
 from vse_ens.experiments.machine import describe_machine
-from vse_ens.report.markdown import page_markdown
 from vse_ens.storage.atomic import write_json, write_text
 
 _MODEL_PAIRS = (("vse-ens", "warp"), ("vse-ens", "opt-auc"), ("warp", "opt-auc"))

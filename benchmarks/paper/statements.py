@@ -59,7 +59,7 @@ STATEMENTS = (
         "a label violates if 1 + s_i(a_n) > s_i(a_p)",
         "eq. 4",
         "vse_ens.kernels.samplers:draw_warp",
-        "tests/kernels/test_samplers.py::test_warp_is_uniform_among_the_labels_that_violate_the_margin",
+        "tests/kernels/test_samplers.py::test_warp_is_uniform_among_labels_that_violate_the_margin",
         _HOLDS,
     ),
     Statement(
@@ -80,7 +80,7 @@ STATEMENTS = (
     Statement(
         "the naive sampler costs O(|A|k + |A| log|A|) per step",
         "section 3",
-        "vse_ens.kernels.samplers:draw_naive",
+        "vse_ens.kernels.samplers:label_at_rank",
         "tests/kernels/test_samplers.py::test_naive_draws_by_the_exact_ranking",
         "implemented; it selects the label at rank r instead of sorting all",
     ),

@@ -171,7 +171,7 @@ class Annotator(TableRepr):
             callbacks: Objects of `vse_ens.train.callbacks.Callback`, called at the start, every epoch and the end; they
                 may stop the training. Trackers for MLflow, Weights & Biases and TensorBoard: `vse_ens.tracking`.
             checkpoint: A directory in which the state of the run is saved from time to time. One process at a time
-                may use it. If it cannot be written later, for example to a full disk, training goes on.
+                may use it. If it cannot be written later, for example to a full disk, training continues.
             resume: Continue from the checkpoint. The result is the same bytes as without the interruption, on the kind
                 of CPU that the run was started on; another kind is refused.
             cluster: ``"ray"`` trains the shards of the model, 8 by default, on a Ray cluster; see docs/scale.md.
@@ -345,7 +345,7 @@ class Annotator(TableRepr):
             allow: Suggest only these labels.
             deny: Never suggest these labels.
             only: Suggest only labels that match one of these patterns, such as ``place|*``.
-            per_namespace: At most so many suggestions per namespace, such as ``place|`` or ``character:``.
+            per_namespace: The most suggestions per namespace, such as ``place|`` or ``character:``.
             min_confidence: Leave out suggestions below this confidence.
             explain: Fill ``because`` of each suggestion.
 

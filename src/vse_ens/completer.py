@@ -47,7 +47,7 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     Args:
         preset: The preset of `Annotator`.
         threshold: `predict` predicts labels of at least this probability.
-        top: `predict_proba` keeps only so many labels per row, as a sparse matrix. All, as a dense one, by default.
+        top: `predict_proba` keeps only this many labels per row, as a sparse matrix. All, as a dense one, by default.
         seed: The seed of the training.
         workers: The number of threads, all cores by default; it does not change the result.
         settings: Fields of `vse_ens.config.Config` that override the preset.

@@ -20,7 +20,7 @@ MAX_ROWS = 20
 """Rows that are shown of each table."""
 _MAX_TEXT = 80  # characters of a cell in text
 
-# Colors are those of the notebook, light or dark; lines and bars are translucent.
+# Colors follow the notebook, light or dark; lines and bars are translucent.
 _STYLE = (
     "<style>.vse-ens table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0 .8em}"
     ".vse-ens caption{text-align:left;caption-side:top;font-weight:600;padding:.2em 0;color:inherit;white-space:nowrap}"
@@ -47,7 +47,7 @@ class Table:
     """A sentence below the table."""
 
     def cut(self, most: int = MAX_ROWS) -> Table:
-        """Return the table with at most so many rows."""
+        """Return the table with at most ``most`` rows."""
         rows = list(self.rows)
         return replace(self, rows=rows[:most], more=self.more + max(0, len(rows) - most))
 

@@ -132,7 +132,8 @@ def read_preset_file(path: str | Path) -> PresetFile:
     if unknown or not isinstance(base, str) or base not in PRESETS or not isinstance(settings, dict):
         fault = f"it has {unknown[0]!r}" if unknown else f"its preset is {base!r}"
         raise ConfigError(
-            f"{path} is no preset file ({fault}); it needs preset, one of {', '.join(PRESETS)}, and a table [settings]"
+            f"{path} is not a preset file ({fault}); it needs preset, one of {', '.join(PRESETS)}, "
+            "and a table [settings]"
         )
     try:
         _configure(base, settings)
@@ -163,8 +164,8 @@ def preset_text(base: str, settings: Mapping[str, Any], comment: str = "") -> st
 def configure(name: str, **given: Any) -> Config:
     """Return a preset with other settings where they are given and not None.
 
-    ``name`` is that of a preset, or the path of a preset file, which ends in ``.toml``. Another tower or loss brings
-    the step sizes that suit it, except for the paper's presets. ``validate=False`` also turns off the settings that
+    ``name`` is a preset, or the path of a preset file, which ends in ``.toml``. Another tower or loss brings the
+    step sizes that suit it, except for the paper's presets. ``validate=False`` also turns off the settings that
     need held-out labels.
     """
     chosen = {setting: value for setting, value in given.items() if value is not None}

@@ -1,8 +1,8 @@
 """What every loss promises: one draw moves every number by the learning rate times the slope of what is documented.
 
-The slope is that of the loss plus half the L2 of every vector and bias the draw touches, by central differences in
+The slope is taken of the loss plus half the L2 of every vector and bias the draw touches, by central differences in
 double precision; a feature map's step is scaled by the image's reach as well. In the context tower all labels of an
-image are judged from one snapshot, and the slope is that of the sum of their losses.
+image are judged from one snapshot, and the slope is taken of the sum of their losses.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class LossContract:
             assert_allclose(after, expected, rtol=1e-5, atol=1e-6, err_msg=name)
 
     @pytest.mark.parametrize("seed", [4, 5])
-    def test_a_visit_of_the_context_tower_goes_down_the_slope_of_its_losses(self, seed: int) -> None:
+    def test_a_context_visit_goes_down_the_slope_of_its_losses(self, seed: int) -> None:
         config = Config(
             sampler=self.sampler,
             loss=self.name,

@@ -62,7 +62,7 @@ class SamplerContract:
         assert (drawn.labels == -1).all()
         assert drawn.counts[TRIES] == drawn.counts[REJECTED] == 10 * problem.sampling.max_redraws
 
-    def test_redraws_are_bounded_and_giving_up_has_the_odds_it_should(self) -> None:
+    def test_redraws_are_bounded_and_given_up_at_the_right_odds(self) -> None:
         problem = self.problem()
         problem.sampling = problem.sampling._replace(max_redraws=3, candidates=1)
         drawn = draw(problem, 4)
@@ -81,7 +81,7 @@ class SamplerContract:
         assert np.isin(found, problem.free(0)).all()
         assert len(set(found)) > 15
 
-    def test_the_context_tower_draws_no_label_the_image_has_and_gives_up_on_one_with_every_label(self) -> None:
+    def test_the_context_tower_draws_no_known_label_and_gives_up(self) -> None:
         loss = {"warp": "warp", "naive": "hinge"}.get(self.name, "softmax")
         config = Config(sampler=self.name, loss=loss, tower="context", label_pairs=60, rank_scale=0.4, **self.settings)
         problem = make_context_problem(config, annotations(OWNED, LABELS))
@@ -155,7 +155,7 @@ def test_every_sampler_is_under_contract() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_chi_square_test_accepts_what_is_right_and_rejects_what_is_not(seed: int) -> None:
+def test_the_chi_square_test_rejects_wrong_samples_only(seed: int) -> None:
     probabilities = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
     found = np.random.default_rng(seed).choice(5, 2_000, p=probabilities)
     assert drawn_p_value(found, probabilities) > 1e-3

@@ -9,7 +9,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.evaluate.reliability import reliability
 
 
-def test_it_is_what_annotating_and_looking_gives() -> None:
+def test_reliability_equals_annotating_and_looking() -> None:
     train, test = scenes(images=300, labels=60, seed=0).leave_one_out(seed=0)
     model = Annotator(epochs=2, dimensions=8, negatives=4).fit(train)
     # Another vocabulary, an image and a label that the model does not know.
@@ -28,7 +28,7 @@ def test_it_is_what_annotating_and_looking_gives() -> None:
     assert [one.confidence for one in found] == pytest.approx([one.confidence for one in expected])
 
 
-def test_what_cannot_be_is_a_sentence() -> None:
+def test_models_without_confidences_are_refused() -> None:
     data = scenes(images=100, labels=50, seed=0)
     model = Annotator("opt-auc", epochs=1, dimensions=4).fit(data)
     with pytest.raises(ConfigError, match="this model has no confidences"):

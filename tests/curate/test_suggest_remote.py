@@ -100,7 +100,7 @@ def test_new_images_are_ranked_by_the_labels_that_are_known(here: list[Any], tmp
     assert found.candidates.tolist() == [40, 39, -1]
 
 
-def test_what_a_cluster_cannot_do_is_a_sentence_before_it_is_started(here: list[Any], tmp_path: Path) -> None:
+def test_limits_of_a_cluster_are_errors_before_it_is_started(here: list[Any], tmp_path: Path) -> None:
     fresh = random_annotator("id")
     test = held_out(fresh.known_)
     unsaved = "the workers of a cluster load the model from disk, and this one is not saved; call save first"

@@ -60,7 +60,7 @@ def test_verdicts_that_all_agree_give_finite_numbers(accepted: bool) -> None:
     assert (found.shift > 0) == accepted
 
 
-def test_many_verdicts_make_confidences_right_whatever_the_completeness_was() -> None:
+def test_many_verdicts_correct_any_completeness() -> None:
     draws = np.random.default_rng(1)
     counts = np.exp(draws.normal(-2, 1, 5_000))
     for factor in (0.2, 5.0):
@@ -78,7 +78,7 @@ def test_the_counts_are_those_of_suggestions(model: Annotator) -> None:
     assert -np.expm1(-counts) == pytest.approx([one.confidence for _, one in found], rel=1e-4)
 
 
-def test_an_accepted_label_that_the_model_knows_by_now_is_left_out_of_its_image(model: Annotator) -> None:
+def test_an_accepted_label_in_the_model_is_left_out_of_its_image(model: Annotator) -> None:
     image = some_image(model)
     before = model.annotate(image, top=2)
     assert len(before) == 2
@@ -92,7 +92,7 @@ def test_an_accepted_label_that_the_model_knows_by_now_is_left_out_of_its_image(
     )
 
 
-def test_what_was_not_a_suggestion_does_not_count(model: Annotator) -> None:
+def test_verdicts_on_other_labels_do_not_count(model: Annotator) -> None:
     image = some_image(model)
     known = model.known_labels(image)[0]
     new = model.annotate(image, top=1)[0].label
@@ -116,7 +116,7 @@ def test_fifty_verdicts_correct_confidences_and_fewer_do_not(model: Annotator) -
     assert model.annotate(asked[0][0], top=1)[0] == before
 
 
-def test_what_is_asked_for_is_spread_and_new(model: Annotator) -> None:
+def test_verdicts_asked_for_are_spread_and_new(model: Annotator) -> None:
     first = model.suggestions_to_judge(60)
     assert first == model.suggestions_to_judge(60)
     assert len({(image, label) for image, label, _ in first}) == len(first) > 50

@@ -30,7 +30,7 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_limit() -> None:
     assert high == pytest.approx(values.mean(axis=0) + 1.96 * error, abs=0.3 * error.max())
 
 
-def test_it_covers_the_truth_about_as_often_as_it_says() -> None:
+def test_intervals_cover_the_truth_as_often_as_stated() -> None:
     numbers = np.random.default_rng(1)
     covered = 0
     for trial in range(30):
@@ -40,7 +40,7 @@ def test_it_covers_the_truth_about_as_often_as_it_says() -> None:
     assert 0.90 <= covered / 300 <= 0.98
 
 
-def test_it_is_close_to_drawing_with_replacement() -> None:
+def test_intervals_are_close_to_drawing_with_replacement() -> None:
     values = np.random.default_rng(2).random(200) ** 3
     drawn = np.random.default_rng(3).integers(0, 200, (20_000, 200))
     expected = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
@@ -63,5 +63,5 @@ def test_the_same_seed_gives_the_same_ends_and_another_others() -> None:
 
 
 @pytest.mark.parametrize("images", [1, 2, 1000])
-def test_what_does_not_vary_has_no_width(images: int) -> None:
+def test_intervals_of_constants_have_no_width(images: int) -> None:
     assert of(np.full((images, 1), 0.1)).tolist() == [[0.1, 0.1]]

@@ -96,7 +96,7 @@ def drawn_twice(images: int, name: str) -> tuple[Floats, NDArray[np.int64], NDAr
 
 
 @pytest.mark.parametrize("assumed", [0.7, 1.0])
-def test_confidences_are_the_chances_of_a_label_that_the_data_lack(assumed: float) -> None:
+def test_confidences_are_the_chances_of_missing_labels(assumed: float) -> None:
     # At another temperature, the shares are wrong: what makes them right is the part that was learnt.
     held_out, lacking, _ = drawn_twice(20_000, "learnt")
     calibration = learnt(held_out, lacking, assumed)
@@ -164,7 +164,7 @@ def minimax(values: NDArray[np.float64], weights: NDArray[np.float64]) -> list[f
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_function_is_the_nearest_increasing_one_and_keeps_the_mean_of_its_bins(seed: int) -> None:
+def test_the_map_is_the_nearest_increasing_one(seed: int) -> None:
     numbers = np.random.default_rng(seed)
     shares = numbers.random(600).astype(np.float32)
     hits = numbers.random(600) < numbers.permutation(shares) * shares
@@ -190,7 +190,7 @@ def test_blocks_make_no_difference() -> None:
     assert all(np.array_equal(array, many.arrays()[name]) for name, array in one.arrays().items())
 
 
-def test_where_nothing_was_right_confidences_are_small_but_not_none() -> None:
+def test_without_hits_confidences_are_small_but_not_zero() -> None:
     scores = np.tile(np.arange(30, dtype=np.float32), (200, 1))
     calibration = learnt(scores, np.zeros(200, np.int64), 1.0)
     found = confidences(calibration, scores[:1])[0]
@@ -253,7 +253,7 @@ def test_a_model_is_calibrated_by_what_was_held_out(monkeypatch: pytest.MonkeyPa
     assert confidences(calibrate(model, split), scores, counts) == pytest.approx(before, abs=1e-4)
 
 
-def test_the_temperature_is_fitted_on_a_sample_spread_over_all_images(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_temperature_is_fitted_on_images_spread_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids often follow time or source: the first images alone would be another population."""
     split = leave_one_out(scenes(1_500, 60))
     images = np.flatnonzero(split.test.labels_per_image)

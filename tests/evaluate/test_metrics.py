@@ -94,7 +94,7 @@ def test_a_tie_worked_by_hand() -> None:
     assert found["auc"] == pytest.approx(1 - (1 + 2 / 2) / 3)
 
 
-def test_the_first_of_several_held_out_labels_in_a_tie_worked_by_hand() -> None:
+def test_reciprocal_rank_in_a_tie_worked_by_hand() -> None:
     # Of five tied labels two are held out. The first of them is at 1 in 4 of 10 cases, at 2 in 3, at 3 in 2, at 4 in 1.
     found = values_of(one_image([5.0] * 5, {1, 3}))
     assert found["mrr"] == pytest.approx(4 / 10 + 3 / 10 / 2 + 2 / 10 / 3 + 1 / 10 / 4)
@@ -112,9 +112,7 @@ def test_auc_is_pair_counting(scores: list[int], held_out: int) -> None:
 
 
 @given(st.permutations(range(30)), st.integers(0, 29), st.integers(1, 30))
-def test_auc_at_n_of_one_label_is_half_plus_half_the_recall_less_the_labels_above(
-    order: list[int], held_out: int, top: int
-) -> None:
+def test_auc_at_n_of_one_label_follows_from_recall_and_rank(order: list[int], held_out: int, top: int) -> None:
     """The paper's AUC column: 0.5 + Rec@10 / 2, to within Rec@10 (10 - 1) / (candidates - 1)."""
     found = values_of(one_image([-float(place) for place in order], {held_out}), tops=(top,))
     recall, above = found[f"recall@{top}"], order[held_out]

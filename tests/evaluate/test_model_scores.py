@@ -23,7 +23,7 @@ def test_scores_are_those_of_the_model(kind: str) -> None:
             assert np.array_equal(ModelScores.of_known(model, known, workers.run)(images), found)
 
 
-def test_images_known_by_their_labels_have_no_vectors_of_their_own() -> None:
+def test_images_known_by_labels_have_no_own_vectors() -> None:
     model, known = random_case("context with weights")
     images = np.array([7, 3, 7])
     rows = Csr(known.indptr, known.indices)

@@ -77,7 +77,7 @@ def test_a_label_that_is_known_is_named_wherever_it_is_found(tmp_path: Path) -> 
         by_tasks(model, test, memory=SMALL)
 
 
-def test_a_task_has_the_images_of_a_block_and_its_answer_their_ranks(tmp_path: Path) -> None:
+def test_a_task_has_a_block_of_images_and_returns_their_ranks(tmp_path: Path) -> None:
     model = saved_annotator("context with weights", tmp_path)
     place, _ = model._saved
     assert resolve(FACTORY) is RankTask

@@ -29,7 +29,7 @@ def test_a_rectangle_of_suggestions_is_as_good_as_a_row() -> None:
     assert len(reliability(confidences, hits, bins=15)) == 12
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_numbers_that_do_not_match_are_refused() -> None:
     with pytest.raises(ConfigError, match="bins must be at least 1, got 0"):
         reliability([0.5], [True], bins=0)
     with pytest.raises(ConfigError, match="got 1 for 2"):

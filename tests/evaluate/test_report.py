@@ -20,7 +20,7 @@ PROBLEM = Problem(
 
 
 @given(problems())
-def test_metrics_are_means_over_images_and_lie_in_their_intervals(problem: Problem) -> None:
+def test_metrics_are_means_over_images_within_their_intervals(problem: Problem) -> None:
     report = summarize(problem.rank(), tops=(1, 3))
     expected = [values for _, values in problem.expected((1, 3))]
     assert report.images == len(expected)
@@ -31,7 +31,7 @@ def test_metrics_are_means_over_images_and_lie_in_their_intervals(problem: Probl
     assert set(report) == {*expected[0], "coverage@1", "coverage@3"}
 
 
-def test_what_the_model_does_not_know_is_counted() -> None:
+def test_unknown_images_and_labels_are_counted() -> None:
     report = summarize(PROBLEM.rank())
     assert (report.images, report.pairs, report.labels) == (5, 6, 4)
     assert (report.unknown_images, report.unknown_labels) == (1, 1)
@@ -61,7 +61,7 @@ def test_a_group_without_pairs_is_not_there() -> None:
     assert list(summarize(problem.rank()).groups) == ["middle"]
 
 
-def test_it_is_a_mapping_and_json() -> None:
+def test_a_report_is_a_mapping_and_json() -> None:
     report = summarize(PROBLEM.rank())
     assert report["map"] == dict(report)["map"] == report.metrics["map"]
     document = json.loads(json.dumps(report.to_dict(), allow_nan=False))
@@ -71,7 +71,7 @@ def test_it_is_a_mapping_and_json() -> None:
     assert document["groups"]["head"]["metrics"]["recall@10"] == 0.5
 
 
-def test_it_prints_as_a_table() -> None:
+def test_a_report_prints_as_a_table() -> None:
     lines = str(summarize(PROBLEM.rank(), tops=(10,))).splitlines()
     assert lines[0] == "5 images, 6 held-out labels, ranked among 4 labels"
     assert lines[4].split() == ["metric", "value", "95", "%", "interval"]
@@ -82,7 +82,7 @@ def test_it_prints_as_a_table() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_it_ends_with_a_sentence() -> None:
+def test_a_report_ends_with_its_headline() -> None:
     report = summarize(PROBLEM.rank(), tops=(1, 5, 10))
     assert report.headline() == (
         f"{report['recall@5']:.0%} of an image's held-out labels, on average, are among the first 5 and "

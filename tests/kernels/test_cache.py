@@ -101,7 +101,7 @@ def test_no_writable_folder_means_no_cache(
     assert module.total(module.Pair(1, 2)) == 3
 
 
-def test_only_folders_of_older_versions_that_nobody_uses_are_removed(
+def test_only_unused_folders_of_older_versions_are_removed(
     sources: Sources, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)

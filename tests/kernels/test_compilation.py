@@ -47,7 +47,7 @@ def test_a_kernel_allocates_nothing_unless_it_says_so() -> None:
         kernel(lambda size: np.empty(size, np.int8).shape[0])(4)
 
 
-def test_a_kernel_that_counts_no_references_leaves_those_of_its_arguments() -> None:
+def test_kernels_leave_the_reference_counts_of_arguments() -> None:
     @kernel
     def total(pair: Any) -> float:
         sum_ = 0.0
@@ -69,7 +69,7 @@ def test_a_kernel_that_counts_no_references_leaves_those_of_its_arguments() -> N
     ("one", "other"),
     [(1, 2), (2, 1), (np.int32(-3), 4), (np.int64(5), np.float32(2.5)), (0.5, np.nan), (np.nan, 0.5), (0.0, -0.0)],
 )
-def test_the_larger_and_the_smaller_of_two_numbers_are_those_of_python(one: Any, other: Any) -> None:
+def test_max_and_min_of_two_numbers_are_as_in_python(one: Any, other: Any) -> None:
     @kernel
     def extremes(first: Any, second: Any) -> tuple[Any, Any]:
         return max(first, second), min(first, second)

@@ -59,7 +59,7 @@ def test_equals_the_slow_twin(sampler: str, loss: str) -> None:
 
 
 @pytest.mark.parametrize("sharing", [1, 2])
-def test_equals_the_slow_twin_where_fewer_positives_share_negatives(sharing: int) -> None:
+def test_equals_the_slow_twin_where_few_positives_share(sharing: int) -> None:
     train_both(softmax(sampler="vse-ens"), sharing=sharing)
 
 
@@ -68,14 +68,14 @@ def test_equals_the_slow_twin_for_every_tower(tower: str, label_pairs: int) -> N
     train_both(softmax(tower=tower, label_pairs=label_pairs))
 
 
-def test_equals_the_slow_twin_where_an_image_has_more_combinations_than_its_share() -> None:
+def test_equals_the_slow_twin_with_unused_label_pairs() -> None:
     data = annotations([list(range(9)), [0, 1, 4, 8], [2, 3]], LABELS)
     batch, twin = train_both(softmax(label_pairs=30), data, share=1)
     assert len(batch.problem.label_pairs) == 30
     assert len(twin.weights(0)) == 9 + 9
 
 
-def test_equals_the_slow_twin_for_images_with_all_labels_or_all_but_one() -> None:
+def test_equals_the_slow_twin_for_images_with_almost_all_labels() -> None:
     for loss in ("softmax", "hinge"):
         batch, _ = train_both(softmax(loss=loss), annotations([[0, 1, 2, 3], [0, 1, 2], [3]], 4))
         assert batch.counts[GIVEN_UP] == 4
@@ -124,7 +124,7 @@ def test_an_image_with_one_label_has_its_own_part_alone(tower: str) -> None:
     assert (problem.tables.bias != start["bias"]).any()
 
 
-def test_of_two_labels_each_is_judged_by_the_other_and_their_combination_by_nobody() -> None:
+def test_of_two_labels_each_is_scored_by_the_other_alone() -> None:
     problem = make_context_problem(softmax(), annotations([[2, 5]], LABELS))
     assert problem.label_pairs.tolist() == [[2, 5]]
     start = problem.context.inputs.copy()
@@ -145,7 +145,7 @@ def test_the_vector_of_all_labels_is_what_models_score_with() -> None:
         assert_allclose(vectors, 1.0 + np.array([twin.built(image) for image in range(IMAGES)]), rtol=1e-4, atol=1e-5)
 
 
-def test_images_without_labels_and_models_without_combinations_have_vectors_too() -> None:
+def test_images_without_labels_or_label_pairs_have_vectors() -> None:
     problem = make_context_problem(softmax(label_pairs=0), annotations([[], [4], [1, 2]], LABELS))
     vectors, inputs = np.zeros((3, DIMENSIONS), np.float32), problem.context.inputs
     context_vectors(problem.pairs, inputs, problem.context.label_pairs, vectors)
@@ -175,7 +175,7 @@ def test_without_a_negative_there_is_decay_and_no_step() -> None:
         assert_allclose(problem.tables.bias, start["bias"] * (1.0 - 0.01 * 0.25), rtol=1e-6)
 
 
-def test_decay_takes_a_vector_to_zero_and_never_to_the_other_side() -> None:
+def test_decay_never_takes_a_vector_beyond_zero() -> None:
     """An image with many labels decays the input of each by all the others: the sum may exceed 1."""
     config = softmax(tower="context+id", regularization=10.0, label_pairs=99)
     problem = make_context_problem(config, annotations([[0, 1, 2, 3]], 4))

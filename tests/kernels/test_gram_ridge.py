@@ -75,7 +75,7 @@ def test_sums_of_labels_and_rows() -> None:
     np.testing.assert_allclose(rows, GRAM[3:7])
 
 
-def test_supports_are_the_best_and_shared_sums_the_largest_with_commoner_labels() -> None:
+def test_supports_and_pair_sums_keep_the_best_labels() -> None:
     room = 3
     supports, shared = found(room)
     for label in range(LABELS):

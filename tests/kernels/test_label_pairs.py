@@ -78,7 +78,7 @@ def test_many_labels_and_large_numbers() -> None:
     assert len(expected) > 1_000
 
 
-def test_pairs_for_which_the_last_slot_is_taken_are_in_the_first_ones() -> None:
+def test_pairs_beyond_the_last_slot_are_in_the_first_ones() -> None:
     every = np.array(list(combinations(range(200), 2)), np.int64)
     hashes = [(a << 32 | b) * int(kernels._MULTIPLIER) % 2**64 for a, b in every.tolist()]
     last = every[np.array([number >> 52 == 0xFFF for number in hashes])].astype(np.int32)
@@ -94,7 +94,7 @@ def test_one_label_is_no_combination(positives: list[int]) -> None:
     assert found_in(positives, label_pair_table(some_pairs(6, 1.0, 0), 6)) == []
 
 
-def test_an_image_uses_the_most_common_ones_and_no_more_than_its_share() -> None:
+def test_an_image_uses_its_share_of_the_most_common_pairs() -> None:
     # All of the first three labels' pairs, numbered against the order in which they are found.
     pairs = np.array([[1, 2], [0, 2], [0, 1], [0, 3]], np.int32)
     known = label_pair_table(pairs, 4)._replace(pairs_per_label=1)
@@ -105,13 +105,13 @@ def test_an_image_uses_the_most_common_ones_and_no_more_than_its_share() -> None
     assert sorted(number for number, _, _ in found_in(list(range(9)), full)) == list(range(18))
 
 
-def test_what_has_no_room_is_left_out() -> None:
+def test_pairs_beyond_the_buffer_are_left_out() -> None:
     known = label_pair_table(some_pairs(9, 1.0, 4), 9)._replace(pairs_per_label=ALL)
     everything = found_in(list(range(9)), known)
     assert found_in(list(range(9)), known, PairMatches(*(np.empty(21, np.int32) for _ in range(3)))) == everything[:20]
 
 
-def test_buffers_are_large_enough_up_to_360_labels_and_bounded_beyond() -> None:
+def test_buffers_suffice_for_360_labels_and_are_bounded() -> None:
     rooms = [len(PairMatches.allocate(labels).numbers) - 1 for labels in (0, 1, 2, 3, 360)]
     assert rooms == [0, 0, 1, 3, 360 * 359 // 2]
     assert len(PairMatches.allocate(100_000).first) - 1 == 1 << 16

@@ -77,7 +77,7 @@ def test_values_well_apart_are_sorted_exactly_whatever_the_block(factors: int) -
     assert_allclose(sampling.spread, table.std(axis=0), rtol=1e-6)
 
 
-def test_a_constant_factor_is_in_the_order_of_numbers_and_has_no_spread() -> None:
+def test_a_constant_factor_keeps_the_order_of_numbers() -> None:
     sampling = rank(np.full((20, 2), 3.25, np.float32))
     assert (sampling.rankings == np.arange(20)).all()
     assert not sampling.spread.any()
@@ -150,7 +150,7 @@ def test_factors_that_were_shuffled_have_moved_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.1, 0.2, 0.4, 0.8])
-def test_a_factor_has_moved_if_more_pairs_than_tolerated_changed_places(noise: float) -> None:
+def test_a_factor_moved_if_more_pairs_than_tolerated_swapped(noise: float) -> None:
     labels, bias, sampling = ranked_table()
     rng = np.random.default_rng(5)
     labels += rng.normal(0.0, noise, labels.shape).astype(np.float32)

@@ -42,7 +42,7 @@ def rank(scores: np.ndarray, known: list[list[int]], held_out: list[list[int]], 
     top=st.sampled_from([1, 3, 10]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_it_is_what_sorting_gives(labels: int, levels: int, top: int, seed: int) -> None:
+def test_ranks_are_those_of_sorting(labels: int, levels: int, top: int, seed: int) -> None:
     numbers = np.random.default_rng(seed)
     scores = numbers.integers(-levels, levels, (3, labels)).astype(np.float32)
     kind = numbers.integers(0, 3, (3, labels))
@@ -60,13 +60,13 @@ def test_it_is_what_sorting_gives(labels: int, levels: int, top: int, seed: int)
         assert found.top[row].tolist() == best.tolist() + [-1] * (top - len(best))
 
 
-def test_an_infinite_score_is_a_score_and_minus_infinity_is_never_suggested() -> None:
+def test_infinity_is_ranked_and_minus_infinity_never_suggested() -> None:
     found = rank(np.array([[-np.inf, 0.0, np.inf, -np.inf, 1.0]]), [[4]], [[0, 2]], 3)
     assert (found.above.tolist(), found.tied.tolist()) == ([2, 0], [2, 1])
     assert found.top.tolist() == [[2, 1, -1]]
 
 
-def test_what_has_no_rank_is_marked() -> None:
+def test_pairs_without_a_rank_are_marked() -> None:
     scores = np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]])
     found = rank(scores, [[1], []], [[-1, 1, 2], [0]], 2)
     assert found.above.tolist() == [2, IS_KNOWN, 0, IS_NAN]

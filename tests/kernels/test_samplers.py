@@ -42,7 +42,7 @@ def warp_problem(violators: list[int]) -> tuple[Problem, float]:
     return problem, 1.0
 
 
-def test_warp_is_uniform_among_the_labels_that_violate_the_margin() -> None:
+def test_warp_is_uniform_among_labels_that_violate_the_margin() -> None:
     problem, own_score = warp_problem([0, 4, 7, 9])  # the image has 4
     found = draw(problem, 0, positive_score=own_score).labels
     stated = np.zeros(LABELS)
@@ -51,7 +51,7 @@ def test_warp_is_uniform_among_the_labels_that_violate_the_margin() -> None:
     assert_drawn_from(found, stated)
 
 
-def test_warp_tries_are_geometric_up_to_one_less_than_there_are_labels() -> None:
+def test_warp_tries_are_geometric_up_to_all_labels_but_one() -> None:
     problem, own_score = warp_problem([0, 7, 9])
     drawn = draw(problem, 0, positive_score=own_score)
     most = LABELS - 1
@@ -72,7 +72,7 @@ def test_warp_gives_up_where_nothing_violates() -> None:
     assert (drawn.tried == LABELS - 1).all()
 
 
-def test_warp_counts_a_score_that_just_reaches_the_margin_as_no_violation() -> None:
+def test_warp_takes_a_score_at_the_margin_as_no_violation() -> None:
     problem, _ = warp_problem([0])
     assert (draw(problem, 0, draws=20, positive_score=1.5, margin=1.0).labels == -1).all()  # 1 + 0.5 > 1.5 is false
     assert (draw(problem, 0, draws=200, positive_score=1.499, margin=1.0).labels == 0).any()
@@ -209,7 +209,7 @@ def visits_of(problem: Problem, image: int, visits: int, counts: NDArray[np.int6
 
 
 @pytest.mark.parametrize("rank_distribution", ["exponential", "geometric", "linear"])
-def test_the_draws_of_a_visit_follow_the_stated_distribution_whatever_their_place(rank_distribution: str) -> None:
+def test_every_draw_of_a_visit_follows_the_stated_distribution(rank_distribution: str) -> None:
     problem = make_problem(Config(sampler="vse-ens", rank_scale=0.4, rank_distribution=rank_distribution), data())
     counts = no_counts()
     drawn = visits_of(problem, 0, DRAWS, counts)

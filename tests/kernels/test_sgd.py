@@ -210,7 +210,7 @@ def test_merging_adds_changes_as_far_as_they_do_not_agree() -> None:
     assert all((copy == ours).all() for copy in copies)
 
 
-def test_merging_averages_changes_that_agree_and_adds_those_that_have_nothing_in_common() -> None:
+def test_merging_averages_equal_changes_and_adds_orthogonal_ones() -> None:
     assert_allclose(merged([1.0, 2.0], [[0.5, 1.0]] * 4), [1.5, 3.0])
     assert_allclose(merged([1.0, 2.0], [[3.0, 0.0], [0.0, 4.0]]), [4.0, 6.0])
     assert_allclose(merged([1.0, 2.0], [[3.0, 0.0], [-1.0, 0.0]]), [3.0, 2.0])

@@ -38,7 +38,7 @@ def lead(
     top=st.sampled_from([1, 3, 10]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_it_is_what_sorting_gives(labels: int, levels: int, top: int, seed: int) -> None:
+def test_the_top_labels_are_those_of_sorting(labels: int, levels: int, top: int, seed: int) -> None:
     numbers = np.random.default_rng(seed)
     scores = numbers.integers(-levels, levels, (3, labels)).astype(np.float32)
     known = [np.flatnonzero(row).tolist() for row in numbers.random((3, labels)) < 0.3]

@@ -52,7 +52,7 @@ def test_gradients_are_computed_once_all_chunks_are() -> None:
     assert computed(cursor)
 
 
-def test_a_batch_begins_once_all_row_ranges_of_the_one_before_are_applied() -> None:
+def test_a_batch_begins_once_the_one_before_is_applied() -> None:
     cursor = make_cursor()
     assert before_applied(cursor), "there is none before the first one"
     for done in (0, 2):

@@ -61,7 +61,7 @@ def bytes_of(memory: LabelWeights) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_neither_the_cut_nor_the_place_of_the_pairs_changes_a_byte(
+def test_tasks_and_place_of_the_pairs_do_not_change_a_byte(
     form: str, data: Annotations, pairs: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Workers(1) as workers:
@@ -86,9 +86,7 @@ def test_lists_that_are_cut_are_cut_alike(data: Annotations, monkeypatch: pytest
     assert found[0] != bytes_of(learnt(data, "sparse", 1)[0])
 
 
-def test_pairs_in_memory_are_handed_over_as_they_are_and_those_in_a_folder_by_its_path(
-    data: Annotations, pairs: Partition
-) -> None:
+def test_pairs_are_sent_as_arrays_or_as_the_path_of_their_folder(data: Annotations, pairs: Partition) -> None:
     settings = pair_settings(data)
     assert settings["indptr"] is data.indptr
     assert settings["indices"] is data.indices

@@ -16,7 +16,7 @@ def test_the_inverse_is_one_and_symmetric(size: int) -> None:
     np.testing.assert_array_equal(inverse, inverse.T)
 
 
-def test_it_works_in_the_memory_it_is_given() -> None:
+def test_the_inverse_needs_no_second_matrix() -> None:
     matrix = np.eye(40) + 0.5
     assert np.shares_memory(invert_in_place(matrix), matrix)
 

@@ -35,7 +35,7 @@ def written_out(memory: LabelWeights) -> np.ndarray:
 
 
 @given(matrix=matrices, regularization=st.sampled_from([0.1, 1.0, 50.0]), row_power=st.sampled_from([0.0, 0.5]))
-def test_with_all_partners_it_is_the_regression_on_labels_that_occur_together(
+def test_full_supports_give_the_regression_on_cooccurring_labels(
     matrix: Matrix, regularization: float, row_power: float
 ) -> None:
     data = annotations(matrix)
@@ -88,7 +88,7 @@ def test_left_out_sums_cannot_make_weights_run_away(max_sums: int) -> None:
     assert np.abs(weights).max() < 1.0
 
 
-def test_a_regularization_too_small_for_labels_that_are_one_is_refused() -> None:
+def test_a_regularization_too_small_for_equal_labels_is_refused() -> None:
     with pytest.raises(ConfigError, match="regularization is too small for these pairs"):
         learn(annotations(np.ones((30, 8), dtype=bool)), 1e-300, 7)
 

@@ -14,7 +14,7 @@ from vse_ens.run.threads import Workers
 
 
 def joined(blocks: list[TopLabels]) -> TopLabels:
-    return TopLabels(*(np.concatenate(parts) for parts in zip(*(block[:4] for block in blocks), strict=True)))
+    return TopLabels(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def assert_same(one: TopLabels, other: TopLabels) -> None:

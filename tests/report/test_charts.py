@@ -38,7 +38,7 @@ def test_series_differ_in_color_dashes_and_shape() -> None:
     assert len(set(marks.values())) == 5
 
 
-def test_many_points_are_a_curve_with_few_marks_and_the_last_one_marked() -> None:
+def test_many_points_have_few_marks_and_one_at_the_end() -> None:
     read = line_chart(Series("long", list(range(1, 1001)), list(range(1000))), x_log=True)
     marks = [one for one in read.all("path") if (one.get("class") or "").startswith("mark")]
     assert len(marks) < 60

@@ -39,7 +39,7 @@ def test_steps_of_a_logarithmic_axis_are_alike() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_a_number_is_refused(value: float) -> None:
+def test_values_that_are_not_finite_are_refused(value: float) -> None:
     with pytest.raises(ConfigError, match="cannot show"):
         Axis.around([1.0, value])
 

@@ -17,7 +17,7 @@ def test_without_a_cluster_there_is_no_pool() -> None:
     ("cluster", "address", "sentence"),
     [(None, "localhost:1", "address needs a cluster"), ("spark", None, "cluster must be 'ray', got 'spark'")],
 )
-def test_what_cannot_be_is_a_sentence(cluster: str | None, address: str | None, sentence: str) -> None:
+def test_arguments_that_do_not_fit_are_refused(cluster: str | None, address: str | None, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence), open_pool(cluster, address, None):
         pass
 

@@ -30,11 +30,11 @@ def test_nothing_told_is_none(tmp_path: Path) -> None:
     assert available_memory(tmp_path, tmp_path) is None
 
 
-def test_what_the_system_has_left(process: Path, tmp_path: Path) -> None:
+def test_memory_left_by_the_system(process: Path, tmp_path: Path) -> None:
     assert available_memory(process, tmp_path) == 1_024_000
 
 
-def test_what_a_container_leaves(process: Path, tmp_path: Path) -> None:
+def test_memory_left_by_a_container(process: Path, tmp_path: Path) -> None:
     (process / "self" / "cgroup").write_text("0::/\n")
     group(tmp_path, "max", "400000")
     assert available_memory(process, tmp_path) == 1_024_000
@@ -59,12 +59,14 @@ def test_every_group_around_counts(process: Path, tmp_path: Path) -> None:
 
 def test_groups_of_the_first_version(process: Path, tmp_path: Path) -> None:
     (process / "self" / "cgroup").write_text("5:cpu:/elsewhere\n4:hugetlb,memory:/docker/one\n0::/\n")
-    # The name is that of the outside, the folder that of the inside.
+    # The name is seen from the outside, the folder from the inside.
     group(tmp_path / "memory", "500000", "400000", stat="inactive_file 1\ntotal_inactive_file 50000\n")
     assert available_memory(process, tmp_path) == 150_000
 
 
-def test_what_the_limit_of_the_process_leaves(process: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_left_by_the_limit_of_the_process(
+    process: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (process / "self" / "statm").write_text("10 5 1 1 0 1 0\n")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (200_000, resource.RLIM_INFINITY))
     assert available_memory(process, tmp_path) == 200_000 - 10 * resource.getpagesize()

@@ -34,7 +34,7 @@ def test_both_files_appear_together_in_place_of_the_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", ["file", "link", "link to nothing"])
-def test_what_is_left_under_the_temporary_name_is_replaced_and_not_followed(tmp_path: Path, left: str) -> None:
+def test_a_file_of_the_temporary_name_is_replaced_not_followed(tmp_path: Path, left: str) -> None:
     other, partial = tmp_path / "elsewhere", tmp_path / ".file.partial"
     if left != "link to nothing":
         other.write_text("not ours")
@@ -63,7 +63,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert [one.read_text() for one in tmp_path.iterdir()] == ["old"]
 
 
-def test_what_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_failed_write_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     place = tmp_path / "file" / "below"
     message = r"below could not be written: Not a directory \(.*file\); correct this or choose another path"
@@ -77,9 +77,7 @@ def test_what_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="asks Linux for the names of open files")
-def test_a_file_is_flushed_before_the_rename_and_its_folder_after_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_flushed_before_the_rename_and_folders_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, done = tmp_path / "file", []
     fsync = os.fsync
 
@@ -92,7 +90,7 @@ def test_a_file_is_flushed_before_the_rename_and_its_folder_after_it(
     assert done == [(".file.partial", False), (tmp_path.name, True)]
 
 
-def test_text_and_json_are_utf8_and_lone_surrogates_become_escapes(tmp_path: Path) -> None:
+def test_text_and_json_are_utf8_with_escaped_surrogates(tmp_path: Path) -> None:
     value = {"b": ["Über", 1.5], "a": "\udc80"}
     write_json(tmp_path / "file.json", value)
     assert json.loads((tmp_path / "file.json").read_bytes()) == value
@@ -106,7 +104,7 @@ def test_text_and_json_are_utf8_and_lone_surrogates_become_escapes(tmp_path: Pat
 
 
 @pytest.mark.parametrize("exchange", [True, False])
-def test_an_old_folder_is_removed_only_when_the_new_one_is_in_place(
+def test_an_old_folder_stays_until_the_new_one_is_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
     if not exchange:
@@ -157,9 +155,7 @@ def test_a_path_is_reserved_by_one_process_at_a_time(tmp_path: Path) -> None:
     assert beside(place) == []
 
 
-def test_a_path_is_reserved_although_its_last_holder_ends_at_that_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_is_reserved_while_its_last_holder_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_lock, opened = atomic.open_lock, []
 
     def open_late(lock: Path) -> int:
@@ -182,7 +178,7 @@ def test_a_path_that_cannot_be_written_cannot_be_reserved(tmp_path: Path) -> Non
         pass
 
 
-def test_a_directory_is_removed_with_what_a_killed_writer_left_beside_it(tmp_path: Path) -> None:
+def test_a_directory_is_removed_with_remains_of_a_killed_writer(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     for name in ("run", ".run.partial", ".run.replaced"):
         (tmp_path / name).mkdir()

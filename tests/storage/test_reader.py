@@ -1,4 +1,4 @@
-"""Reading an artifact whose files are no plain files, or are larger than they may be; and reading during a write."""
+"""Reading an artifact whose files are not plain files, or are larger than they may be; and reading during a write."""
 
 from __future__ import annotations
 
@@ -216,9 +216,7 @@ def test_a_model_is_mapped_unless_a_copy_is_asked_for(saved: Path) -> None:
         assert (bytes(mapped[:7]), bytes(copied[:7]) == b"changed") == (b"changed", False)
 
 
-def test_a_file_that_grows_while_it_is_verified_is_read_to_its_size(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_grows_is_read_to_its_listed_size(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_module, "BLOCK_BYTES", 64)
     with ArtifactReader(saved, MODEL) as reader:
         reader.document("settings", "counts")

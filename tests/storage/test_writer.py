@@ -258,7 +258,7 @@ except ModelError as error:
 """
 
 
-def test_a_write_that_the_system_cuts_short_leaves_the_old_checkpoint(tmp_path: Path) -> None:
+def test_a_write_cut_short_leaves_the_old_checkpoint(tmp_path: Path) -> None:
     save_state(tmp_path / "checkpoint", {"a": np.ones(10)}, {"epoch": 1})
     run = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path / "checkpoint")], capture_output=True, text=True, check=True
@@ -269,9 +269,7 @@ def test_a_write_that_the_system_cuts_short_leaves_the_old_checkpoint(tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the names of open files")
-def test_files_and_directories_are_on_the_disk_before_they_are_in_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_on_disk_before_they_are_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     fsync, put = os.fsync, atomic._put_in_place
     monkeypatch.setattr(
@@ -287,9 +285,7 @@ def test_files_and_directories_are_on_the_disk_before_they_are_in_place(
 
 
 @pytest.mark.parametrize("another", [False, True])
-def test_a_lock_on_a_removed_file_excludes_nobody_and_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, another: bool
-) -> None:
+def test_a_lock_on_a_removed_file_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, another: bool) -> None:
     """The last holder removes the lock file between our opening and our locking it; a third may have made a new one."""
     open_lock = atomic.open_lock
 

@@ -36,20 +36,9 @@ def draw_kernel(sampler: int) -> Callable[..., None]:
         if sampler == samplers.VSE_ENS:
             samplers.accumulate_factors(vector, sampling, scratch.cumulative)
         for n in range(labels.shape[0]):
-            if sampler == samplers.UNIFORM:
-                labels[n] = samplers.draw_uniform(tables, sampling, positives, state, counts)
-            elif sampler == samplers.POPULARITY:
-                labels[n] = samplers.draw_popularity(sampling, positives, state, counts)
-            elif sampler == samplers.DNS:
-                labels[n] = samplers.draw_dns(vector, tables, sampling, positives, state, counts)
-            elif sampler == samplers.WARP:
-                labels[n], tried[n] = samplers.draw_warp(
-                    vector, positive_score, margin, tables, sampling, positives, state, counts
-                )
-            elif sampler == samplers.VSE_ENS:
-                labels[n] = samplers.draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
-            else:
-                labels[n] = samplers.draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
+            labels[n], tried[n] = samplers.draw(
+                sampler, vector, positive_score, margin, tables, sampling, positives, scratch, state, counts
+            )
 
     return draw_many
 

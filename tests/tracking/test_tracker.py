@@ -1,4 +1,4 @@
-"""What all trackers share, with a service that writes down what it is told."""
+"""What all trackers share, with a service that records its calls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_settings_metrics_and_the_model_are_recorded(tmp_path: Path) -> None:
     assert not hasattr(model, "_saved"), "the model does not remember the tracker's copy"
 
 
-def test_a_service_that_fails_at_the_start_is_an_error_in_a_sentence(tmp_path: Path) -> None:
+def test_a_service_that_fails_at_the_start_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         Annotator("opt-auc", **SMALL).fit(small_data(), callbacks=[Service(tmp_path, fail_in="start")])
     assert str(raised.value) == "Service cannot record this training (no start); correct this, or train without it"
@@ -78,7 +78,7 @@ def test_a_service_that_fails_later_does_not_end_the_training(
     assert model.training_["complete"]
     assert service.told[-1][0] == where, "it is not called again"
     [record] = caplog.records
-    assert record.getMessage() == f"Service failed (no {where}); the training goes on and is recorded no further"
+    assert record.getMessage() == f"Service failed (no {where}); the training continues and is recorded no further"
 
 
 def test_a_training_that_fails_is_recorded_as_failed(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_text_that_names_none_is_refused(text: str) -> None:
         parse_tracker(text)
 
 
-def test_a_library_that_is_not_installed_is_told_with_the_command() -> None:
+def test_a_missing_library_is_named_with_its_install_command() -> None:
     with pytest.raises(
         MissingPartError, match=r"Nothing is not installed; install it with: pip install 'vse-ens\[x\]'"
     ):

@@ -34,7 +34,7 @@ def test_implies_the_rank_distributions(kind: str, scale: float) -> None:
     np.testing.assert_allclose(implied(*alias_table(probabilities)), probabilities, atol=1e-6)
 
 
-def test_what_cannot_happen_has_no_place_in_the_table() -> None:
+def test_probabilities_of_0_have_no_place_in_the_table() -> None:
     probabilities = np.array([0.0, 0.7, 0.0, 0.3, 0.0])
     threshold, alias = alias_table(probabilities)
     assert (threshold[probabilities == 0] == 0).all()

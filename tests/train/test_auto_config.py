@@ -16,7 +16,7 @@ OPEN = Config(tower="context", rank_scale=0.0, label_pairs=-1)
 
 
 def of_shape(images: int, labels: int, each: int) -> Annotations:
-    """So many images with the first labels each."""
+    """``images`` images with the first ``each`` labels each."""
     return annotations([list(range(each))] * images, labels)
 
 
@@ -40,7 +40,7 @@ def test_only_a_context_tower_has_combinations(tower: str) -> None:
     assert bool(config.label_pairs) is config.has_context
 
 
-def test_what_is_said_stays() -> None:
+def test_given_settings_stay() -> None:
     data = of_shape(4, 100, 30)
     said = OPEN.override(rank_scale=0.25, label_pairs=7)
     assert resolve_auto(said, data) == said

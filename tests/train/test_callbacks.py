@@ -1,4 +1,4 @@
-"""Callbacks are told of the start, every epoch and the end; they may stop a training and cannot lose its checkpoint."""
+"""Callbacks hear of the start, every epoch and the end; they may stop a training and cannot lose its checkpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALIDATED = {**SMALL, "epochs": 4, "validate": True, "refit": True, "metric": "a
 
 
 class Recorder(Callback):
-    """Writes down what it is told."""
+    """Records its calls."""
 
     def __init__(self, stop_at: int = 0, fail_in: str = "") -> None:
         self.told: list[Any] = []
@@ -53,7 +53,7 @@ def test_a_callback_is_told_of_every_epoch_of_both_phases() -> None:
     data, one, two = small_data(), Recorder(), Recorder()
     model = Annotator("opt-auc", **VALIDATED).fit(data, callbacks=[one, two])
     epochs = len(model.history_)
-    assert model.training_["best_epoch"] < epochs, "the final training on all pairs is told of, too"
+    assert model.training_["best_epoch"] < epochs, "the final training on all pairs is reported, too"
     size = {"images": len(data.images), "labels": len(data.labels), "pairs": data.pairs}
     assert one.told == [("start", "uniform", size), *range(1, epochs + 1), "end"]
     assert two.told == one.told
@@ -111,6 +111,6 @@ def test_an_error_of_the_training_is_told_and_raised() -> None:
     assert raised.value.__notes__ == ["Recorder.on_fit_error raised RuntimeError: no error"]
 
 
-def test_what_is_no_callback_is_refused_before_the_training() -> None:
+def test_other_objects_are_refused_before_the_training() -> None:
     with pytest.raises(ConfigError, match=r"callbacks must be objects of vse_ens.train.callbacks.Callback, got 7"):
         Annotator("opt-auc", **SMALL).fit(small_data(), callbacks=[7])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""A run goes on from any checkpoint to the same bytes, and from no checkpoint that is not its own."""
+"""A run continues from any checkpoint to the same bytes, and from no checkpoint that is not its own."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_checkpoints_are_written_when_due(tmp_path: Path) -> None:
 
 
 class Clock:
-    """A clock that moves only when it is told to."""
+    """A clock that moves only on demand."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -223,7 +223,7 @@ def test_a_full_disk_does_not_end_the_training(
     assert len(caplog.messages) == 2, "a new failure is a new warning"
 
 
-def test_a_checkpoint_that_is_wrong_in_itself_still_ends_the_training(tmp_path: Path) -> None:
+def test_a_checkpoint_that_cannot_be_made_ends_the_training(tmp_path: Path) -> None:
     class Broken(Trainer):
         def state(self) -> Any:
             return {}, {"best": float("nan")}
@@ -257,7 +257,7 @@ SPOILED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_a_sealed_checkpoint_that_does_not_fit_the_run_is_refused(what: str, tmp_path: Path) -> None:
+def test_a_sealed_checkpoint_of_another_run_is_refused(what: str, tmp_path: Path) -> None:
     config, data = whole_preset(), small_data()
     trainer = Trainer(config, data, 1)
     for _ in islice(trainer.rounds(), 12):
@@ -273,9 +273,7 @@ def test_a_sealed_checkpoint_that_does_not_fit_the_run_is_refused(what: str, tmp
 
 
 @pytest.mark.parametrize("settings", [{"engine": "serial", "slices": 0, "label_bias": False}, {"slices": 2}])
-def test_rankings_of_a_sealed_checkpoint_that_are_out_of_range_are_refused(
-    settings: dict[str, Any], tmp_path: Path
-) -> None:
+def test_rankings_of_a_checkpoint_out_of_range_are_refused(settings: dict[str, Any], tmp_path: Path) -> None:
     config = small_config(sampler="vse-ens", **settings)
     data = small_data()
     trainer = Trainer(config, data, 1)

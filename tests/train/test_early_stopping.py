@@ -30,7 +30,7 @@ def test_a_patience_of_one_stops_at_once() -> None:
     assert stops_at([0.3, 0.2, 0.4], patience=1) == (2, 1)
 
 
-def test_what_is_not_a_number_is_never_the_best() -> None:
+def test_nan_is_never_the_best_value() -> None:
     assert stops_at([math.nan, 0.1, math.nan], patience=5) == (3, 2)
 
 

@@ -110,7 +110,7 @@ def test_the_unit_of_the_features_does_not_matter(tower: str) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "softmax"}])
-def test_dense_sparse_and_any_number_of_workers_give_the_same_bytes(settings: dict[str, Any]) -> None:
+def test_dense_and_sparse_features_give_equal_bytes(settings: dict[str, Any]) -> None:
     dense = with_features("dense")
     dense.features[:, 3] *= dense.features[:, 3] > 0
     as_sparse = dense.with_features(sparse.coo_matrix(dense.features))
@@ -157,7 +157,7 @@ def test_kernels_get_what_the_matrix_holds() -> None:
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((3, 2)), sparse.csr_array((3, 2))])
-def test_features_that_are_all_zero_teach_nothing_and_break_nothing(matrix: Any) -> None:
+def test_features_of_zero_change_nothing(matrix: Any) -> None:
     data = Annotations.from_pairs([("a", "x"), ("b", "y"), ("c", "x")]).with_features(matrix)
     model = annotator("features", epochs=2).fit(data)
     assert not model.embeddings_.image_vectors.any()

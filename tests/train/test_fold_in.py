@@ -125,7 +125,7 @@ def test_an_old_vector_is_where_the_expected_loss_has_no_slope() -> None:
     assert_allclose(vector, wanted / (len(positives) * config.regularization), atol=0.05 * np.linalg.norm(vector))
 
 
-def test_softmax_takes_the_steps_of_training_on_states_of_its_own() -> None:
+def test_softmax_takes_the_steps_of_training_on_own_states() -> None:
     data = annotations([[0, 3, 7], [2], [1, 5, 8, 9, 11]], 12)
     problems = [make_problem(Config(sampler="vse-ens", loss="softmax"), data) for _ in range(2)]
     visits = np.array([0, 2, 0, 0, 1, 2])

@@ -36,12 +36,12 @@ def chosen(data: Annotations, most: int) -> list[tuple[int, int]]:
 
 
 def repeated(*images: tuple[list[int], int]) -> Annotations:
-    """Images with these labels, so many of each."""
+    """Images with these labels, each ``times`` times."""
     return annotations([positives for positives, times in images for _ in range(times)], 9)
 
 
 @pytest.mark.parametrize("most", [1, 7, 20, 60, 10_000])
-def test_the_most_common_come_first_and_pairs_of_one_count_come_all_or_not_at_all(most: int) -> None:
+def test_common_pairs_come_first_and_equal_counts_together(most: int) -> None:
     data = random_annotations(images=200, labels=20, most=8)
     counts = counts_of(data)
     found = chosen(data, most)
@@ -55,7 +55,7 @@ def test_the_most_common_come_first_and_pairs_of_one_count_come_all_or_not_at_al
     assert with_the_next > most or next_count < FEWEST, "no more would have had room"
 
 
-def test_what_few_images_have_is_chance() -> None:
+def test_pairs_of_few_images_are_chance() -> None:
     data = repeated(([0, 1], FEWEST), ([2, 3], FEWEST - 1), ([4, 5, 6], FEWEST + 1), ([7], 9))
     assert chosen(data, 100) == [(4, 5), (4, 6), (5, 6), (0, 1)]
 
@@ -74,7 +74,7 @@ def test_counts_too_high_to_tell_apart_are_cut_at_the_limit(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("most", [20, 10_000])
-def test_neither_the_cut_nor_the_place_of_the_pairs_changes_what_is_chosen(
+def test_tasks_and_place_of_the_pairs_do_not_change_the_choice(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = random_annotations(images=300, labels=28, most=8)

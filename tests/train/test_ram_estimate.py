@@ -129,7 +129,7 @@ def test_the_resident_memory_of_a_training_stays_below_the_bound(
     assert used < bound < 4.0 * used, (used, bound)
 
 
-def test_it_prints_as_a_table_a_person_can_read() -> None:
+def test_an_estimate_prints_as_a_table() -> None:
     found = RamEstimate("to train", {"image vectors": 1_234_500_000, "pairs": 80_000}, 24_000_000_000)
     assert str(found) == (
         "image vectors              1,234.5 MB\n"
@@ -140,7 +140,7 @@ def test_it_prints_as_a_table_a_person_can_read() -> None:
     assert "available" not in str(RamEstimate("to train", {"pairs": 1}, None))
 
 
-def test_it_goes_through_json() -> None:
+def test_an_estimate_goes_through_json() -> None:
     found = estimate_ram(configure("context"), small_data())
     document = found.to_dict()
     assert json.loads(json.dumps(document)) == document
@@ -171,7 +171,7 @@ def test_data_that_cannot_be_trained_on_are_left_to_the_trainer(preset: str) -> 
     check_ram(configure(preset, tower="features"), small_data())
 
 
-def test_what_fits_or_cannot_be_told_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trainings_that_fit_or_cannot_be_judged_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     config, data = small_config(), small_data()
     for left in (None, estimate_ram(config, data).total):
         monkeypatch.setattr(module, "available_memory", lambda left=left: left)
@@ -185,7 +185,7 @@ def test_what_fits_or_cannot_be_told_is_not_refused(monkeypatch: pytest.MonkeyPa
         ({"loss": "softmax", "batch": 100_000}, "batch buffers", "lower batch, negatives or dimensions"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_a_sentence(
+def test_a_training_that_does_not_fit_is_refused(
     settings: dict[str, object], largest: str, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "available_memory", lambda: 1_000_000)
@@ -197,7 +197,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(
     assert isinstance(caught.value, VseError | MemoryError)
 
 
-def test_every_part_that_can_be_largest_has_advice_of_its_own_or_is_of_vectors() -> None:
+def test_every_part_that_can_be_largest_has_advice() -> None:
     vectors = {"image vectors", "label vectors", "feature map", "copies of vectors", "drawing vectors"}
     config = small_config(loss="softmax", tower="context+features", label_pairs=9, validate=True, label_weights=True)
     named = estimate_ram(config, small_data(features=True), 1).parts.keys()

@@ -38,7 +38,7 @@ def test_all_that_a_training_writes_is_known_and_removed(trained: Path) -> None:
     assert [path.name for path in trained.parent.iterdir()] == ["parts"]
 
 
-def test_what_a_killed_training_leaves_is_known_and_removed(trained: Path) -> None:
+def test_files_of_a_killed_training_are_known_and_removed(trained: Path) -> None:
     shards = shards_folder(trained)
     (shards / "pairs").rename(shards / ".pairs.partial")
     for name in (

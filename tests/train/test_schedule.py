@@ -89,7 +89,7 @@ def test_a_round_is_the_number_of_labels_times_its_logarithm(labels: int) -> Non
     assert Schedule.of(Config(slices=2, loss="softmax"), 6_000).round_draws == int(6_000 * math.log(6_000))
 
 
-def test_what_the_configuration_says_comes_first() -> None:
+def test_settings_come_before_values_chosen_from_the_data() -> None:
     schedule = Schedule.of(Config(slices=3, batch=77), 6_000)
     assert (schedule.slices, schedule.batch) == (3, 77)
 

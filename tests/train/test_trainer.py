@@ -116,7 +116,7 @@ def test_divergence_stops_the_run_with_advice(loss: str, validate: bool) -> None
 
 
 @pytest.mark.parametrize("loss", ["hinge", "softmax"])
-def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them(loss: str) -> None:
+def test_vectors_of_odd_length_are_padded_with_zeros(loss: str) -> None:
     data = small_data()
     trainer = finished(small_config(sampler="vse-ens", loss=loss, dimensions=6), data)
     assert trainer.embeddings.dimensions == 6
@@ -171,7 +171,7 @@ def test_training_goes_on_from_the_best_epoch_with_all_pairs() -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_a_tower_with_a_vector_per_image_is_trained_anew_on_all_pairs_for_as_long_as_was_best() -> None:
+def test_a_tower_with_image_vectors_is_refitted_from_scratch() -> None:
     config, data = whole_preset(epochs=9, tower="context+id"), small_data()
     trainer = finished(config, data)
     plain = finished(config.without_validation().override(epochs=2), data)
@@ -185,7 +185,7 @@ def test_a_tower_with_a_vector_per_image_is_trained_anew_on_all_pairs_for_as_lon
 
 
 @pytest.mark.usefixtures("told")
-def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> None:
+def test_label_weights_are_of_all_pairs_at_the_best_scale() -> None:
     data = small_data()
     trainer = finished(whole_preset(epochs=9), data)
     assert trainer.model.label_weights_scale == 40.0
@@ -196,7 +196,7 @@ def test_the_memory_is_that_of_all_pairs_with_the_weight_of_the_best_epoch() -> 
     np.testing.assert_array_equal(trainer.model.label_weights.values, whole.values)
 
 
-def test_no_memory_is_learnt_where_none_is_asked_for_or_it_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_label_weights_of_scale_0_are_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Validator, "validate", lambda *_: ValidationResult(dict.fromkeys(METRICS, 0.5), 0.0))
     asked, not_asked = (finished(whole_preset(label_weights=memory), small_data()) for memory in (True, False))
     assert asked.model.label_weights is not_asked.model.label_weights is None
@@ -218,7 +218,7 @@ def test_label_weights_that_lose_their_scale_are_not_kept(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("told")
 @pytest.mark.parametrize(("held_out", "refit"), [(2, True), (8, False)])
-def test_it_is_not_trained_anew_where_hardly_a_label_was_held_out_or_nobody_asked(
+def test_few_held_out_labels_or_no_refit_train_once(
     held_out: int, refit: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validation, "_MAX_IMAGES", held_out)
@@ -245,7 +245,7 @@ def test_interrupted_in_the_trial_it_gives_the_best_so_far() -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_interrupted_when_training_anew_it_gives_the_best_of_the_trial() -> None:
+def test_an_interrupted_refit_gives_the_best_epoch_of_the_trial() -> None:
     trainer = Trainer(whole_preset(), small_data(), 1)
     best = bytes_of(trial_models(trainer)[1])
     seen = 0

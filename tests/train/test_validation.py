@@ -44,14 +44,14 @@ class Hill:
 
 @pytest.mark.parametrize("start", CHOICES)
 @pytest.mark.parametrize("top", CHOICES)
-def test_it_walks_to_the_top_of_the_hill(start: float, top: float) -> None:
+def test_hill_climb_walks_to_the_top(start: float, top: float) -> None:
     hill = Hill(top)
     assert hill_climb(CHOICES, start, hill) == top
     assert len(set(hill.asked)) == len(hill.asked), "no choice is measured twice"
 
 
 @pytest.mark.parametrize("start", CHOICES)
-def test_it_ends_at_the_borders(start: float) -> None:
+def test_hill_climb_ends_at_the_borders(start: float) -> None:
     assert hill_climb(CHOICES, start, Hill(top=10_000.0)) == CHOICES[-1]
     assert hill_climb(CHOICES, start, Hill(top=0.0001)) == CHOICES[0]
 
@@ -62,7 +62,7 @@ def test_only_the_way_and_what_lies_beside_it_is_measured() -> None:
     assert sorted(hill.asked) == [4.0, 8.0, 16.0]
 
 
-def test_it_stays_where_a_gain_may_be_chance() -> None:
+def test_hill_climb_stays_where_a_gain_may_be_chance() -> None:
     assert hill_climb(CHOICES, 4.0, Hill(top=32.0, steepness=0.001, noise=1.0)) == 4.0
     assert hill_climb(CHOICES, 4.0, lambda _: np.ones(50)) == 4.0
     better = {4.0: np.zeros(1), 2.0: np.zeros(1), 8.0: np.ones(1)}

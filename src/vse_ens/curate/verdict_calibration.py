@@ -44,7 +44,7 @@ Verdicts = str | Path | Iterable[tuple[str, str, bool]]
 MIN_VERDICTS = 50
 """Fewer verdicts change nothing."""
 WANTED_VERDICTS = 200
-"""So many verdicts are asked for; more make confidences a little better."""
+"""The number of verdicts asked for; more make confidences a little better."""
 MAX_VERDICTS = 5_000
 """Of more verdicts, the last ones are used."""
 

@@ -1,7 +1,7 @@
 """Ranking metrics per image, each the expected value over all orders of tied labels.
 
 A metric is a function of `TieRanks` that returns one value per image; reports show the mean over images. Symbols in
-the formulas are those of `TieRanks`: a tie of ``t`` candidates, ``m`` of them held out, comes after ``a`` candidates,
+the formulas are as in `TieRanks`: a tie of ``t`` candidates, ``m`` of them held out, comes after ``a`` candidates,
 ``h`` of them held out; ``n`` of its ranks are within the first N; ``o`` candidates are not held out. A held-out label
 that the model does not rank counts as held out and adds nothing to a metric.
 """

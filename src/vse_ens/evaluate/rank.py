@@ -23,8 +23,8 @@ DEFAULT_MEMORY = 16_000_000
 """Bytes per block of scores. More is no faster: a block should fit the cache, and stay below the size that the C
 library returns to the system after each use."""
 
-# BLAS multiplies a few rows by another code path, which rounds differently: blocks have at least this many rows.
-_MIN_ROWS = 16
+# With very many labels, these rows of a block share one pass over the label vectors.
+_MIN_ROWS = 32
 # Rows per task of a worker.
 _TASK_ROWS = 64
 
@@ -83,7 +83,7 @@ def evaluate(
 ) -> Rankings:
     """Rank the held-out labels among all labels that their image is not known to have, by the scores of ``scorer``.
 
-    ``known`` has the vocabularies of ``scorer``. The other arguments are those of `rank_held_out`. The number of
+    ``known`` has the vocabularies of ``scorer``. The other arguments are as in `rank_held_out`. The number of
     ``workers`` does not change the result.
     """
     if known.images != scorer.images or known.labels != scorer.labels:
@@ -210,7 +210,7 @@ def _no_labels(rows: NDArray[np.int64], top: int) -> NDArray[np.int32]:
 
 def _row_ranges(rows: int, labels: int, memory: int) -> list[tuple[int, int]]:
     """Return first and end row of blocks of about equal size with at most ``memory`` bytes of scores each."""
-    size = max(2 * _MIN_ROWS, memory // (4 * max(labels, 1)))
+    size = max(_MIN_ROWS, memory // (4 * max(labels, 1)))
     parts = np.array_split(np.arange(rows), -(-rows // size)) if rows else []
     return [(int(part[0]), int(part[-1]) + 1) for part in parts]
 

@@ -115,7 +115,7 @@ def rank_by_model(
 ) -> Rankings:
     """Rank the labels of ``test``; with ``known``, images are scored by these labels instead of those of the training.
 
-    ``remote`` are the workers of a cluster and the saved model; the other arguments are those of `rank_held_out`.
+    ``remote`` are the workers of a cluster and the saved model; the other arguments are as in `rank_held_out`.
     """
     shown = None if known is None else known.relabeled(loaded.known.labels)
     pairs = loaded.known if shown is None else shown
@@ -172,7 +172,7 @@ class LeftOut(NamedTuple):
     """One image per pair, in the order of the pairs."""
 
     known: Annotations
-    """The labels that are known of its image, without the label of the pair; label ids are those of the model."""
+    """The labels that are known of its image, without the label of the pair; label ids are the model's."""
     test: Annotations
     """The label of the pair."""
 

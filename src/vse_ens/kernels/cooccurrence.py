@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.jit import allocating_kernel, inline, kernel
+from vse_ens.kernels.label_pairs import count_cooccurrences
 
 NO_LABEL = -1
 """Pads a list of partners that is shorter than the others."""
@@ -24,16 +25,10 @@ def find_partners(by_image: Csr, by_label: Csr, partners: NDArray[np.int32], cou
     partners[:] = NO_LABEL
     counts[:] = 0
     for label in range(labels):
-        others = 0
-        for image in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
-            for other in by_image.indices[by_image.indptr[image] : by_image.indptr[image + 1]]:
-                if other != label:
-                    if together[other] == 0:
-                        seen[others] = other
-                        others += 1
-                    together[other] += 1
+        others = count_cooccurrences(by_image, by_label, label, -1, together, seen)
         for other in seen[:others]:
-            _insert(partners[label], counts[label], width, other, together[other])
+            if other != label:
+                _insert(partners[label], counts[label], width, other, together[other])
             together[other] = 0
 
 

@@ -130,7 +130,7 @@ def pair_count_histogram(
     most = histogram.shape[0] - 1
     together, seen = scratch.together, scratch.seen
     for label in range(first, last):
-        others = _count_cooccurrences(by_image, by_label, label, together, seen)
+        others = count_cooccurrences(by_image, by_label, label, label, together, seen)
         for n in range(others):
             histogram[min(np.int64(together[seen[n]]), most)] += 1
             together[seen[n]] = 0
@@ -154,7 +154,7 @@ def collect_label_pairs(
     together, seen = scratch.together, scratch.seen
     row = 0
     for label in range(first, last):
-        others = _count_cooccurrences(by_image, by_label, label, together, seen)
+        others = count_cooccurrences(by_image, by_label, label, label, together, seen)
         for n in range(others):
             other = seen[n]
             if together[other] >= min_count:
@@ -167,10 +167,10 @@ def collect_label_pairs(
 
 
 @inline_once
-def _count_cooccurrences(
-    by_image: Csr, by_label: Csr, label: int, together: NDArray[np.int32], seen: NDArray[np.int32]
+def count_cooccurrences(
+    by_image: Csr, by_label: Csr, label: int, above: int, together: NDArray[np.int32], seen: NDArray[np.int32]
 ) -> int:
-    """Count in how many images each higher label occurs together with ``label``; the counts are in ``together``.
+    """Count in how many images each label ``above`` a number occurs together with ``label``, in ``together``.
 
     The labels that occur with it are listed in ``seen``; returns their number.
     """
@@ -179,7 +179,7 @@ def _count_cooccurrences(
         image = by_label.indices[position]
         for entry in range(by_image.indptr[image], by_image.indptr[image + 1]):
             other = by_image.indices[entry]
-            if other > label:
+            if other > above:
                 if together[other] == 0:
                     seen[others] = other
                     others += 1

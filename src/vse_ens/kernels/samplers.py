@@ -75,20 +75,6 @@ def draw_uniform(
 
 
 @inline
-def draw_popularity(
-    sampling: Sampling, positives: NDArray[np.int32], state: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> int:
-    """`popularity`: p(a) ~ (images of a) ^ power over the labels that the image does not have."""
-    for _ in range(sampling.max_redraws):
-        counts[TRIES] += 1
-        label = draw_alias(sampling, state)
-        if not has_label(positives, label):
-            return label
-        counts[REJECTED] += 1
-    return -1
-
-
-@inline
 def draw_dns(
     vector: Floats,
     tables: SharedTables,
@@ -196,28 +182,6 @@ def _try_vse_ens(
     return np.int64(sampling.rankings[factor, position])
 
 
-@inline
-def draw_vse_ens(
-    vector: Floats,
-    cumulative: Floats,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-) -> int:
-    """`vse-ens`: a rank, a factor, and the label there; O(k) per draw.
-
-    A label that the image has is drawn again: algorithm 1 of the paper does not check for it.
-    """
-    for _ in range(sampling.max_redraws):
-        counts[TRIES] += 1
-        label = _try_vse_ens(vector.shape[0], vector, cumulative, sampling, state)
-        if not has_label(positives, label):
-            return label
-        counts[REJECTED] += 1
-    return -1
-
-
 @inline_once
 def draw_vse_ens_ahead(
     factors: int,
@@ -230,7 +194,7 @@ def draw_vse_ens_ahead(
     counts: NDArray[np.int64],
     drawn: NDArray[np.int64],
 ) -> None:
-    """Draw a label for each of ``positives`` as `draw_vse_ens` does, -1 where it gives up, and prefetch their rows.
+    """Draw a label by `vse-ens` for each of ``positives``, -1 where it gives up, and prefetch their rows.
 
     All places in the rankings are drawn and prefetched before the first is read. ``factors`` is k: a kernel where it is
     a constant counts faster.
@@ -266,7 +230,7 @@ def fill_vse_ens(
     drawn: NDArray[np.int32],
     drawn_factors: NDArray[np.int32],
 ) -> int:
-    """Fill ``drawn`` with labels by `draw_vse_ens`; return their number, and prefetch their rows of ``labels``.
+    """Fill ``drawn`` with labels by `vse-ens`; return their number, and prefetch their rows of ``labels``.
 
     First all places are drawn, then all labels read: the processor waits for them once, not one after another.
     ``drawn_factors`` is a buffer as long as ``drawn``; ``factors`` is k, see `draw_vse_ens_ahead`.
@@ -289,32 +253,6 @@ def fill_vse_ens(
     counts[TRIES] += tries
     counts[REJECTED] += tries - found
     return found
-
-
-@inline
-def draw_naive(
-    vector: Floats,
-    tables: SharedTables,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    scores: Floats,
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-) -> int:
-    """`naive`: rank r ~ p(r) in the exact ranking by s_i (eq. 5), O(|A| k) per draw.
-
-    The label at rank r is selected without sorting. A label that the image has is drawn again.
-    """
-    labels = tables.bias.shape[0]
-    for label in range(labels):
-        scores[label] = score(vector, tables, label)
-    for _ in range(sampling.max_redraws):
-        counts[TRIES] += 1
-        label = label_at_rank(scores, draw_alias(sampling, state))
-        if not has_label(positives, label):
-            return label
-        counts[REJECTED] += 1
-    return -1
 
 
 @inline
@@ -368,20 +306,33 @@ def draw(
 ) -> tuple[int, int]:
     """Draw a negative with a sampler of `CODES`, a constant of the kernel; return the label, and N of `warp`.
 
+    A label that the image has is drawn again.
+
     ``positive_score`` and ``margin`` are for `warp`. ``scratch`` has the buffers ``cumulative`` of `vse-ens`, filled by
     `accumulate_factors`, and ``scores`` of `naive`.
     """
-    tried = 0
+    label, tried = -1, 0
     if sampler == UNIFORM:
         label = draw_uniform(tables, sampling, positives, state, counts)
-    elif sampler == POPULARITY:
-        label = draw_popularity(sampling, positives, state, counts)
-    elif sampler == VSE_ENS:
-        label = draw_vse_ens(vector, scratch.cumulative, sampling, positives, state, counts)
     elif sampler == WARP:
         label, tried = draw_warp(vector, positive_score, margin, tables, sampling, positives, state, counts)
     elif sampler == DNS:
         label = draw_dns(vector, tables, sampling, positives, state, counts)
     else:
-        label = draw_naive(vector, tables, sampling, positives, scratch.scores, state, counts)
+        if sampler == NAIVE:
+            for candidate in range(tables.bias.shape[0]):
+                scratch.scores[candidate] = score(vector, tables, candidate)
+        # Algorithm 1 of the paper does not check whether the image has the label.
+        for _ in range(sampling.max_redraws):
+            counts[TRIES] += 1
+            if sampler == POPULARITY:  # p(a) ~ (images of a) ^ power
+                candidate = draw_alias(sampling, state)
+            elif sampler == VSE_ENS:  # a rank, a factor, and the label there: O(k)
+                candidate = _try_vse_ens(vector.shape[0], vector, scratch.cumulative, sampling, state)
+            else:  # rank r ~ p(r) in the exact ranking by s_i (eq. 5), selected without sorting: O(|A| k)
+                candidate = label_at_rank(scratch.scores, draw_alias(sampling, state))
+            if not has_label(positives, candidate):
+                label = candidate
+                break
+            counts[REJECTED] += 1
     return label, tried

@@ -66,7 +66,7 @@ class KeyScratch(NamedTuple):
 
     @classmethod
     def allocate(cls, labels: int) -> KeyScratch:
-        """Return buffers for rows of so many labels; the padding is never found."""
+        """Return buffers for rows of this many labels; the padding is never found."""
         chunks = -(-labels // CHUNK)
         return cls(np.full(chunks * CHUNK, EXCLUDED, np.int32), np.empty(chunks, np.int32))
 

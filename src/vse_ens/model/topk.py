@@ -53,10 +53,6 @@ class TopLabels(NamedTuple):
     """Padded with -inf."""
     log_totals: Floats
     """log sum_a e^(score / temperature) over all labels that the image is not known to have, allowed or not."""
-    confidences: Floats | None = None
-    """The probabilities that labels are right, if the model has a calibration."""
-    hits: Floats | None = None
-    """The probabilities that labels are the one held out, if the model has a calibration."""
 
 
 class TopKScorer:

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 class Tracker(Callback):
     """Records the settings, the metrics of every epoch and the model of a training.
 
-    A failure at the start is an error. A later one is logged as a warning: the training goes on and is recorded no
+    A failure at the start is an error. A later one is logged as a warning: the training continues and is recorded no
     further.
     """
 
@@ -93,7 +93,7 @@ class Tracker(Callback):
         except Exception as error:  # noqa: BLE001  # no fault of a service may end a training
             self._recording = False
             _log.warning(
-                "%s failed (%s); the training goes on and is recorded no further", self.title, _sentence(error)
+                "%s failed (%s); the training continues and is recorded no further", self.title, _sentence(error)
             )
 
 

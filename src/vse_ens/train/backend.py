@@ -22,9 +22,10 @@ from vse_ens.run.pool import LocalPool, Pool, WorkerTiming
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
 from vse_ens.train.engines import Engine, RoundStats, make_engine
+from vse_ens.train.engines.serial import SerialPlan
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.ram_estimate import check_ram
-from vse_ens.train.schedule import Plan, resolve_auto
+from vse_ens.train.schedule import EpochPlan, resolve_auto
 from vse_ens.train.tables import initial_embeddings, padded
 from vse_ens.train.validation import ValidationSet, hold_out
 
@@ -133,7 +134,7 @@ class LocalBackend:
         self._workers = Workers(workers)
         self._engine: Engine | None = None
         self._engine_state: Arrays = {}
-        self._plan: Plan | None = None
+        self._plan: EpochPlan | SerialPlan | None = None
         self._best: Embeddings | None = None
         self._all_pairs = False
 
@@ -163,7 +164,7 @@ class LocalBackend:
         """Plan an epoch: the order of its pairs and where its rounds begin."""
         if self._engine is None:
             self._engine = make_engine(self.config, self._pairs, self._current, self._workers)
-            self._engine.restore(self._engine_state)
+            self._engine.rankings.restore(self._engine_state)
         self._plan = self._engine.plan(epoch, Streams(self.config.seed).child("train", epoch))
         return self._plan.rounds
 
@@ -200,7 +201,7 @@ class LocalBackend:
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return the current and best embeddings, the state of the engine, and which pairs are trained on."""
-        engine = self._engine.state() if self._engine else self._engine_state
+        engine = self._engine.rankings.state() if self._engine else self._engine_state
         arrays = {f"{_ENGINE}{name}": array for name, array in engine.items()}
         return pack_embeddings(self._current, self._best) | arrays, {"all_pairs": self._all_pairs}
 
@@ -216,7 +217,7 @@ class LocalBackend:
     def close(self) -> None:
         """Free the engine and end the worker threads; the next epoch starts new ones."""
         if self._engine:
-            self._engine_state = self._engine.state()
+            self._engine_state = self._engine.rankings.state()
         self._engine, self._plan = None, None
         self._workers.close()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,14 +67,6 @@ class Schedule:
         # A batch much larger than the vocabulary adds many stale gradients to the same rows, and diverges.
         batch = config.batch or min(1_024 if config.has_context else 4_096, max(32, 2 * labels))
         return cls(draws, slices, batch)
-
-
-class Plan(Protocol):
-    """One epoch, cut into rounds."""
-
-    @property
-    def rounds(self) -> int:
-        """The number of rounds."""
 
 
 @dataclass(frozen=True)

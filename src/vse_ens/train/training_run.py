@@ -42,7 +42,7 @@ class TrainingRun:
     """One training: `start` it, then call `after_round` for each of ``trainer.rounds()`` until that returns True.
 
     The folder ``checkpoint`` is reserved as long as the context is open. If an error leaves the context after `start`,
-    the callbacks are told.
+    `on_fit_error` of the callbacks is called.
     """
 
     trainer: Trainer

@@ -122,7 +122,7 @@ def test_the_page_shows_ids_as_text() -> None:
     assert f"script-src 'sha256-{digest}'" in html
 
 
-def test_the_page_groups_by_label_and_shows_pictures_and_other_labels() -> None:
+def test_the_page_groups_by_label_and_shows_pictures() -> None:
     def finding(image: str, label: str, confidence: float) -> Finding:
         return Finding(image, label, confidence, "no reason", ())
 

@@ -22,7 +22,7 @@ def on_images(**places: range) -> Annotations:
     return Annotations.from_pairs((f"i{n:03}", label) for label, numbers in places.items() for n in numbers)
 
 
-def test_similar_use_is_alike_and_counts_less_the_more_often_two_are_together() -> None:
+def test_labels_seldom_together_with_similar_use_are_duplicates() -> None:
     # mug, bookcase: alike and never together; c, d: alike and always together.
     known = on_images(mug=range(20), bookcase=range(20, 50), c=range(50, 70), d=range(50, 70))
     # Sorted: bookcase, c, d, mug.
@@ -58,7 +58,7 @@ def test_a_label_on_no_image_has_no_duplicate() -> None:
 
 
 @pytest.mark.parametrize("images", [3_000])
-def test_a_label_that_was_split_means_the_same_and_nothing_else_does(images: int) -> None:
+def test_only_the_halves_of_a_split_label_are_duplicates(images: int) -> None:
     data = scenes(images, 60, seed=2)
     half = Streams(0).child("halves").uniforms(data.pairs) < 0.5
     common = int(np.argsort(-data.images_per_label)[4])

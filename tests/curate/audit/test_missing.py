@@ -17,7 +17,7 @@ from vse_ens.model.model import Model
 
 EVERY = np.arange(len(KNOWN.images))
 PLAIN = Temperature(1.0, 0.0)
-# Above a share of 0.3 it is no surer.
+# Above a share of 0.3 it grows no surer.
 CALIBRATION = Calibration(
     Temperature(2.0, 0.5), np.array([0.0, 0.1, 0.3], np.float32), np.array([0.0, 0.2, 0.9], np.float32)
 )
@@ -57,7 +57,7 @@ def test_the_best_of_all_images(model: Model, rows: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("rows", [3, 1_000])
 @pytest.mark.parametrize("top", [5, 60])
-def test_the_confidence_is_that_of_suggestions_and_scores_order_the_equally_sure(
+def test_confidences_equal_suggestions_and_scores_break_ties(
     rows: int, top: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * rows)
@@ -79,7 +79,7 @@ def test_no_more_than_there_are_and_never_a_known_label() -> None:
     assert not known & set(zip(found.images.tolist(), found.labels.tolist(), strict=True))
 
 
-def test_the_surest_are_found_where_labels_and_images_lack_different_numbers() -> None:
+def test_the_surest_are_found_whatever_each_image_lacks() -> None:
     model = random_annotator("context with weights", images=60, labels=40)
     draws = np.random.default_rng(0).uniform(0.05, 0.95, len(model.known_.labels))
     model.calibrate(completeness=dict(zip(model.known_.labels, draws.tolist(), strict=True)))

@@ -11,7 +11,7 @@ from vse_ens.curate.audit.odds import alone, confidences_of, doubts, fit_logisti
 from vse_ens.streams import Streams
 
 
-def test_known_labels_are_told_from_controls_as_their_densities_say() -> None:
+def test_odds_are_the_ratio_of_the_densities() -> None:
     # Two normal distributions of variance 1: the log of the ratio of densities is linear.
     streams = Streams(0).child("densities")
     known, controls = (streams.child(n).normals(40_000).reshape(-1, 2) for n in (1, 2))
@@ -41,7 +41,7 @@ def test_two_labels_that_contradict_each_other_share_the_blame() -> None:
 
 
 @pytest.mark.parametrize("share", [0.001, 0.02, 0.5, 0.9])
-def test_probabilities_have_the_expected_mean_and_the_order_of_doubts(share: float) -> None:
+def test_probabilities_keep_the_expected_mean_and_the_order(share: float) -> None:
     sample = 3.0 * Streams(0).child("sample").normals(2_000) - 4.0
     found = confidences_of(sample, sample, share)
     assert found.mean() == pytest.approx(share, rel=1e-4)

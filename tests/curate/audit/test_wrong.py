@@ -66,7 +66,7 @@ def slow_evidence(scores: Floats, others: list[int], label: int) -> tuple[float,
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_evidence_is_that_of_a_model_that_does_not_know_the_label(name: str) -> None:
+def test_evidence_is_of_a_model_without_the_label(name: str) -> None:
     model = MODELS[name]
     draws = Streams(0).uniforms(KNOWN.pairs)
     images = images_of(KNOWN, PAIRS)
@@ -107,7 +107,7 @@ def test_a_free_vector_is_found_anew_where_it_can_be() -> None:
     assert asked[0].indices.tolist() == without_label(KNOWN, some).indices.tolist()
 
 
-def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
+def test_the_effect_of_a_pair_on_its_own_score_is_taken_back() -> None:
     model, steps, floored = MODELS["context"], 0.3, 0
     e = model.embeddings
     auditor = Auditor(LoadedModel(model, KNOWN, CALIBRATION), steps)
@@ -130,21 +130,21 @@ def test_what_a_pair_has_taught_of_itself_is_taken_back() -> None:
     assert 0 < floored < KNOWN.pairs / 2
 
 
-def test_an_image_with_more_labels_than_others_likely_has_one_too_many() -> None:
+def test_an_image_with_many_labels_likely_has_one_too_many() -> None:
     rows = [[0, 1]] * 5 + [[0, 1, 2]] * 8 + [[0, 1, 2, 3]]
     auditor = Auditor(LoadedModel(MODELS["context"], annotations(rows, LABELS)))
-    # Labels of images with so many, over labels of images with one less; every number of images plus 1.
+    # Labels of images with this many, over labels of images with one less; every number of images plus 1.
     expected = [2 * 6 / (1 * 1), 3 * 9 / (2 * 6), 4 * 2 / (3 * 9), 5 * 1 / (4 * 2), 6 * 1 / (5 * 1), 20 * 1 / (19 * 1)]
     assert np.exp(auditor.log_size_odds(np.array([2, 3, 4, 5, 6, 20]))) == pytest.approx(expected)
 
 
-def test_without_a_matrix_of_mistakes_all_labels_are_equally_likely_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_matrix_all_labels_are_equally_likely_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wrong, "MAX_LABELS", LABELS - 1)
     evidence = Auditor(LoadedModel(MODELS["context"], KNOWN)).evidence(PAIRS, np.zeros(KNOWN.pairs, np.int64))
     np.testing.assert_allclose(evidence.known[:, 2], -evidence.known[:, 0], atol=1e-5)
 
 
-def test_slips_are_fitted_to_random_controls_and_mistakes_to_labels_used_alike() -> None:
+def test_slips_and_mistakes_are_fitted_to_their_own_controls() -> None:
     auditor = Auditor(LoadedModel(MODELS["context"], KNOWN))
     sample = sample_pairs(KNOWN)
     known, control, has_control, *_ = auditor.evidence(sample, choose_controls(auditor, sample))
@@ -178,7 +178,7 @@ def test_random_images_are_whole_and_have_several_labels() -> None:
 
 
 @pytest.mark.parametrize("share", [0.005, 0.02, 0.3])
-def test_confidences_add_up_to_the_expected_number_whose_order_does_not_depend_on_it(share: float) -> None:
+def test_confidences_add_up_to_the_expected_number(share: float) -> None:
     auditor = Auditor(LoadedModel(MODELS["context"], KNOWN), 0.1)
     found, others = wrong_confidences(auditor, share), wrong_confidences(auditor, 0.1)
     assert found.mean() == pytest.approx(share, rel=1e-4)
@@ -186,7 +186,7 @@ def test_confidences_add_up_to_the_expected_number_whose_order_does_not_depend_o
     assert (np.diff(found[KNOWN.labels_per_image[KNOWN.image_numbers()] > 1][order]) >= 0).all()
 
 
-def test_some_pairs_are_judged_as_in_an_audit_if_they_are_likely_wrong() -> None:
+def test_some_pairs_are_scored_as_in_a_whole_audit() -> None:
     auditor = Auditor(LoadedModel(MODELS["context"], KNOWN), 0.1)
     audited = wrong_confidences(auditor, 0.05)
     some = np.flatnonzero((KNOWN.labels_per_image[KNOWN.image_numbers()] > 1) & (PAIRS % 3 == 1))

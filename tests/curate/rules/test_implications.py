@@ -117,7 +117,7 @@ def test_labels_at_random_imply_nothing() -> None:
     assert find_implications(Annotations.from_pairs(pairs), min_support=5, min_confidence=0.3) == []
 
 
-def test_what_follows_along_a_chain_is_left_out() -> None:
+def test_implications_along_a_chain_are_left_out() -> None:
     data = on_images(beagle=range(50), dog=range(200), animal=range(900), sea=range(900, 3_000))
     assert [(one.label, one.implies) for one in find_implications(data)] == [("dog", "animal"), ("beagle", "dog")]
 
@@ -161,7 +161,7 @@ def test_a_single_image_is_enough_support_if_one_says_so() -> None:
     assert find_implications(Annotations.from_pairs([("a", "x"), ("a", "y"), ("b", "y")]), min_support=1) == []
 
 
-def test_a_label_below_the_support_implies_nothing_however_few_images_there_are() -> None:
+def test_a_label_below_the_support_implies_nothing() -> None:
     data = on_images(dog=range(2), animal=range(3))
     assert [(one.label, one.implies) for one in find_implications(data, min_support=2, min_confidence=0.2)] == [
         ("dog", "animal")
@@ -169,11 +169,11 @@ def test_a_label_below_the_support_implies_nothing_however_few_images_there_are(
     assert find_implications(data, min_support=3, min_confidence=0.2) == []
 
 
-def test_a_label_with_more_partners_than_fit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_implications_do_not_depend_on_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     data = on_images(a=range(40), b=range(50), c=range(60), d=range(70), e=range(100))
     expected = find_implications(data)
     assert expected
-    monkeypatch.setattr(implications, "_CAPACITY", 1)
+    monkeypatch.setattr(implications, "_LABELS", 2)
     assert find_implications(data) == expected
 
 

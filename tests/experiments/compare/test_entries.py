@@ -31,7 +31,7 @@ def test_settings_follow_a_colon_up_to_the_next_name() -> None:
     assert not fourth.method.label_bias
 
 
-def test_seed_and_dimensions_are_for_all_that_have_them_and_do_not_say_otherwise() -> None:
+def test_seed_and_dimensions_are_defaults_of_every_entry() -> None:
     model, own, als, popularity = parse_entries("warp,warp:dimensions=7,seed=8,als,popularity", seed=3, dimensions=5)
     assert model.settings()["seed"] == 3
     assert model.settings()["dimensions"] == 5

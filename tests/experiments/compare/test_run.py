@@ -87,7 +87,7 @@ def test_a_model_is_as_good_as_when_it_is_trained_alone(done: tuple[Comparison, 
     assert report.intervals == alone.intervals
 
 
-def test_what_is_shown_is_computed_from_the_rankings(done: tuple[Comparison, Path]) -> None:
+def test_shown_metrics_are_computed_from_the_rankings(done: tuple[Comparison, Path]) -> None:
     comparison, folder = done
     assert Comparison.load(folder).to_dict() == comparison.to_dict()
     names = ["comparison.json", "ease.parquet", "popularity.parquet", "vse-ens-2.parquet", "vse-ens.parquet"]
@@ -134,7 +134,7 @@ def test_a_curve_ends_with_the_figure_of_the_table(done: tuple[Comparison, Path]
     assert len(done[0].results[2].run.curve) == 1
 
 
-def test_curves_are_measured_on_the_way_and_do_not_change_the_model(data: Annotations, tmp_path: Path) -> None:
+def test_measuring_curves_does_not_change_the_model(data: Annotations, tmp_path: Path) -> None:
     comparison = run(data, "opt-auc:epochs=400", tmp_path)
     (result,) = comparison.results
     seconds = [second for second, _ in result.run.curve]

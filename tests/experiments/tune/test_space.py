@@ -12,7 +12,7 @@ from vse_ens.presets import PRESETS
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_has_a_valid_space_that_has_its_own_settings(preset: str) -> None:
+def test_every_preset_has_a_space_with_its_own_settings(preset: str) -> None:
     check_space(SPACES[preset], preset, {})
     assert contains(SPACES[preset], PRESETS[preset].to_dict())
 
@@ -53,7 +53,7 @@ def test_a_space_is_read_from_a_file(tmp_path: Path) -> None:
         ("[loss]\nlow = 1\nhigh = 2", "loss is not a number and has no range"),
         ("[loss]\nchoices = []", "the choices of loss must be different values, at least one"),
         ("[negatives]\nchoices = [4, 4]", "the choices of negatives must be different values"),
-        ("[negatives]\nchoices = [4, 'x']", "the space allows negatives = 'x', which is no valid setting"),
+        ("[negatives]\nchoices = [4, 'x']", "the space allows negatives = 'x', which is not a valid setting"),
         (
             "[loss]\nchoices = ['softmax', 'hinge']\n[sampler]\nchoices = ['uniform', 'warp']",
             "the space allows sampler = 'warp', .* loss softmax needs several negatives",
@@ -69,7 +69,7 @@ def test_a_bad_space_is_told_in_a_sentence(text: str, fault: str, tmp_path: Path
     assert "\n" not in str(raised.value)
 
 
-def test_settings_that_do_not_fit_together_are_found_before_the_first_trial() -> None:
+def test_settings_that_conflict_are_found_before_the_first_trial() -> None:
     space = {"loss": Choices(("hinge", "softmax")), "sampler": Choices(("uniform", "naive"))}
     with pytest.raises(ConfigError, match=r"the space allows loss = 'softmax', sampler = 'naive', .* does not draw"):
         check_space(space, "vse-ens", {})

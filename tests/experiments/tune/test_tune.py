@@ -29,7 +29,7 @@ SPACE: Space = {"learning_rate": Range(0.01, 0.5, log=True), "regularization": R
 
 
 class Listener:
-    """Writes down what it is told; ``on_epoch`` is called with the number of epochs of all trials so far."""
+    """Records its calls; ``on_epoch`` is called with the number of epochs of all trials so far."""
 
     def __init__(self, on_epoch: Callable[[int], None] = lambda _: None) -> None:
         self.had = -1
@@ -106,7 +106,7 @@ def test_a_process_that_dies_in_a_trial_loses_nothing(whole: TuneResult, tmp_pat
 
 
 @pytest.mark.parametrize("begun", [0, 2])
-def test_a_process_that_dies_while_it_asks_for_settings_loses_nothing(
+def test_a_process_killed_while_asking_loses_no_trial(
     begun: int, whole: TuneResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings of a trial are stored one by one."""
@@ -163,7 +163,7 @@ def test_a_trial_below_the_median_is_pruned_after_two_epochs(tmp_path: Path) -> 
     assert [study.report(bad, epoch, 0.15) for epoch in (1, 2, 3)] == [False, False, True]
 
 
-def test_what_is_pruned_ends_at_once_and_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pruned_trial_ends_at_once_and_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def report(study: StudyFile, trial: Any, epoch: int, value: float) -> bool:
         trial.report(value + (trial.number == 1), epoch)
         return trial.number == 1 and epoch == 2
@@ -193,7 +193,7 @@ def test_a_study_that_another_process_writes_is_refused(tmp_path: Path) -> None:
         search(study, 1)
 
 
-def test_time_ends_a_search_and_no_trial_is_an_error_in_a_sentence(tmp_path: Path) -> None:
+def test_time_ends_a_search_and_no_trial_is_an_error(tmp_path: Path) -> None:
     result = search(tmp_path / "study.sqlite", 1, budget=Budget(minutes=1e-9))
     assert not result.trials
     with pytest.raises(TrainingError, match=r"no trial was finished; run the search again with more time: .*study"):

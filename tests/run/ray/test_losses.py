@@ -67,7 +67,7 @@ def test_a_worker_lost_anywhere_in_a_round_is_found_and_replaced(ray: FakeRay, m
     assert len(ray.actors) > 2, "the lost worker was not replaced"
 
 
-def test_a_silent_worker_is_found_when_a_run_takes_ten_times_as_long_as_the_longest(ray: FakeRay) -> None:
+def test_a_silent_worker_is_found_after_ten_longest_runs(ray: FakeRay) -> None:
     ray.durations = {"run_shard": 20.0}
     ray.fault = once(1, "run_shard", "hangs", after=2)
     pool = RayPool(timeout=36_000.0)
@@ -79,7 +79,7 @@ def test_a_silent_worker_is_found_when_a_run_takes_ten_times_as_long_as_the_long
     assert ray.now == pytest.approx(40.0 + 400.0 + 40.0, abs=2.0)
 
 
-def test_workers_are_waited_for_longer_when_they_repeat_earlier_rounds(ray: FakeRay) -> None:
+def test_workers_that_repeat_rounds_are_waited_for_longer(ray: FakeRay) -> None:
     """A shard is rebuilt from four earlier rounds of 50 s; the limit of one round is the minimum of 60 s."""
     ray.durations = {"run_shard": 1.0, "repeat_shard": 25.0}
     ray.fault = once(1, "run_shard", "dies", after=8)
@@ -90,7 +90,7 @@ def test_workers_are_waited_for_longer_when_they_repeat_earlier_rounds(ray: Fake
 
 @pytest.mark.parametrize("kind", ["dies", "hangs"])
 @pytest.mark.parametrize("after", [0, 1])
-def test_a_worker_lost_while_saving_is_rebuilt_and_saves_the_same(ray: FakeRay, kind: Fault, after: int) -> None:
+def test_a_worker_lost_while_saving_is_rebuilt(ray: FakeRay, kind: Fault, after: int) -> None:
     ray.fault = once(1, "save_shard", kind, after)
     assert rounds(RayPool(timeout=600.0), save_after=2) == in_one_process(save_after=2)
     assert len(ray.actors) == 3
@@ -124,7 +124,7 @@ def test_five_losses_while_saving_end_it_with_a_sentence(ray: FakeRay) -> None:
         rounds(RayPool(), save_after=0)
 
 
-def test_five_losses_over_the_same_tasks_end_them_with_a_sentence(ray: FakeRay) -> None:
+def test_five_losses_over_the_same_tasks_are_an_error(ray: FakeRay) -> None:
     ray.fault = lambda number, method: "dies" if method == "run_task" else None
     tasks = [{"number": np.array([number])} for number in range(6)]
     with pytest.raises(ClusterError, match=r"workers were lost 5 times while running the same tasks"):

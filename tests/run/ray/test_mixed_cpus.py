@@ -23,7 +23,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
 
 
 @pytest.mark.usefixtures("ray")
-def test_nodes_of_another_kind_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_of_another_kind_are_refused_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "cpu_kind", lambda: "elbrus")
     with pytest.raises(ClusterError) as refused:
         RayPool().open(FACTORY, SETTINGS, SHARDS)

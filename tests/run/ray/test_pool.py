@@ -97,9 +97,7 @@ def test_workers_tell_how_they_spent_their_time(pool: Any) -> None:
 
 
 @pytest.mark.parametrize(("kind", "saved"), [("killed", False), ("killed", True), ("hangs", True)])
-def test_a_worker_that_comes_to_harm_costs_the_round_and_not_a_byte(
-    pool: Any, tmp_path: Path, kind: str, saved: bool
-) -> None:
+def test_a_lost_worker_does_not_change_a_byte(pool: Any, tmp_path: Path, kind: str, saved: bool) -> None:
     harm = {"shards": [1], "kind": kind, "mark": str(tmp_path / "mark")}
     found = rounds(pool(timeout=4.0 if kind == "hangs" else 600.0), keeps_state=True, harm=harm, saved=saved)
     assert found == at_home(keeps_state=True, saved=saved)
@@ -132,7 +130,7 @@ def test_tasks_go_to_all_workers_and_results_come_in_order(pool: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["killed", "hangs"])
-def test_tasks_of_a_lost_worker_are_done_by_others_and_its_shards_go_on(pool: Any, tmp_path: Path, kind: str) -> None:
+def test_other_workers_take_the_tasks_and_shards_of_a_lost_one(pool: Any, tmp_path: Path, kind: str) -> None:
     cluster_pool = pool(timeout=4.0 if kind == "hangs" else 600.0)
     cluster_pool.open(FACTORY, {"keeps_state": True}, SHARDS)
     with Workers(1) as workers:
@@ -146,7 +144,7 @@ def test_tasks_of_a_lost_worker_are_done_by_others_and_its_shards_go_on(pool: An
         assert (tmp_path / "mark").exists()
 
 
-def test_what_is_wrong_with_a_task_or_with_all_is_told(pool: Any, tmp_path: Path) -> None:
+def test_errors_of_a_task_and_of_its_factory_are_raised(pool: Any, tmp_path: Path) -> None:
     cluster_pool = pool()
     with pytest.raises(DataError, match="there is no number to add"):
         list(cluster_pool.map(TASK, {"number": None}, TASKS))
@@ -167,7 +165,7 @@ def test_a_model_is_the_same_bytes_as_in_one_process(pool: Any, kind: str, worke
     assert counted(trainer.history) == counted(whole.history)
 
 
-def test_a_model_is_the_same_bytes_when_workers_are_lost_between_rounds(pool: Any) -> None:
+def test_workers_lost_between_rounds_do_not_change_the_model(pool: Any) -> None:
     config, data = CONFIGS["id"], small_data()
     cluster_pool = pool()
     trainer = Trainer(config, data, 1, cluster_pool)
@@ -178,7 +176,7 @@ def test_a_model_is_the_same_bytes_when_workers_are_lost_between_rounds(pool: An
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_pairs_read_by_the_workers_give_the_same_bytes_when_one_is_lost(pool: Any, tmp_path: Path, kind: str) -> None:
+def test_pairs_read_by_workers_give_equal_bytes_when_one_is_lost(pool: Any, tmp_path: Path, kind: str) -> None:
     config, data = CONFIGS[kind], small_data()
     (tmp_path / "parts").mkdir()
     data.to_frame("polars").write_parquet(tmp_path / "parts" / "all.parquet")

@@ -1,4 +1,4 @@
-"""Reaching a cluster: what is missing is told in a sentence."""
+"""Reaching a cluster: what is missing is an error."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_nothing_to_learn_from_is_told() -> None:
         Trainer(small_config(), annotations([[0], [0]], 1))
 
 
-def test_data_where_every_image_has_every_label_is_given_up_and_counted() -> None:
+def test_draws_without_a_negative_are_given_up_and_counted() -> None:
     trainer = finished(small_config(sampler="uniform"), annotations([[0, 1, 2]] * 4, 3))
     assert [report.given_up for report in trainer.history] == [12, 12]
 

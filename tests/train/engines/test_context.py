@@ -115,7 +115,7 @@ def test_images_with_one_label_with_every_label_and_with_none() -> None:
         assert all(np.isfinite(array).all() for array in trainer.embeddings.arrays().values())
 
 
-def test_vectors_of_an_odd_length_are_trained_with_zeros_behind_them() -> None:
+def test_vectors_of_odd_length_are_padded_with_zeros() -> None:
     trainer = finished(context_config(dimensions=6), small_data())
     assert trainer.embeddings.input_vectors.shape[1] == 6
     assert trainer._backend.tables.input_vectors.shape[1] == 8

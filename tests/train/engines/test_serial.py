@@ -218,9 +218,7 @@ def test_choices_change_the_model() -> None:
     assert len(models) == len(runs)
 
 
-def test_a_run_that_is_stopped_after_any_round_goes_on_to_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_stopped_after_any_round_resumes_to_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also between two refreshes: the checkpoint holds the rankings of the last one."""
     monkeypatch.setattr(serial, "ROUND_DRAWS", 11)
     config, data = serial_config(epochs=2), random_annotations(images=14, labels=9, most=4)

@@ -55,7 +55,7 @@ def counting() -> Counting:
     return Counting()
 
 
-def test_the_first_round_sorts_all_factors_and_later_ones_those_that_moved(counting: Counting) -> None:
+def test_later_rounds_sort_only_factors_that_moved(counting: Counting) -> None:
     engine = counting.engine
     plan = engine.plan(0, Streams(1).child("train", 0))
     sorted_factors = []

@@ -75,14 +75,14 @@ def combined(before: np.ndarray, *after: np.ndarray) -> np.ndarray:
     return moved["label_vectors"]
 
 
-def test_changes_that_agree_are_averaged_and_those_that_have_nothing_in_common_are_added() -> None:
+def test_equal_changes_are_averaged_and_orthogonal_ones_added() -> None:
     before = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
     one = np.array([[2.0, 1.0], [3.0, 1.0], [1.0, 1.0]])
     other = np.array([[2.0, 1.0], [1.0, 5.0], [1.0, 1.0]])
     assert combined(before, one, other).tolist() == [[2.0, 1.0], [3.0, 5.0], [1.0, 1.0]]
 
 
-def test_a_row_that_one_shard_alone_has_met_moves_as_on_one_machine() -> None:
+def test_a_row_of_one_shard_moves_as_on_one_machine() -> None:
     before, after = np.zeros((4, 3)), np.zeros((4, 3))
     after[2] = [1.0, -2.0, 3.0]
     assert np.array_equal(combined(before, before, after, before), after)
@@ -144,7 +144,7 @@ def test_a_run_stopped_after_any_round_goes_on_to_the_same_bytes(kind: str, tmp_
         assert bytes_of(resumed.model) == bytes_of(whole.model)
 
 
-def test_a_model_stopped_between_rounds_has_the_vectors_of_all_shards() -> None:
+def test_a_stopped_model_has_the_vectors_of_all_shards() -> None:
     config, data = CONFIGS["id"], small_data()
     start = Trainer(config, data, 1).embeddings.image_vectors
     trainer = Trainer(config, data, 1)
@@ -187,7 +187,7 @@ def test_four_shards_find_as_much_as_one_machine(preset: str) -> None:
     assert 0.95 * alone < shards < 1.05 * alone
 
 
-def test_how_often_shards_exchange_comes_from_the_data_unless_it_is_said() -> None:
+def test_exchanges_follow_from_the_data_unless_set() -> None:
     quick, slow = configure("vse-ens", shards=4), configure("context", shards=4)
     assert exchanges_per_epoch(quick.override(exchanges=7), 100, 1_000, epoch=9) == 7
     assert [exchanges_per_epoch(quick, 1_000, 10**6, epoch) for epoch in (0, 4, 5, 99)] == [8, 8, 1, 1]

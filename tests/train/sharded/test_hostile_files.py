@@ -117,7 +117,7 @@ HOSTILE: dict[str, Change] = {
     "index by label out of order": numbers("by_label.indices", "<i4", swap(0, 1)),
     "index by label moved": numbers("by_label.indptr", "<i8", put(1, 2**40)),
     "negative count of pairs": manifest(pairs=-1),
-    "count that is no number": manifest(images="60"),
+    "count that is not a number": manifest(images="60"),
     "count that is true": manifest(labels=True),
     "count with a fraction": manifest(images=60.0),
     "another count": manifest(labels=LABELS + 1),
@@ -133,9 +133,7 @@ if hasattr(os, "mkfifo"):
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("kind", ["pairs", "train"])
-def test_a_partition_that_was_found_is_refused_unless_it_fits_itself(
-    name: str, kind: str, parts: Path, tmp_path: Path
-) -> None:
+def test_a_partition_that_does_not_fit_itself_is_refused(name: str, kind: str, parts: Path, tmp_path: Path) -> None:
     shutil.copytree(parts / kind, tmp_path / kind)
     if kind == "pairs":
 
@@ -232,9 +230,7 @@ if hasattr(os, "mkfifo"):
 
 
 @pytest.mark.parametrize("name", HOSTILE_ROWS)
-def test_image_vectors_of_a_checkpoint_are_refused_unless_they_fit(
-    name: str, parts: Path, run: Path, tmp_path: Path
-) -> None:
+def test_image_vectors_of_another_shape_are_refused(name: str, parts: Path, run: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(run, tmp_path / "copy")
     HOSTILE_ROWS[name](folder)
     trainer = trained(parts, folder)

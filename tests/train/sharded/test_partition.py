@@ -85,7 +85,7 @@ def test_a_run_stopped_after_any_round_goes_on_to_the_same_bytes(
         assert len(list((tmp_path / "rows").glob("rows-*"))) <= 3
 
 
-def test_a_checkpoint_keeps_its_files_until_the_next_one_is_written(pairs: Partition, tmp_path: Path) -> None:
+def test_a_checkpoint_keeps_its_files_until_the_next_one(pairs: Partition, tmp_path: Path) -> None:
     config = CONFIGS["id"]
     trainer, checkpoints = trainer_of(config, pairs, tmp_path / "rows"), Checkpoints(tmp_path / "run", pairs)
     rounds = trainer.rounds()
@@ -103,6 +103,8 @@ def test_a_checkpoint_keeps_its_files_until_the_next_one_is_written(pairs: Parti
         ({"shards": 3, "tower": "features"}, "tower features needs the features of all images in one place"),
     ],
 )
-def test_what_it_cannot_do_is_told(settings: dict[str, object], told: str, pairs: Partition, tmp_path: Path) -> None:
+def test_settings_that_need_more_than_pairs_are_refused(
+    settings: dict[str, object], told: str, pairs: Partition, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match=told):
         trainer_of(Config(**settings), pairs, tmp_path)  # type: ignore[arg-type]

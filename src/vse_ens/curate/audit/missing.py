@@ -45,8 +45,8 @@ class _Candidates(NamedTuple):
 def likely_missing(loaded: LoadedModel, top: int, progress: Callable[[int], None] | None = None) -> Missing:
     """Return the ``top`` most likely labels that images are not known to have.
 
-    The confidence is that of suggestions: the probability that the label is right. Without a calibration it is the
-    softmax share of the label.
+    The confidence is computed as for suggestions: the probability that the label is right. Without a calibration it is
+    the softmax share of the label.
     """
     every = len(loaded.known.labels)
     best = _Candidates(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32))

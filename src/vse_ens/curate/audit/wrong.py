@@ -59,7 +59,7 @@ _MAX_DOUBTS = 10_000
 # The share of mistakes among wrong labels. Chosen on errors planted in Corel5k and IAPR-TC12: a larger share finds more
 # mistakes and fewer slips.
 _MISTAKES = 0.3
-# The evidence about a label that so many other images have counts half.
+# The evidence about a label that this many other images have counts half.
 _FEW_IMAGES = 1.0
 # Added to the probability of a mistake, whose logarithm is taken.
 _MIN_PROBABILITY = 1e-6

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.store import transpose
 from vse_ens.errors import ConfigError
-from vse_ens.kernels.arrays import Csr
 from vse_ens.model.completeness import wilson_bound
 
 MIN_SUPPORT = 20
@@ -21,8 +19,7 @@ MIN_CONFIDENCE = 0.85
 _BOUND_ERROR = 0.05
 # The probability that any of all pairs of labels passes the test against chance by chance alone.
 _CHANCE_ERROR = 0.01
-# Pairs of labels per call of the kernel, and labels between two reports of progress.
-_CAPACITY = 1 << 20
+# Labels whose partners are counted at a time.
 _LABELS = 256
 
 
@@ -50,8 +47,8 @@ def find_implications(
 
     ``a`` implies ``b`` if ``a`` has at least ``min_support`` images and the lower 95 % confidence bound (Wilson) of the
     share of them with ``b`` is at least ``min_confidence``. The share must also be larger than that of ``b`` among all
-    images by a test that allows for the number of pairs tested. Implications lead to the more frequent label, so there
-    are no cycles; one that follows from two others is left out. ``progress`` is called with the fraction done.
+    images by a test that allows for the number of pairs tested. Implications lead to the more frequent label, so they
+    form no cycle; one that follows from two others is left out. ``progress`` is called with the fraction done.
     """
     if min_support < 1:
         raise ConfigError(f"min_support must be at least 1, got {min_support}")
@@ -95,25 +92,20 @@ def _frequent_partners(
     data: Annotations, minimum: NDArray[np.int64], progress: Callable[[float], None] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the pairs of labels that are together on at least ``minimum`` images of the first, and on how many."""
-    from vse_ens.kernels.implications import collect_frequent_partners
-
-    by_image = Csr(data.indptr, data.indices)
-    by_label = transpose(by_image, len(data.labels))
-    pairs, counts = np.empty((_CAPACITY, 2), np.int32), np.empty(_CAPACITY, np.int32)
-    found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-    label, labels = 0, len(data.labels)
-    while label < labels:
-        last = min(label + _LABELS, labels)
-        rows, reached = collect_frequent_partners(by_image, by_label, minimum, label, last, pairs, counts)
-        if reached == label:  # one label with more partners than fit
-            pairs, counts = np.empty((2 * len(counts), 2), np.int32), np.empty(2 * len(counts), np.int32)
-        found.append((pairs[:rows].copy(), counts[:rows].copy()))
-        label = reached
+    by_image = data.to_matrix().astype(np.int32)
+    by_label = by_image.T.tocsr()
+    frequent = np.flatnonzero(data.images_per_label >= minimum)
+    found = [np.empty((3, 0), np.int64)]
+    for first in range(0, len(frequent), _LABELS):
+        chosen = frequent[first : first + _LABELS]
+        together = (by_label[chosen] @ by_image).tocoo()
+        label, other = chosen[together.row], together.col
+        kept = (together.data >= minimum[label]) & (label != other)
+        found.append(np.stack([label[kept], other[kept], together.data[kept]]).astype(np.int64))
         if progress is not None:
-            progress(label / labels)
-    both = np.concatenate([np.empty((0, 2), np.int32), *(one for one, _ in found)]).astype(np.int64)
-    together = np.concatenate([np.empty(0, np.int32), *(one for _, one in found)]).astype(np.int64)
-    return both[:, 0], both[:, 1], together
+            progress(min(first + _LABELS, len(frequent)) / len(frequent))
+    label, other, count = np.concatenate(found, axis=1)
+    return label, other, count
 
 
 def _without_chains(label: NDArray[np.int64], other: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -147,7 +147,7 @@ def tuning_page(result: TuneResult, pairs: str, command: str) -> Page:
 
 
 def _machine() -> list[tuple[str, str]]:
-    # The load is that of the end, and the search itself is a part of it.
+    # The load is measured at the end, and the search itself is a part of it.
     return [(name, value) for name, value in describe_machine().items() if not name.startswith("load")]
 
 

@@ -43,7 +43,7 @@ class TuneListener(Protocol):
 
 @dataclass(frozen=True)
 class Budget:
-    """When a search ends: after so many minutes, or when the study has so many trials."""
+    """When a search ends: after a time, or when the study has a number of trials."""
 
     trials: int | None = None
     minutes: float | None = None
@@ -83,7 +83,7 @@ def tune(
         seed: The seed of the search, the held-out labels and all trainings.
         workers: The number of trials at a time, each with its share of the cores. They are threads of this process:
             training releases the GIL, and the pairs are in memory once. With one worker the search is repeatable.
-        listener: Is told of the progress.
+        listener: Receives the progress.
 
     Ctrl-C ends the search after the current round of every trial. Every finished trial is in the file at once; trials
     that did not finish are started again when the search is continued.
@@ -235,7 +235,7 @@ class _Search:
 
 
 class _Watch(Callback):
-    """Reports the metric after every epoch, and asks the pruner and the budget whether to go on."""
+    """Reports the metric after every epoch, and asks the pruner and the budget whether to continue."""
 
     def __init__(self, metric: str, report: Callable[[int, float], bool], is_over: Callable[[], bool]) -> None:
         self.pruned = False

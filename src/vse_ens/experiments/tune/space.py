@@ -163,7 +163,7 @@ def _check_settings(preset: str, settings: Mapping[str, Any], shown: str) -> Non
     try:
         configure(preset, **settings)
     except ConfigError as error:
-        raise ConfigError(f"the space allows {shown}, which is no valid setting: {error}") from error
+        raise ConfigError(f"the space allows {shown}, which is not a valid setting: {error}") from error
 
 
 def is_whole(name: str) -> bool:

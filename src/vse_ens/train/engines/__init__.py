@@ -11,7 +11,15 @@ from vse_ens.train.engines.batches import BatchEngine
 from vse_ens.train.engines.serial import SerialEngine
 from vse_ens.train.engines.slices import SliceEngine
 
-__all__ = ["BatchEngine", "Engine", "RoundStats", "SerialEngine", "SliceEngine", "Training", "make_engine"]
+__all__ = [
+    "BatchEngine",
+    "Engine",
+    "RoundStats",
+    "SerialEngine",
+    "SliceEngine",
+    "Training",
+    "make_engine",
+]
 
 
 def make_engine(config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> Engine:

@@ -50,17 +50,14 @@ class Engine(Protocol):
     machine.
     """
 
+    rankings: Rankings
+    """All that the next round needs in addition to the tables."""
+
     def plan(self, epoch: int, stream: Streams) -> Any:
-        """Plan an epoch, counted from 0, from its random stream; return a `vse_ens.train.schedule.Plan`."""
+        """Plan an epoch, counted from 0, from its random stream; return an `EpochPlan` or a `SerialPlan`."""
 
     def run_round(self, plan: Any, number: int, learning_rate: float) -> RoundStats:
         """Train one round of an epoch."""
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return what the next round needs in addition to the tables."""
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
 
     def reload_tables(self) -> None:
         """Drop derived copies after the tables were overwritten from outside."""
@@ -125,7 +122,7 @@ class Rankings:
     """The rankings of the sampler `vse-ens`, which a refresh sorts on all workers; other samplers have none.
 
     ``sort`` is the kernel, ``allocate`` makes the scratch of a worker. With ``probes``, a refresh after the first one
-    sorts only by factors whose ranking no longer holds.
+    sorts only by factors whose ranking no longer holds. Those ``kept`` from round to round are a part of checkpoints.
     """
 
     def __init__(
@@ -135,6 +132,8 @@ class Rankings:
         allocate: Callable[[int], Any],
         factors: int,
         probes: Probes | None = None,
+        *,
+        kept: bool = True,
     ) -> None:
         self.used = training.config.sampler == "vse-ens"
         self.known = False
@@ -142,7 +141,7 @@ class Rankings:
         self.sort = sort
         self._tables, self._sampling, self._workers = training.arrays.tables, training.sampling, training.workers
         self._scratch = [allocate(len(training.data.labels)) for _ in range(self._workers.count)] if self.used else []
-        self._probes = probes
+        self._probes, self._kept = probes, kept
         self._factors = np.arange(factors)
         self._moved = np.empty(factors, np.int64)
 
@@ -160,14 +159,14 @@ class Rankings:
         self.known = True
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the rankings and standard deviations of the last refresh; nothing before the first one."""
-        if not self.known:
+        """Return the rankings and standard deviations of the last refresh, if there was one and they are kept."""
+        if not self.known or not self._kept:
             return {}
         return {"rankings": self._sampling.rankings.copy(), "spread": self._sampling.spread.copy()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with the rankings of a saved state; if it has none, the next refresh sorts all."""
-        self.known = "rankings" in arrays
+        self.known = "rankings" in arrays and self._kept
         if not self.known:
             return
         own, labels = self._sampling, len(self._tables.labels)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class BatchEngine:
     def __init__(self, training: Training) -> None:
         self.training = training
         self._schedule = Schedule.of(training.config, len(training.data.labels))
-        self.rankings = Rankings(training, rank_factors, RankScratch.allocate, training.width + 1)
+        self.rankings = Rankings(training, rank_factors, RankScratch.allocate, training.width + 1, kept=False)
         # A batch ends with a whole image, so it may be longer than asked for by the labels of one image.
         max_positives = 2 * self._schedule.batch + training.longest
         kernels = ContextKernels if training.config.has_context else SoftmaxKernels
@@ -126,13 +126,6 @@ class BatchEngine:
         counts = sum(batch.layout.counts.sum(axis=0) for batch in batches)
         loss = sum(float(batch.layout.losses.sum()) for batch in batches)
         return RoundStats(counts[:COUNTS], loss, time.perf_counter() - started, refreshed - started)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return nothing: every round begins with new rankings."""
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Do nothing."""
 
     def reload_tables(self) -> None:
         """Do nothing: there are no copies of the tables."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +97,7 @@ class SerialEngine:
     def trace(self, steps: int, learning_rate: float, stream: Streams) -> NDArray[np.int64]:
         """Refresh the rankings, make steps, and return each step's pair, negative, rank and factor.
 
-        The columns are those of `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
+        The columns are named in `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
         """
         if self.rankings.used:
             self.rankings.refresh()
@@ -108,14 +106,6 @@ class SerialEngine:
         counts = RoundStats().counts
         self._make_steps(order, steps, self.training.step(learning_rate), stream.words(1), counts, trace)
         return trace
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the rankings and standard deviations of the last refresh."""
-        return self.rankings.state()
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue with the rankings of a saved state; without any they are computed before the next draw."""
-        self.rankings.restore(arrays)
 
     def reload_tables(self) -> None:
         """Do nothing: there are no copies of the tables."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, SharedTables, cache_lines
@@ -70,14 +67,6 @@ class SliceEngine:
             self._merge()
         seconds = time.perf_counter() - started
         return RoundStats(counts.sum(axis=0)[:COUNTS], float(loss), seconds, refreshed - started)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the rankings: the next round keeps those that still hold."""
-        return self.rankings.state()
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue with the rankings of a saved state."""
-        self.rankings.restore(arrays)
 
     def reload_tables(self) -> None:
         """Start all slices from the tables as they are now, and sort all rankings before the next round."""

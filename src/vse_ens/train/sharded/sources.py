@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,42 +22,11 @@ from vse_ens.train.sharded.vector_store import ShardVectorStore, TableVectors, V
 from vse_ens.train.tables import initial_embeddings, initial_tables
 
 
-class ShardSource(Protocol):
-    """Pairs that can be handed out to shards."""
-
-    known: Annotations
-    """The pairs; those of a partition are mapped from disk."""
-
-    @property
-    def countable(self) -> Annotations | Partition:
-        """The pairs in the form that counting label pairs takes."""
-
-    def check(self, config: Config) -> None:
-        """Raise `ConfigError` for settings that do not fit the data."""
-
-    def without(self, chosen: HeldOut) -> ShardSource:
-        """Return the pairs without the held-out ones."""
-
-    def initial(self, config: Config, label_pairs: NDArray[np.int32] | None) -> Embeddings:
-        """Draw the start vectors that the driver holds."""
-
-    def vector_store(self, config: Config) -> VectorStore:
-        """Return the store of the image vectors."""
-
-    def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:
-        """Return the arguments from which each shard starts."""
-
-
 class InMemorySource:
     """Pairs in the memory of the driver, which sends each shard its part."""
 
     def __init__(self, data: Annotations) -> None:
-        self.known = data
-
-    @property
-    def countable(self) -> Annotations:
-        """The pairs."""
-        return self.known
+        self.known = self.countable = data
 
     def check(self, config: Config) -> None:
         """Refuse more shards than images."""
@@ -84,9 +51,7 @@ class InMemorySource:
 
     def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
         """Return the pairs, image vectors and features of each shard."""
-        return list(self._shard_arguments(config, embeddings))
-
-    def _shard_arguments(self, config: Config, embeddings: Embeddings) -> Iterator[Payload]:
+        found: list[Payload] = []
         for shard in range(config.shards):
             own = shard_images(len(self.known.images), shard, config.shards)
             rows = self.known.rows(own)
@@ -97,7 +62,8 @@ class InMemorySource:
             }
             if config.has_features:
                 arguments |= feature_arguments(plain_features(self.known.features)[own])
-            yield arguments
+            found.append(arguments)
+        return found
 
 
 class PartitionSource:
@@ -107,21 +73,17 @@ class PartitionSource:
     """
 
     def __init__(self, partition: Partition, folder: Path) -> None:
-        self._partition = partition
         self._folder = folder
+        self.countable = partition
+        """The pairs in the form that counting label pairs takes: workers map the files."""
         self.known = partition.known
-
-    @property
-    def countable(self) -> Partition:
-        """The partition, whose files workers map."""
-        return self._partition
 
     def check(self, config: Config) -> None:
         """Refuse another number of shards than the partition's, and settings that need more than pairs."""
-        counts = self._partition.counts
+        counts = self.countable.counts
         if config.shards != counts.shards:
             raise ConfigError(
-                f"shards must be {counts.shards}, the number {self._partition.folder} was made for; got {config.shards}"
+                f"shards must be {counts.shards}, the number {self.countable.folder} was made for; got {config.shards}"
             )
         if config.shards > counts.images:
             raise ConfigError(f"shards must be at most the number of images, {counts.images}; got {config.shards}")
@@ -129,7 +91,7 @@ class PartitionSource:
 
     def without(self, chosen: HeldOut) -> PartitionSource:
         """Write the pairs without the held-out ones."""
-        return PartitionSource(without_pairs(self._partition, chosen, self._folder / "train"), self._folder)
+        return PartitionSource(without_pairs(self.countable, chosen, self._folder / "train"), self._folder)
 
     def initial(self, config: Config, label_pairs: NDArray[np.int32] | None) -> Embeddings:
         """Draw all start vectors except those of images, which shards draw."""
@@ -142,7 +104,11 @@ class PartitionSource:
     def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
         """Return the folder of the pairs and the files of the image vectors."""
         states = store.shard_states() or [{}] * config.shards
-        return [{"partition": str(self._partition.folder.absolute()), **state} for state in states]
+        return [{"partition": str(self.countable.folder.absolute()), **state} for state in states]
+
+
+ShardSource = InMemorySource | PartitionSource
+"""Pairs that can be handed out to shards."""
 
 
 def check_partitioned(config: Config) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,37 +27,6 @@ _BLOCK_ROWS = 1 << 16
 _ROWS_FILE = re.compile(r"rows-\d+/shard-(\d+)\.npy")
 
 
-class VectorStore(Protocol):
-    """Keeps the image vectors of all shards; unused where the tower has none."""
-
-    def begin(self, embeddings: Embeddings) -> None:
-        """Start a training with these embeddings, or continue one."""
-
-    def save_arguments(self) -> Payload:
-        """Return the arguments with which shards save their state."""
-
-    def receive(self, states: Iterable[Payload]) -> None:
-        """Keep the states that the shards saved, in the order of shards."""
-
-    def shard_states(self) -> list[Payload]:
-        """Return the states received last; empty where shards start from the embeddings or the seed."""
-
-    def mark_best(self) -> None:
-        """Keep the current vectors as those of the best epoch."""
-
-    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:
-        """Return the current or best vectors of some images."""
-
-    def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:
-        """Return a copy with the vectors of all images, cut to ``dimensions``."""
-
-    def state(self) -> dict[str, Any]:
-        """Return the JSON state for a checkpoint; files it names are kept until the next checkpoint."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a saved state."""
-
-
 class TableVectors:
     """Keeps the image vectors in the embeddings, in this process."""
 
@@ -65,7 +34,7 @@ class TableVectors:
         self._shards = shards
 
     def begin(self, embeddings: Embeddings) -> None:
-        """Use the image table of ``embeddings`` from now on."""
+        """Use the image table of ``embeddings`` from now on: at the start of a training, or to continue one."""
         self._table = embeddings.image_vectors
 
     def save_arguments(self) -> Payload:
@@ -167,7 +136,7 @@ class ShardVectorStore:
         return replace(tables, image_vectors=np.asarray(np.load(path, mmap_mode="r")))
 
     def state(self) -> dict[str, Any]:
-        """Return the names of the files."""
+        """Return the names of the files, which are kept until the next checkpoint."""
         self._pinned = self._folders()
         return {"rows": _names(self._states), "best_rows": _names(self._best)}
 
@@ -205,6 +174,10 @@ class ShardVectorStore:
 
     def _folders(self) -> set[Path]:
         return {Path(one["path"]).parent for one in (*self._states, *self._best)}
+
+
+VectorStore = TableVectors | ShardVectorStore
+"""Keeps the image vectors of all shards; unused where the tower has none."""
 
 
 def _remove_rows(folder: Path) -> None:

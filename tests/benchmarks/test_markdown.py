@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.core.markdown import page_markdown, table_markdown
+
 from vse_ens.report import Bullets, Cell, Code, Column, Details, Facts, Note, Page, Paragraph, Section, Table
-from vse_ens.report.markdown import page_markdown, table_markdown
 
 
 def test_a_page_keeps_its_text_in_order() -> None:
