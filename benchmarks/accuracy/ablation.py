@@ -171,7 +171,7 @@ def _rank_by_weights(split: Split, seed: int) -> dict[str, float]:
         pool = LocalPool(workers)
         config = configure("context", seed=seed)
         train, held_out = hold_out(config, split.train)
-        validator = Validator(config, held_out, lambda value: learn_label_weights(train, value, pool), None)
+        validator = Validator(config, held_out, train, lambda value: learn_label_weights(train, value, pool), None)
         weights = learn_label_weights(split.train, validator.regularization, pool)
     found = mean_metrics(weights_scorer(weights, split.train).scores, *split)
     return {name: found[name] for name in _METRICS}

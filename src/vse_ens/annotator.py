@@ -477,7 +477,7 @@ class Annotator(TableRepr):
         loaded = self._fitted
         rows = loaded.label_rows([labels])
         images = None if image is None else loaded.known.images.numbers([image])
-        return np.asarray(loaded.model.scores_of(loaded.vectors_by_labels(rows, images), *rows)[0])
+        return np.asarray(loaded.model.scores_of(loaded.vectors_by_labels(rows, images), rows, images)[0])
 
     def search(
         self, labels: Sequence[str], top: int = 20, *, tagged: bool = False, index: str | Path | None = None
@@ -538,7 +538,7 @@ class Annotator(TableRepr):
         >>> rows = list(ranker.scan.steps())
         >>> model.use_scan(ranker.scan)
         """
-        self._searcher().use_scan(scan.log_totals, scan.label_pairs()[1])
+        self._searcher().use_scan(scan.log_totals, scan.neighbor_terms(), scan.label_pairs()[1])
 
     def export_vectors(self, path: str | Path, what: Literal["labels", "images"] = "labels") -> None:
         """Write label or image vectors to a ``.parquet``, ``.npy``, ``.vec``, ``.faiss`` or ``.usearch`` file.

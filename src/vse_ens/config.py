@@ -61,6 +61,9 @@ class Config:
     """Maximum number of label pairs with their own input vector; -1: chosen from the data (context)."""
     label_weights: bool = False
     """Whether label-label weights (EASE) are added to the scores, at a scale found on held-out labels."""
+    neighbors: bool = False
+    """Whether what the images with the most similar labels have is added to the scores, at a scale found on held-out
+    labels."""
     margin: float = 1.0
     """The margin by which a positive must outrank a negative (hinge, warp)."""
     rank_distribution: str = "exponential"
@@ -106,8 +109,7 @@ class Config:
     patience: int = 10
     """Epochs without improvement before training stops (with ``validate``)."""
     refit: bool = False
-    """Whether to train on all pairs after the best epoch, unless few pairs were held out: three more epochs, or, if
-    the tower has a vector per image, from scratch for the best number of epochs."""
+    """Whether to train again on all pairs, for the best number of epochs, unless few pairs were held out."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -145,7 +147,7 @@ class Config:
                 raise ConfigError(f"{name} must be at most {most:,}, got {getattr(self, name)!r}")
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be an integer below 2**64, got {self.seed}")
-        for name in ("label_bias", "label_weights", "redraw_positives", "warp_cap", "validate", "refit"):
+        for name in ("label_bias", "label_weights", "neighbors", "redraw_positives", "warp_cap", "validate", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, low, high in (
@@ -189,7 +191,7 @@ class Config:
     def _check_pair(self) -> None:
         if self.label_pairs > 0 and not self.has_context:
             raise ConfigError(f"label_pairs belong to a context tower, not to tower {self.tower}; leave them out")
-        for name in ("label_weights", "refit"):
+        for name in ("label_weights", "neighbors", "refit"):
             if getattr(self, name) and not self.validate:
                 raise ConfigError(f"{name} needs held-out labels; set validate too, or leave {name} out")
         if self.loss == "warp" and self.sampler != "warp":
@@ -220,8 +222,8 @@ class Config:
         )
 
     def without_validation(self) -> Config:
-        """Return a copy that holds out no labels: all epochs are trained, the last is kept, without label weights."""
-        return self.override(validate=False, label_weights=False, refit=False)
+        """Return a copy that holds out no labels: all epochs are trained, the last is kept, and nothing is added."""
+        return self.override(validate=False, label_weights=False, neighbors=False, refit=False)
 
     @property
     def has_ids(self) -> bool:
@@ -255,6 +257,7 @@ class Settings(TypedDict, total=False):
     label_bias: bool
     label_pairs: int
     label_weights: bool
+    neighbors: bool
     margin: float
     rank_distribution: str
     rank_scale: float

@@ -60,12 +60,7 @@ CONTEXT_STEPS: dict[str, Any] = {
 }
 
 # With the softmax loss it needs fewer epochs: docs/context.md.
-CONTEXT_SOFTMAX_STEPS: dict[str, Any] = {
-    **CONTEXT_STEPS,
-    "epochs": 6,
-    "learning_rate": 0.065,
-    "learning_rate_decay": 0.82,
-}
+CONTEXT_SOFTMAX_STEPS: dict[str, Any] = {**CONTEXT_STEPS, "epochs": 16}
 
 # Settings of the paper's experiments. N(0, 0.01) is read as a standard deviation; init_scale 0.1 is the other reading.
 # The paper tunes lambda (rank_scale) between 0.001 and 1 and does not print the value found.
@@ -88,6 +83,7 @@ PRESETS: dict[str, Config] = {
         dimensions=128,
         label_pairs=-1,
         label_weights=True,
+        neighbors=True,
         validate=True,
         metric="overall",
         patience=6,
@@ -185,7 +181,7 @@ def settings_of(name: str, config: Config) -> dict[str, Any]:
 def _configure(name: str, chosen: Mapping[str, Any]) -> Config:
     base = preset(name)
     if chosen.get("validate") is False:
-        chosen = {"label_weights": False, "refit": False, **chosen}
+        chosen = {"label_weights": False, "neighbors": False, "refit": False, **chosen}
     if not name.startswith("paper-"):
         wanted = _steps(chosen.get("tower", base.tower), chosen.get("loss", base.loss))
         if wanted != _steps(base.tower, base.loss):

@@ -151,6 +151,7 @@ def test_neighbors_with_a_label_most_similar_first() -> None:
     known = Annotations.from_pairs([*pairs, ("d", "car"), ("e", "sea"), ("e", "sand")])
     neighbors = ImageNeighbors(known, SCALE)
     labels, boat = known.labels.numbers(["sand", "sea"]).astype(np.int32), known.labels.number("boat")
-    term, images = neighbors.with_label(np.sort(labels), 0, boat)
+    term, count, images = neighbors.find(np.sort(labels), 0).with_label(boat, 5)
+    assert count == 2
     assert known.images.ids(images) == ["c", "b"]
     assert term == pytest.approx(twin(known, set(labels.tolist()), 0)[boat], rel=1e-4)

@@ -5,7 +5,7 @@ The score of label a for an image with known labels N and label pairs C is a sum
     s = b_a + v_a . (own vector) + sum_{b in N} (|N|^-1/2 v_a . u_b + w B_ba) + sum_{c in C} |C|^-1/2 v_a . u_c,
 
 so its terms are exact contributions. Without a context tower, the image's own vector was itself trained on the known
-labels, and a known label contributes only by the label weights B.
+labels, and a known label contributes only by the label weights B. What similar images have is one more term.
 """
 
 from __future__ import annotations
@@ -26,22 +26,29 @@ from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
 
+_NEIGHBORS_NAMED = 5
 _SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A term of a score: of a known label, of a pair of known labels, or of neither."""
+    """A term of a score: of a known label, of a pair of known labels, of similar images, or of none of these."""
 
     labels: tuple[str, ...]
     share: float
     """The amount that it adds to the score."""
-    source: Literal["labels", "image", "bias"] = "labels"
-    """If there are no labels: the image's own vector, or the bias of the suggested label."""
+    source: Literal["labels", "neighbors", "image", "bias"] = "labels"
+    """If there are no labels: similar images that have the label, the image's own vector, or the label's bias."""
+    images: tuple[str, ...] = ()
+    """The most similar images that have the label."""
+    count: int = 0
+    """The number of similar images that have the label."""
 
     @property
     def name(self) -> str:
         """The labels, or the source in words."""
+        if self.source == "neighbors":
+            return f"{self.count} similar image{'s have' if self.count > 1 else ' has'} it"
         return " + ".join(self.labels) or _SOURCE_NAMES[self.source]
 
     def __repr__(self) -> str:
@@ -98,20 +105,23 @@ class Contributions:
     """One per label pair."""
     image: float
     bias: float
+    neighbors: Reason | None = None
 
     @property
     def score(self) -> float:
         """The sum of all terms."""
-        return float(self.by_label.sum() + self.by_pair.sum() + self.image + self.bias)
+        neighbors = self.neighbors.share if self.neighbors else 0.0
+        return float(self.by_label.sum() + self.by_pair.sum() + self.image + self.bias + neighbors)
 
     def label_reasons(self, vocabulary: Vocabulary) -> list[Reason]:
-        """Return the terms of known labels and label pairs by id, largest absolute value first."""
+        """Return the terms of known labels, label pairs and similar images by id, largest absolute value first."""
         ids = dict(zip(self.known.tolist(), vocabulary.ids(self.known), strict=True))
         labels = zip(self.known.tolist(), self.by_label.tolist(), strict=True)
         pairs = zip(self.label_pairs.tolist(), self.by_pair.tolist(), strict=True)
         single = [Reason((ids[label],), share) for label, share in labels]
         double = [Reason((ids[one], ids[other]), share) for (one, other), share in pairs]
-        return sorted(single + double, key=lambda reason: -abs(reason.share))
+        similar = [self.neighbors] if self.neighbors else []
+        return sorted(single + double + similar, key=lambda reason: -abs(reason.share))
 
     def reasons(self, vocabulary: Vocabulary) -> tuple[Reason, ...]:
         """Return all terms by id; the image's own term is left out if it is 0."""
@@ -119,10 +129,16 @@ class Contributions:
         return (*self.label_reasons(vocabulary), *image, Reason((), self.bias, "bias"))
 
 
-def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Floats | None) -> list[Contributions]:
+def contributions(
+    model: Model,
+    known: Csr,
+    labels: NDArray[np.integer],
+    own: Floats | None,
+    images: NDArray[np.integer] | None = None,
+) -> list[Contributions]:
     """Return the terms of the score of ``labels[i]`` for an image with the known labels of row i and vector ``own[i]``.
 
-    Pass ``own=None`` if images have no own vectors.
+    Pass ``own=None`` if images have no own vectors. ``images`` are the numbers that `Model.scores_of` takes.
     """
     embeddings = model.embeddings
     numbers = labels.astype(np.int64)
@@ -139,6 +155,7 @@ def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Fl
             by_pair,
         )
     results = []
+    found, found_for = None, (b"", -1)
     for row, label in enumerate(numbers.tolist()):
         first, last = known.indptr[row : row + 2]
         pairs = slice(by_pair.starts[row], by_pair.starts[row] + by_pair.counts[row])
@@ -146,6 +163,15 @@ def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Fl
         if model.label_weights is not None and model.label_weights_scale:
             weights = model.label_weights.weights_between(positives, label).astype(np.float64)
             by_label[first:last] += model.label_weights_scale * weights
+        neighbors = None
+        if model.neighbors is not None:
+            number = -1 if images is None else int(images[row])
+            if found is None or found_for != (positives.tobytes(), number):  # the labels of an image come together
+                found, found_for = model.neighbors.find(positives, number), (positives.tobytes(), number)
+            term, count, first_images = found.with_label(label, _NEIGHBORS_NAMED)
+            if term:
+                ids = tuple(model.neighbors.known.images.ids(first_images))
+                neighbors = Reason((), term, "neighbors", ids, count)
         image = 0.0 if own is None else float(own[row].astype(np.float64) @ embeddings.label_vectors[label])
         results.append(
             Contributions(
@@ -155,6 +181,7 @@ def contributions(model: Model, known: Csr, labels: NDArray[np.integer], own: Fl
                 by_pair.values[pairs],
                 image,
                 float(embeddings.label_bias[label]),
+                neighbors,
             )
         )
     return results

@@ -34,6 +34,7 @@ from vse_ens.model.calibration import Calibration, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.image_products import ImageProducts
 from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.neighbors import NeighborTerms
 from vse_ens.model.products import row_products
 from vse_ens.model.search import LabelColumns
 from vse_ens.model.topk import Task, TaskRunner, TopKScorer, row_blocks, run_serial
@@ -78,6 +79,7 @@ class ImageScan:
         self._joined = (0, np.zeros(1, np.int64), np.empty(0, np.int32))
         # Blocks that are not joined yet: the number of label pairs of each image, and the pairs.
         self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+        self._terms: list[NeighborTerms] = []
 
     def steps(self) -> Iterator[int]:
         """Scan block by block; yields the number of images done."""
@@ -95,9 +97,10 @@ class ImageScan:
             self.gains[first:last] = confidences.sum(axis=1)
             self.doubts[first:last] = doubt(confidences).sum(axis=1)
             self.log_totals[first:last] = block.log_totals
-            pairs = self._label_pairs(first, last)
+            pairs, terms = self._label_pairs(first, last), self._neighbor_terms(first, last)
             with self._lock:
                 self._pairs.append(pairs)
+                self._terms += terms
             self.done = last
             yield last
 
@@ -116,6 +119,19 @@ class ImageScan:
                 self._pairs.clear()
             done, indptr, numbers = self._joined
             return done, Csr(indptr, numbers)
+
+    def neighbor_terms(self) -> NeighborTerms | None:
+        """Return what neighbors add to the scores of the images that are done; None if the model has no neighbors."""
+        if self.loaded.model.neighbors is None:
+            return None
+        with self._lock:
+            if len(self._terms) != 1:
+                self._terms = [NeighborTerms.joined(self._terms)]
+            return self._terms[0]
+
+    def _neighbor_terms(self, first: int, last: int) -> list[NeighborTerms]:
+        neighbors, images = self.loaded.model.neighbors, np.arange(first, last)
+        return [] if neighbors is None else [neighbors.terms(Csr(*self.loaded.known.rows(images)), images)]
 
     def _label_pairs(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the number of label pairs of each image of a block, and the pairs."""
@@ -204,7 +220,7 @@ class LabelRanker:
         loaded = self.scan.loaded
         vectors = loaded.vectors_by_labels(rows, images)
         scorer = TopKScorer(loaded.model, 1, temperature=loaded.temperature)
-        totals = [block.log_totals for block in scorer.of_rows(vectors, rows)]
+        totals = [block.log_totals for block in scorer.of_rows(vectors, rows, images)]
         return Relabeled(images, rows, vectors, np.concatenate([*totals, np.empty(0, np.float32)]))
 
     def missing_again(self, label: int, relabeled: Relabeled) -> Candidates:
@@ -214,6 +230,9 @@ class LabelRanker:
         scores = row_products(model.embeddings.label_vectors[label][None], vectors)[0]
         scores += model.embeddings.label_bias[label]
         counts = np.diff(rows.indptr)
+        if model.neighbors is not None:
+            where, values = model.neighbors.terms(rows, images).column(label, len(images))
+            scores[where] += values
         if model.label_weights is not None and model.label_weights_scale:
             weights = model.label_weights.weights_for(label) * np.float32(model.label_weights_scale)
             row = np.repeat(np.arange(len(images)), counts)
@@ -260,12 +279,16 @@ class LabelRanker:
         # The scan has checked that all vectors are finite.
         products = ImageProducts(embeddings, known, pairs, embeddings.label_vectors[label], weights)
         shares = np.empty(images, np.float32)
+        terms = self.scan.neighbor_terms()
+        where, values = terms.column(label, images) if terms else (np.empty(0, np.int64), np.empty(0, np.float32))
 
         def work(first: int) -> Task:
             def task(_worker: int) -> None:
                 last = min(first + _TASK, images)
                 scores = np.full(last - first, embeddings.label_bias[label], np.float32)
                 products.add(first, scores)
+                part = slice(*np.searchsorted(where, (first, last)))
+                scores[where[part] - first] += values[part]
                 shares[first:last] = softmax_shares(
                     scores, self.scan.log_totals[first:last], self._temperatures[first:last]
                 )

@@ -14,6 +14,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.ann_index import ImageIndex
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
+from vse_ens.model.neighbors import NeighborTerms
 from vse_ens.model.search import ImageSearch, Query, SearchResult
 from vse_ens.model.similar import ImageSimilarity, Similar, similar_labels
 from vse_ens.model.topk import TaskRunner
@@ -108,9 +109,9 @@ class Searcher:
         found = [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
         return FoundImages(sorted(found, key=lambda one: -(one.confidence or 0.0))[:top])
 
-    def use_scan(self, log_totals: Floats, pairs: Csr) -> None:
-        """Take over what a scan of all images found: their softmax totals, and the numbers of their label pairs."""
-        self._search.log_totals = log_totals
+    def use_scan(self, log_totals: Floats, terms: NeighborTerms | None, pairs: Csr) -> None:
+        """Take over what a scan of all images found: softmax totals, what neighbors add, and label pairs by number."""
+        self._search.use_scan(log_totals, terms)
         self._similarity.use_label_pairs(pairs)
 
     def _index(self, path: Path) -> ImageIndex:

@@ -223,14 +223,17 @@ class Suggester:
             # Without a context tower, the whole vector is the image's own.
             own = loaded.own_vectors(images) if loaded.model.embeddings.has_context else vectors
             known, own_of = rows, lambda numbers: None if own is None else own[numbers]
-            passes = [scorer.of_rows(vectors, rows) for scorer in self._scorers]
+            passes = [scorer.of_rows(vectors, rows, images) for scorer in self._scorers]
         for blocks in zip(*passes, strict=True):
             best = _best(blocks, self._top)
             block = self._with_confidences(best, known.indptr[best.images + 1] - known.indptr[best.images])
             if self._explain:
                 filled = block.labels >= 0
                 numbers = block.images[np.nonzero(filled)[0]]
-                parts = contributions(loaded.model, take_rows(*known, numbers), block.labels[filled], own_of(numbers))
+                own_numbers = numbers if rows is None else None if images is None else images[numbers]
+                parts = contributions(
+                    loaded.model, take_rows(*known, numbers), block.labels[filled], own_of(numbers), own_numbers
+                )
                 block = block._replace(because=[one.reasons(block.vocabulary) for one in parts])
             yield block
 

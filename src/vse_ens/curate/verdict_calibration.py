@@ -130,7 +130,8 @@ def judged_counts(loaded: LoadedModel, judged: Judged) -> Doubles:
     counts = np.empty(len(judged.images), np.float64)
     for block in row_blocks(len(judged.images), len(loaded.known.labels)):
         rows = take_rows(*others, np.arange(block.start, block.stop))
-        scores = loaded.model.scores_of(loaded.vectors_by_labels(rows, judged.images[block]), *rows)
+        images = judged.images[block]
+        scores = loaded.model.scores_of(loaded.vectors_by_labels(rows, images), rows, images)
         sizes = np.diff(rows.indptr)
         scores[np.repeat(np.arange(len(sizes)), sizes), rows.indices] = -np.inf
         totals = calibration.log_totals(scores, sizes)

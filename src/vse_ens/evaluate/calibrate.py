@@ -44,6 +44,7 @@ _LOWEST, _HIGHEST, _BISECTIONS = -10.0, 10.0, 14
 # Exponents of the growth of the temperature with the number of known labels; 0.16 to 0.34 was best on real data.
 _EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5)
 _ZERO = np.zeros(1, np.float32)
+_NO_TERMS: NDArray[Any] = np.empty(0, np.int32)
 
 
 def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | None = None) -> Calibration:
@@ -56,14 +57,19 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
     images = np.flatnonzero(held_out.labels_per_image)
     if len(images) < held_out.pairs or not len(images):
         raise DataError("calibration needs one held-out label per image, for at least one image")
+    own = model.numbers(known)
     targets, counts = held_out.indices.astype(np.int64), known.labels_per_image[images]
     rows = max(_BLOCK_SCORES // len(known.labels), _MIN_ROWS)
     sample_size = max(_SAMPLE_SCORES // len(known.labels), _MIN_IMAGES)
 
     def block(first: int) -> Payload:
         chosen = images[first : first + rows]
-        vectors = model.embeddings.vectors(chosen, features, known)
-        return {"vectors": vectors, **known.rows(chosen)._asdict(), "targets": targets[first : first + rows]}
+        vectors, given = model.embeddings.vectors(chosen, features, known), known.rows(chosen)
+        found = {"vectors": vectors, **given._asdict(), "targets": targets[first : first + rows]}
+        if model.neighbors is not None:
+            terms = model.neighbors.terms(Csr(*given), own[chosen])
+            found |= {"term_starts": terms.labels.indptr, "term_labels": terms.labels.indices, "terms": terms.values}
+        return found
 
     sample = np.arange(0, len(images), -(-len(images) // sample_size))
     scores = mask_known(model.scores(images[sample], known, features), known.rows(images[sample]))
@@ -202,7 +208,7 @@ def mask_known(scores: Floats, known: Csr) -> Floats:
 
 
 def task_settings(model: Model, temperature: Temperature) -> Payload:
-    """Return the settings of a `HeldOutScoreTask`: the model without image vectors, which come with the tasks."""
+    """Return the settings of a `HeldOutScoreTask`: the model without what comes with the tasks, for their images."""
     empty = np.empty((0, model.embeddings.dimensions), np.float32)
     scoring = replace(model.embeddings, image_vectors=empty, feature_map=empty, input_vectors=empty)
     return {
@@ -240,8 +246,14 @@ class HeldOutScoreTask:
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],
         targets: NDArray[np.int64],
+        term_starts: NDArray[np.int64] = _NO_TERMS,
+        term_labels: NDArray[np.int32] = _NO_TERMS,
+        terms: Floats = _ZERO,
     ) -> Outcomes:
         # Kernels are compiled for writable arrays; those of a cluster are read-only.
         known = Csr(np.require(indptr, requirements="W"), np.require(indices, requirements="W"))
-        scores = mask_known(self._model.scores_of(vectors, *known), known)
+        scores = self._model.scores_of(vectors, known, None)
+        if len(term_starts):
+            scores[np.repeat(np.arange(len(scores)), np.diff(term_starts)), term_labels] += terms
+        scores = mask_known(scores, known)
         return top_outcomes(scores, np.diff(known.indptr), targets, self._temperature)

@@ -35,12 +35,15 @@ _TASK_ROWS = 128
 class ModelScores:
     """Scores of all labels by a model, as a function of image numbers; ``known`` are the labels of all images.
 
-    The scores of an image have the same bits in any block, for any number of threads and in any process. The vectors
-    of the model must not change.
+    ``own`` are their numbers as `Model.scores_of` takes them. The scores of an image have the same bits in any block,
+    for any number of threads and in any process. The vectors of the model must not change.
     """
 
-    def __init__(self, model: Model, vectors: Vectors, known: Csr, run: TaskRunner) -> None:
+    def __init__(
+        self, model: Model, vectors: Vectors, known: Csr, own: NDArray[np.integer] | None, run: TaskRunner
+    ) -> None:
         self._model = model
+        self._own = own
         self._vectors = vectors
         self._known = known
         self._run = run
@@ -52,16 +55,20 @@ class ModelScores:
             model,
             lambda images: model.embeddings.vectors(images, known=known),
             Csr(known.indptr, known.indices),
+            np.arange(len(known.images)),
             run,
         )
 
     @classmethod
-    def of_labels(cls, loaded: LoadedModel, known: Csr, run: TaskRunner) -> ModelScores:
-        """Score new images by their labels; without a context tower, all of them are folded in now."""
+    def of_labels(
+        cls, loaded: LoadedModel, known: Csr, own: NDArray[np.integer] | None, run: TaskRunner
+    ) -> ModelScores:
+        """Score images by their labels as new ones; without a context tower, all of them are folded in now."""
         if loaded.model.embeddings.has_context:
-            return cls(loaded.model, lambda images: loaded.vectors_by_labels(take_rows(*known, images)), known, run)
+            by_labels: Vectors = lambda images: loaded.vectors_by_labels(take_rows(*known, images))  # noqa: E731
+            return cls(loaded.model, by_labels, known, own, run)
         vectors = loaded.vectors_by_labels(known)
-        return cls(loaded.model, lambda images: vectors[images], known, run)
+        return cls(loaded.model, lambda images: vectors[images], known, own, run)
 
     def __call__(self, images: NDArray[np.int64]) -> Floats:
         """Return the scores of a block of images, one row per image."""
@@ -74,9 +81,10 @@ class ModelScores:
         return scores
 
     def _fill(self, images: NDArray[np.int64], scores: Floats) -> None:
-        embeddings = self._model.embeddings
+        embeddings, rows = self._model.embeddings, take_rows(*self._known, images)
         np.add(embeddings.label_products.of(self._vectors(images)), embeddings.label_bias, out=scores)
-        self._model.add_label_weights(*take_rows(*self._known, images), scores)
+        self._model.add_label_weights(rows, scores)
+        self._model.add_neighbors(rows, None if self._own is None else self._own[images], scores)
 
 
 class RankTask:
@@ -94,7 +102,7 @@ class RankTask:
         block = RankBlock(own["images"], Csr(own["indptr"], own["labels"]))
         if "known_indptr" in own:
             known = Csr(own["known_indptr"], own["known_labels"])
-            scores = ModelScores.of_labels(self._loaded, known, self._workers.run)
+            scores = ModelScores.of_labels(self._loaded, known, own["own"], self._workers.run)
         else:
             known = Csr(self._loaded.known.indptr, self._loaded.known.indices)
             scores = ModelScores.of_known(self._loaded.model, self._loaded.known, self._workers.run)
@@ -112,28 +120,34 @@ def rank_by_model(
     memory: int | None = None,
     workers: int | None = None,
     progress: Callable[[int], None] | None = None,
+    own: NDArray[np.int64] | None = None,
 ) -> Rankings:
     """Rank the labels of ``test``; with ``known``, images are scored by these labels instead of those of the training.
 
+    ``own`` is then the number of each image of ``known`` in the model, or -1; by default it is found by its id.
     ``remote`` are the workers of a cluster and the saved model; the other arguments are as in `rank_held_out`.
     """
     shown = None if known is None else known.relabeled(loaded.known.labels)
     pairs = loaded.known if shown is None else shown
     memory = memory or DEFAULT_MEMORY
+    if shown is not None and own is None:
+        own = loaded.known.images.translate(shown.images)
     if remote is not None:
-        rank = remote_ranker(*remote, top, shown)
+        rank = remote_ranker(*remote, top, shown, own)
         return rank_held_out(rank, pairs, test, top=top, memory=memory, progress=progress)
     with Workers(workers) as threads:
         if shown is None:
             scores = ModelScores.of_known(loaded.model, loaded.known, threads.run)
         else:
-            scores = ModelScores.of_labels(loaded, Csr(shown.indptr, shown.indices), threads.run)
+            scores = ModelScores.of_labels(loaded, Csr(shown.indptr, shown.indices), own, threads.run)
         scorer = FunctionScorer(pairs.images, pairs.labels, scores)
         return evaluate(scorer, pairs, test, top=top, memory=memory, workers=workers, progress=progress)
 
 
-def remote_ranker(pool: Pool, model: ModelRef, top: int, known: Annotations | None = None) -> Ranker:
-    """Return a ranker that sends blocks to the workers of a pool.
+def remote_ranker(
+    pool: Pool, model: ModelRef, top: int, known: Annotations | None, own: NDArray[np.int64] | None
+) -> Ranker:
+    """Return a ranker that sends blocks to the workers of a pool; ``own`` is that of `rank_by_model`.
 
     With ``known``, which uses the label numbers of the model, image numbers refer to ``known`` and images are scored by
     these labels alone; the labels of each block are sent with it.
@@ -141,7 +155,7 @@ def remote_ranker(pool: Pool, model: ModelRef, top: int, known: Annotations | No
 
     def task(block: RankBlock) -> Payload:
         images, (indptr, labels) = block
-        if known is None:
+        if known is None or own is None:
             return {"images": images, "indptr": indptr, "labels": labels}
         rows = known.rows(images)
         return {
@@ -150,6 +164,7 @@ def remote_ranker(pool: Pool, model: ModelRef, top: int, known: Annotations | No
             "labels": labels,
             "known_indptr": rows.indptr,
             "known_labels": rows.indices,
+            "own": own[images],
         }
 
     def rank(blocks: Iterable[RankBlock]) -> Iterator[RankResults]:
@@ -163,8 +178,11 @@ def mean_reciprocal_rank(
     loaded: LoadedModel, data: Annotations, *, by_id: bool = True, workers: int | None = None
 ) -> float:
     """Return the mean reciprocal rank of the labels in ``data``, each ranked by the others; see `leave_each_out`."""
-    known, test = leave_each_out(data, loaded.known, by_id=by_id)
-    rankings = rank_by_model(loaded, test, known, top=1, workers=workers)
+    known, test, own = leave_each_out(data, loaded.known, by_id=by_id)
+    if not by_id and loaded.model.neighbors is not None:  # a row of the training data is not its own neighbor
+        rows = data.relabeled(loaded.known.labels)
+        own = loaded.model.neighbors.images_like(Csr(rows.indptr, rows.indices))[data.image_numbers()]
+    rankings = rank_by_model(loaded, test, known, top=1, workers=workers, own=own)
     return float(per_image(rankings, (1,))["mrr"].mean())
 
 
@@ -175,6 +193,8 @@ class LeftOut(NamedTuple):
     """The labels that are known of its image, without the label of the pair; label ids are the model's."""
     test: Annotations
     """The label of the pair."""
+    own: NDArray[np.int64]
+    """The number of its image in ``known``, or -1."""
 
 
 def leave_each_out(data: Annotations, known: Annotations, *, by_id: bool = True) -> LeftOut:
@@ -199,4 +219,5 @@ def leave_each_out(data: Annotations, known: Annotations, *, by_id: bool = True)
     return LeftOut(
         Annotations.trusted(questions, known.labels, indptr, rows.indices[others]),
         Annotations.trusted(questions, data.labels, np.arange(data.pairs + 1), data.indices),
+        found[data.image_numbers()],
     )

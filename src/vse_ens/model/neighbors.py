@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -115,23 +116,28 @@ class ImageNeighbors:
 
         return NeighborTerms.joined(run([partial(task, n) for n in range(0, len(self.known.images), _TASK_ROWS)]))
 
-    def with_label(self, labels: NDArray[np.int32], image: int, label: int) -> tuple[float, NDArray[np.int64]]:
-        """Return what `add_scores` adds to the score of a label, and the neighbors that have it, most similar first.
-
-        ``image`` is the number of the image that has the ``labels``, or -1.
-        """
+    def find(self, labels: NDArray[np.int32], image: int) -> FoundNeighbors:
+        """Return the neighbors of an image with some ``labels``; ``image`` is its number in the model, or -1."""
         index, scratch = self._made, self._scratch
         weights = np.empty(len(index.arrays.lengths), np.float32)
         own = int(index.row_of_image[image]) if image >= 0 else -1
         count = neighbor_weights(index.arrays, labels, own, scratch, weights)
-        rows = scratch.found[:count].copy()
-        found = take_rows(*index.arrays.rows, rows)
-        has = np.isin(np.arange(count), np.repeat(np.arange(count), np.diff(found.indptr))[found.indices == label])
-        share = weights[:count][has].sum(dtype=np.float64) / max(weights[:count].sum(dtype=np.float64), 1e-30)
-        nearest = np.argsort(-(weights[:count] / index.arrays.images[rows])[has], kind="stable")
-        images = np.concatenate([*map(index.images_of, rows[has][nearest].tolist()), np.empty(0, np.int64)])
-        term = self.scale * math.log1p(share / FLOOR) if share >= LEAST_SHARE else 0.0
-        return term, images[images != image]
+        rows, exact = scratch.found[:count].copy(), weights[:count].astype(np.float64)
+        nearest = np.argsort(-exact / (index.arrays.images[rows] - (rows == own)), kind="stable")
+        return FoundNeighbors(index, rows[nearest], exact[nearest], image, self.scale)
+
+    def images_like(self, rows: Csr) -> NDArray[np.int64]:
+        """Return for each row the number of an image that has exactly these labels, or -1."""
+        parts = np.split(rows.indices, rows.indptr[1:-1])
+        return np.array([self._image_by_labels.get(part.tobytes(), -1) for part in parts], np.int64)
+
+    @cached_property
+    def _image_by_labels(self) -> dict[bytes, int]:
+        images = self._made.images_by_row
+        first = images.indices[images.indptr[:-1]].astype(np.int64)
+        rows = self.known.rows(first)
+        parts = np.split(rows.indices, rows.indptr[1:-1])
+        return {part.tobytes(): image for part, image in zip(parts, first.tolist(), strict=True)}
 
     def _own_rows(self, images: NDArray[np.integer] | None, count: int) -> NDArray[np.int32]:
         if images is None:
@@ -156,9 +162,38 @@ class ImageNeighbors:
         return _Index.of(self.known)
 
 
+@dataclass(frozen=True, eq=False)
+class FoundNeighbors:
+    """The neighbors of one image, most similar first."""
+
+    index: _Index
+    rows: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    image: int
+    scale: float
+
+    def with_label(self, label: int, most: int) -> tuple[float, int, NDArray[np.int64]]:
+        """Return what neighbors add to the score of a label, how many have it, and the numbers of the first of them."""
+        found = take_rows(*self.index.arrays.rows, self.rows)
+        every = np.arange(len(self.rows))
+        has = np.isin(every, np.repeat(every, np.diff(found.indptr))[found.indices == label])
+        share = self.weights[has].sum() / max(self.weights.sum(), 1e-30)
+        if share < LEAST_SHARE:
+            return 0.0, 0, np.empty(0, np.int64)
+        count = int(self.index.arrays.images[self.rows[has]].sum())
+        first = take_rows(*self.index.images_by_row, self.rows[has][: most + 1]).indices.astype(np.int64)
+        others = first[first != self.image]
+        if self.image >= 0 and self.index.row_of_image[self.image] in self.rows[has]:
+            count -= 1
+        return self.scale * math.log1p(share / FLOOR), count, others[:most]
+
+
 class _Index(NamedTuple):
+    """The arrays that kernels read, and which images have each row."""
+
     arrays: NeighborIndex
     row_of_image: NDArray[np.int32]
+    images_by_row: Csr
 
     @classmethod
     def of(cls, known: Annotations) -> _Index:
@@ -168,9 +203,7 @@ class _Index(NamedTuple):
         words = Streams(0).child("neighbors").words(2 * labels).reshape(2, labels)
         sums = np.concatenate([np.zeros((2, 1), np.uint64), np.cumsum(words[:, indices], axis=1)], axis=1)
         keys = np.concatenate([sums[:, indptr[1:]] - sums[:, indptr[:-1]], np.diff(indptr)[None].astype(np.uint64)])
-        _, first, row_of_image, images = np.unique(
-            keys, axis=1, return_index=True, return_inverse=True, return_counts=True
-        )
+        _, first, group, images = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
         # Rows in the order of the first image that has each, which does not depend on the words.
         order = np.argsort(first)
         place = np.empty(len(order), np.int32)
@@ -189,8 +222,6 @@ class _Index(NamedTuple):
         lengths = np.bincount(row, weights[rows.indices], len(order)).astype(np.float32)
         postings = Csr(starts, row[by_label].astype(np.int32))
         arrays = NeighborIndex(rows, images[order].astype(np.float32), lengths, postings, weights, rarity)
-        return cls(arrays, place[row_of_image.reshape(-1)])
-
-    def images_of(self, row: int) -> NDArray[np.int64]:
-        """Return the images with the labels of a row."""
-        return np.flatnonzero(self.row_of_image == row)
+        row_of_image = np.asarray(place[group.reshape(-1)], np.int32)
+        starts = np.concatenate([[0], np.cumsum(images[order])])
+        return cls(arrays, row_of_image, Csr(starts, np.argsort(row_of_image, kind="stable").astype(np.int32)))

@@ -136,7 +136,13 @@ def shown_reasons(
 ) -> list[schemas.Reason]:
     """Return the first reasons, or all of them, as in answers: under the names in force."""
     return [
-        schemas.Reason(labels=[*map(names.of, one.labels)], share=rounded(one.share), source=one.source)
+        schemas.Reason(
+            labels=[*map(names.of, one.labels)],
+            share=rounded(one.share),
+            source=one.source,
+            images=[*one.images] if one.images else UNSET,
+            count=one.count or UNSET,
+        )
         for one in [*reasons][:most]
     ]
 

@@ -50,14 +50,15 @@ class Backend(Protocol):
     timings: tuple[WorkerTiming, ...]
     """How each worker of a cluster spent the last round."""
 
+    @property
+    def training_pairs(self) -> Annotations:
+        """The pairs that are not held out."""
+
     def hold_out(self) -> ValidationSet:
         """Withhold one label of some images from training."""
 
     def initialize(self, all_pairs: bool = False) -> None:
         """Draw new start vectors; train on the pairs that are not held out, or on all."""
-
-    def continue_best(self) -> None:
-        """Continue from the best epoch, on all pairs; for towers without vectors of their own images."""
 
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch, counted from 0; return its number of rounds."""
@@ -154,12 +155,6 @@ class LocalBackend:
             check_ram(config, self.known, self._workers.count, label_pairs)
         self._current = padded(initial_embeddings(config, self._pairs, label_pairs))
 
-    def continue_best(self) -> None:
-        """Continue from the best epoch, on all pairs."""
-        self._all_pairs = True
-        self._engine, self._engine_state, self._plan = None, {}, None
-        self._current = self._chosen(best=True).copy()
-
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch: the order of its pairs and where its rounds begin."""
         if self._engine is None:
@@ -220,6 +215,11 @@ class LocalBackend:
             self._engine_state = self._engine.rankings.state()
         self._engine, self._plan = None, None
         self._workers.close()
+
+    @property
+    def training_pairs(self) -> Annotations:
+        """The pairs that are not held out."""
+        return self._train_pairs
 
     @property
     def _pairs(self) -> Annotations:

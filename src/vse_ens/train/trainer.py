@@ -17,16 +17,14 @@ from vse_ens.errors import ModelError, NotFiniteError
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
+from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 from vse_ens.train.backend import make_backend
 from vse_ens.train.engines import RoundStats
 from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.tables import check_finite, divergence
-from vse_ens.train.validation import EarlyStopping, Validator, worth_refitting
-
-# Epochs with all pairs after the best epoch; docs/context.md has what fewer and more give.
-_REFIT_EPOCHS = 3
+from vse_ens.train.validation import EarlyStopping, ValidationResult, Validator, worth_refitting
 
 
 class Trainer:
@@ -36,9 +34,8 @@ class Trainer:
             print(report.epoch, report.loss)
 
     The model depends on the configuration, the data and the seed. It is usable after every round, and the loop may stop
-    between any two. With ``validate``, labels are held out to find the best epoch. With ``refit``, training then
-    continues from there for three epochs with all pairs; a tower with a vector per image is trained from scratch on all
-    pairs instead, for the best number of epochs.
+    between any two. With ``validate``, labels are held out to find the best epoch. With ``refit``, the final
+    model is then trained on all pairs for the best number of epochs.
     """
 
     def __init__(
@@ -57,6 +54,7 @@ class Trainer:
         self._stopping = EarlyStopping(self.config.patience)
         self._label_weights_scale = 0.0
         self._label_weights: LabelWeights | None = None
+        self._neighbors_by_epoch: dict[int, ValidationResult] = {}
         self._prepared = self._refitting = False
         self._epoch, self._round, self._stats = 0, 0, RoundStats()
 
@@ -73,8 +71,9 @@ class Trainer:
         if self._prepared:
             return
         if self.config.validate:
-            held_out, learn = self._backend.hold_out(), self._backend.learn_label_weights
-            self._validator = Validator(self.config, held_out, learn, self._workers)
+            backend, held_out = self._backend, self._backend.hold_out()
+            learn = backend.learn_label_weights
+            self._validator = Validator(self.config, held_out, backend.training_pairs, learn, self._workers)
         self._backend.initialize()
         self._prepared = True
 
@@ -101,13 +100,8 @@ class Trainer:
             backend.close()
 
     def _begin_refit(self) -> None:
-        self._refitting = True
-        if self.config.has_ids:
-            self._epoch = 0
-            self._backend.initialize(all_pairs=True)
-        else:
-            self._epoch = self._stopping.best_epoch
-            self._backend.continue_best()
+        self._refitting, self._epoch = True, 0
+        self._backend.initialize(all_pairs=True)
 
     def _end_epoch(self, learning_rate: float) -> EpochReport:
         self._epoch += 1
@@ -115,12 +109,12 @@ class Trainer:
         if self._validator and not self._refitting:
             embeddings = self._backend.validation_embeddings(self._validator.images)
             try:
-                result = self._validator.validate(embeddings, self._epoch)
+                result = self._validator.validate(embeddings)
             except NotFiniteError as error:  # `check_finite` sees neither vectors of images nor scores
                 raise divergence(self.config, self._epoch - 1) from error
             metrics = result.metrics
             if self._stopping.update(self._epoch, metrics[self.config.metric]):
-                self._label_weights_scale = result.label_weights_scale
+                self._label_weights_scale = result.scale
                 self._backend.snapshot_best()
         report = EpochReport.of(self._epoch, self._stats, learning_rate, metrics)
         self.history.append(report)
@@ -143,9 +137,7 @@ class Trainer:
 
     @property
     def _planned_epochs(self) -> int:
-        if not self._refitting:
-            return self.config.epochs
-        return self._stopping.best_epoch + (0 if self.config.has_ids else _REFIT_EPOCHS)
+        return self._stopping.best_epoch if self._refitting else self.config.epochs
 
     @property
     def _will_refit(self) -> bool:
@@ -172,16 +164,33 @@ class Trainer:
 
     @property
     def model(self) -> Model:
-        """The vectors, and the label weights of all pairs."""
-        return Model(self.embeddings, self._final_label_weights(), self._label_weights_scale)
+        """The vectors, the label weights of all pairs, and all images as neighbors."""
+        neighbors = self._neighbors
+        images = ImageNeighbors(self.known, neighbors.scale) if neighbors and neighbors.scale else None
+        return Model(self.embeddings, self._final_label_weights(), self._label_weights_scale, images)
 
     @property
     def calibration(self) -> Calibration | None:
         """The map from scores to confidences, learned on held-out labels; None where none were held out."""
         if not self._validator or not self._stopping.best_epoch:
             return None
-        best = self._backend.validation_embeddings(self._validator.images, best=True)
-        return self._validator.calibration(best, self._label_weights_scale, self._backend.pool)
+        scales = self._label_weights_scale, self._neighbors.scale if self._neighbors else 0.0
+        return self._validator.calibration(self._best_embeddings(self._validator), *scales, self._backend.pool)
+
+    @property
+    def _neighbors(self) -> ValidationResult | None:
+        """The scale of what neighbors add to the best epoch, and its metrics with them; None without neighbors."""
+        best = self._stopping.best_epoch
+        if not self._validator or not self.config.neighbors or not best:
+            return None
+        if best not in self._neighbors_by_epoch:
+            embeddings = self._best_embeddings(self._validator)
+            found = self._validator.choose_neighbors_scale(embeddings, self._label_weights_scale)
+            self._neighbors_by_epoch = {best: found}
+        return self._neighbors_by_epoch[best]
+
+    def _best_embeddings(self, validator: Validator) -> Embeddings:
+        return self._backend.validation_embeddings(validator.images, best=True)
 
     @property
     def label_weights_regularization(self) -> float | None:
@@ -207,8 +216,9 @@ class Trainer:
 
     @property
     def best_validation(self) -> dict[str, float] | None:
-        """The validation metrics of the epoch that is kept."""
+        """The validation metrics of the epoch that is kept, with what neighbors add."""
         found = self.history[self.best_epoch - 1].validation if self.config.validate and self.history else None
+        found = self._neighbors.metrics if self._neighbors else found
         # In a fixed order: a checkpoint sorts names, and the model card shows them.
         return {name: found[name] for name in METRICS} if found else None
 

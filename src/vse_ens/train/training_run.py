@@ -24,6 +24,7 @@ from vse_ens.model.calibration import Calibration
 from vse_ens.model.cpu import cpu_kind
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.model import Model
+from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.progress import ProgressBar, ProgressOption
 from vse_ens.run.interrupt import Interrupt
 from vse_ens.run.pool import LocalPool, Pool, open_pool
@@ -147,6 +148,7 @@ class TrainingRun:
             "complete": trainer.finished,
             "generations": 0,
             "label_weights_scale": model.label_weights_scale,
+            "neighbors_scale": model.neighbors.scale if model.neighbors else 0.0,
             "label_weights_regularization": trainer.label_weights_regularization,
             "cpus": sorted(cpus),
         }
@@ -222,5 +224,6 @@ def train_added_pairs(
     if calibration is not None and calibration.completeness is not None:
         completeness = calibration.completeness.for_labels(loaded.known.labels, known.labels)
         calibration = calibration.with_completeness(completeness)
-    model = Model(trainer.embeddings, weights, loaded.model.label_weights_scale)
+    neighbors = loaded.model.neighbors and ImageNeighbors(known, loaded.model.neighbors.scale)
+    model = Model(trainer.embeddings, weights, loaded.model.label_weights_scale, neighbors)
     return model, calibration, {**training, "generations": generation, "cpus": cpus}

@@ -25,6 +25,7 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
+from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.topk import run_serial
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
@@ -45,7 +46,9 @@ _REGULARIZATIONS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
 _FIRST_REGULARIZATION = 10.0
 _SCALES = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 _FIRST_SCALE = 20.0
-_SEARCH_EPOCHS = tuple(4**power for power in range(10))
+# The values tried for the scale of what neighbors add.
+_NEIGHBOR_SCALES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+_FIRST_NEIGHBOR_SCALE = 1.0
 MAX_SEARCH_LABELS = 3_000
 """With more labels, lambda is not searched, because that takes long. On the Open Images sample (5,390 labels) the
 search took half of the training and kept the start value for every seed."""
@@ -116,10 +119,10 @@ def hold_out(config: Config, data: Annotations) -> tuple[Annotations, Validation
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """The metrics of an epoch, with the scale of the label weights that suits it best."""
+    """The metrics of an epoch, with the scale of the label weights, or of the neighbors, that suits it best."""
 
     metrics: dict[str, float]
-    label_weights_scale: float
+    scale: float
 
 
 class Validator:
@@ -133,6 +136,7 @@ class Validator:
         self,
         config: Config,
         data: ValidationSet,
+        training_pairs: Annotations,
         learn_label_weights: Callable[[float], LabelWeights],
         workers: int | None,
     ) -> None:
@@ -140,6 +144,7 @@ class Validator:
         self.scale = _FIRST_SCALE
         """Where the search for the scale of the label weights starts."""
         self._config = config
+        self._training_pairs = training_pairs
         self._learn_label_weights = learn_label_weights
         self._workers = workers
         self._tried: dict[float, LabelWeights] = {}
@@ -149,18 +154,9 @@ class Validator:
         """The numbers of the validation images in the training data."""
         return self.data.images
 
-    def validate(self, embeddings: Embeddings, epoch: int) -> ValidationResult:
-        """Measure the model of an epoch, counted from 1, with the scale of the label weights that suits it.
-
-        The scale changes less and less, so it is searched after epochs 1, 4, 16 and so on.
-        """
-        train = self.data.split.train
-        scores = ModelScores(
-            Model(replace(embeddings)),  # training changes the vectors, and this object keeps a copy of them
-            lambda images: embeddings.vectors(images, self.data.features, train),
-            Csr(train.indptr, train.indices),
-            run_serial,
-        )
+    def validate(self, embeddings: Embeddings) -> ValidationResult:
+        """Measure the model of an epoch, with the scale of the label weights that suits it."""
+        scores = self._model_scores(Model(embeddings))
         if not self._config.label_weights:
             return ValidationResult(_means(self._measure(scores)), 0.0)
         own_scores = _Blocks(scores)
@@ -170,17 +166,50 @@ class Validator:
             measured[scale] = self._measure(lambda images: _sum(own_scores(images), scale, self._weight_scores(images)))
             return measured[scale][self._config.metric]
 
-        if epoch in _SEARCH_EPOCHS:
-            self.scale = hill_climb(_SCALES, self.scale, values)
-        else:
-            values(self.scale)
+        self.scale = hill_climb(_SCALES, self.scale, values)
         return ValidationResult(_means(measured[self.scale]), self.scale)
 
-    def calibration(self, embeddings: Embeddings, label_weights_scale: float, pool: Pool | None = None) -> Calibration:
+    def choose_neighbors_scale(self, embeddings: Embeddings, label_weights_scale: float) -> ValidationResult:
+        """Choose the scale of what neighbors add to the scores of a trained model, and measure their sum."""
+        train = self.data.split.train
+        model = Model(embeddings, self._label_weights if label_weights_scale else None, label_weights_scale)
+        own_scores = _Blocks(self._model_scores(model))
+        terms = ImageNeighbors(self._training_pairs, 1.0).terms(Csr(train.indptr, train.indices), self.images)
+        measured: dict[float, dict[str, Numbers]] = {}
+
+        def values(scale: float) -> Numbers:
+            def scores(images: NDArray[np.int64]) -> Floats:
+                found, part = own_scores(images).copy(), terms.rows(int(images[0]), len(images))
+                rows = np.repeat(np.arange(len(images)), np.diff(part.labels.indptr))
+                found[rows, part.labels.indices] += np.float32(scale) * part.values
+                return found
+
+            measured[scale] = self._measure(scores)
+            return measured[scale][self._config.metric]
+
+        scale = hill_climb(_NEIGHBOR_SCALES, _FIRST_NEIGHBOR_SCALE, values)
+        return ValidationResult(_means(measured[scale]), scale)
+
+    def calibration(
+        self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float, pool: Pool | None = None
+    ) -> Calibration:
         """Learn how often suggestions are right, by score, from a model that has not seen the held-out labels."""
         label_weights = self._label_weights if label_weights_scale else None
-        model = Model(embeddings, label_weights, label_weights_scale)
+        neighbors = ImageNeighbors(self._training_pairs, neighbors_scale) if neighbors_scale else None
+        model = Model(embeddings, label_weights, label_weights_scale, neighbors)
         return calibrate(model, self.data.split, self.data.features, pool)
+
+    def _model_scores(self, model: Model) -> ModelScores:
+        train = self.data.split.train
+        # Training changes the vectors, and embeddings keep a copy of those of labels.
+        model = replace(model, embeddings=replace(model.embeddings))
+        return ModelScores(
+            model,
+            lambda images: model.embeddings.vectors(images, self.data.features, train),
+            Csr(train.indptr, train.indices),
+            self.images,
+            run_serial,
+        )
 
     @cached_property
     def regularization(self) -> float:

@@ -147,6 +147,7 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
         "epochs": model.training_["epochs"],
         "best_epoch": model.training_["best_epoch"],
         "label_weights_scale": model.training_["label_weights_scale"],
+        "neighbors_scale": model.training_["neighbors_scale"],
         "complete": model.training_["complete"],
         "resumed": model.resumed_,
         "cpus": model.training_["cpus"],
@@ -167,6 +168,8 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
         rows.append(("validation", ", ".join(f"{name} {value:.4f}" for name, value in model.validation_.items())))
     if model.training_["label_weights_scale"]:
         rows.append(("label weights", f"factor {model.training_['label_weights_scale']:g}, chosen on held-out labels"))
+    if model.training_["neighbors_scale"]:
+        rows.append(("similar images", f"factor {model.training_['neighbors_scale']:g}, chosen on held-out labels"))
     given_up = sum(report.given_up for report in model.history_)
     if given_up:
         rows.append(("skipped", f"{given_up:,} of {draws:,} draws found no negative"))

@@ -123,7 +123,7 @@ class Auditor:
         """Measure a label and a control of each image, given the other labels that the image has."""
         model = self.loaded.model
         vectors = self.loaded.vectors_by_labels(others, images)
-        scores = model.scores_of(vectors, *others)
+        scores = model.scores_of(vectors, others, images)
         rows = np.arange(len(images))
         positives = np.repeat(rows, np.diff(others.indptr)), others.indices
         lowest = scores.min(axis=1)

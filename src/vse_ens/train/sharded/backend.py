@@ -96,11 +96,6 @@ class ShardedBackend:
             check_ram(config, self.known, self._workers.count, label_pairs)
         self._use(padded(self._pairs.initial(config, label_pairs)))
 
-    def continue_best(self) -> None:
-        """Continue from the best epoch, on all pairs."""
-        self._all_pairs = True
-        self._use(self._chosen(best=True).copy())
-
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch: one round per exchange."""
         if not self._is_open:
@@ -186,6 +181,11 @@ class ShardedBackend:
         self._store.receive(self._working_pool.save(self._store.save_arguments()))
         self._unsaved_bytes, self._unsaved_seconds = 0, 0.0
         self._saving_seconds = time.perf_counter() - started
+
+    @property
+    def training_pairs(self) -> Annotations:
+        """The pairs that are not held out."""
+        return self._train_source.known
 
     @property
     def _pairs(self) -> ShardSource:
