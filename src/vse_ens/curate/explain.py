@@ -48,7 +48,7 @@ class Reason:
     def name(self) -> str:
         """The labels, or the source in words."""
         if self.source == "neighbors":
-            return f"{self.count} similar image{'s have' if self.count > 1 else ' has'} it"
+            return f"{self.count:,} similar image{'s' if self.count > 1 else ''}"
         return " + ".join(self.labels) or _SOURCE_NAMES[self.source]
 
     def __repr__(self) -> str:
@@ -89,7 +89,13 @@ class Explanation(TableRepr):
         confidence = "" if self.confidence is None else f", confidence {rounded(self.confidence)}"
         left_out = ", explained by the other labels" if self.left_out else ""
         title = f"{self.label}: score {rounded(self.score)}{confidence}{left_out}"
-        return [Table(("reason", "share"), [(one.name, one.share) for one in self.reasons], title)]
+        return [Table(("reason", "share"), [(_with_images(one), one.share) for one in self.reasons], title)]
+
+
+def _with_images(reason: Reason) -> str:
+    """Return the name of a reason, with the first of its images."""
+    more = ", ..." if reason.count > len(reason.images) else ""
+    return f"{reason.name} ({', '.join(reason.images)}{more})" if reason.images else reason.name
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ import { clearBanner, waitForService } from "./connection.js";
 import { asSentence } from "./format.js";
 import { askKey } from "../parts/key_dialog.js";
 
-/** @typedef {{labels: string[], share: number, source: string}} Reason */
+/** @typedef {{labels: string[], share: number, source: string, images?: string[], count?: number}} Reason */
 /**
  * The confidence is the chance that a label is right, the hit that it is the one missing label of an image.
  * @typedef {{label: string, score: number, confidence: number | null, hit?: number | null, because?: Reason[]}} Suggestion

@@ -37,6 +37,7 @@ export const signed = (share) => `${share < 0 ? "−" : "+"}${Math.abs(share).to
  */
 export function reasonName(reason) {
   if (reason.labels.length) return reason.labels.join(" with ");
+  if (reason.source === "neighbors") return `${reason.count} similar image${reason.count === 1 ? "" : "s"}`;
   return reason.source === "image" ? "the image itself" : "its frequency";
 }
 
@@ -50,12 +51,13 @@ export const reasonsSentence = (reasons) =>
     .join(", ") || "no known label supports it";
 
 /**
- * The strongest contributions, by labels if there are any.
+ * The strongest contributions, by labels and similar images if there are any.
  * @param {import("./api.js").Reason[]} reasons
  * @param {number} [most]
  */
 export function strongest(reasons, most = 4) {
-  const named = reasons.filter((reason) => reason.labels.length && Math.abs(reason.share) >= 0.05);
+  const evident = (/** @type {import("./api.js").Reason} */ reason) => reason.labels.length || reason.source === "neighbors";
+  const named = reasons.filter((reason) => evident(reason) && Math.abs(reason.share) >= 0.05);
   return (named.length ? named : reasons).slice(0, most);
 }
 
