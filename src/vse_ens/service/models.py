@@ -13,7 +13,6 @@ from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
-from vse_ens.curate.label_map import LabelMap, make_label_map
 from vse_ens.curate.rules.propose import Proposals, propose_rules
 from vse_ens.data.current_labels import CurrentLabels, ImageLabels
 from vse_ens.data.feedback.pairs import read_suggestion_verdicts
@@ -60,7 +59,6 @@ class ServedModel:
     saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
-    label_map: BackgroundJob[LabelMap]
     labels: CurrentLabels
     ranker: ImageRanker
     verdicts: VerdictCount
@@ -88,9 +86,6 @@ class ServedModel:
             _saved_at(path),
             LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
-            BackgroundJob(
-                "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
-            ),
             labels,
             ImageRanker(annotator, labels),
             VerdictCount(len(verdicts)),
@@ -139,7 +134,6 @@ class ServedModel:
     def retire(self) -> None:
         """Stop the background jobs, because another model has replaced this one."""
         self.audit.stop()
-        self.label_map.stop()
         self.ranker.stop()
         self.proposals.stop()
 

@@ -250,7 +250,7 @@ def test_undo_returns_to_the_image_and_says_what_it_undid(fresh_page: Open, tmp_
     second = names(tab)[0]
     accept(tab, second)
     other = tab.get_by_role("heading", level=1).inner_text()
-    tab.get_by_role("link", name="Map").click()
+    tab.get_by_role("link", name="About").click()
     tab.get_by_role("link", name="Annotate").click()
     tab.keyboard.press("n")
     expect(tab.get_by_role("heading", name=other, level=1)).to_have_count(0)
@@ -337,7 +337,7 @@ def test_a_random_image_and_the_way_back(page: Open) -> None:
 def test_annotate_leads_back_to_the_image_one_was_at(page: Open) -> None:
     tab = page(IMAGE)
     names(tab)
-    tab.get_by_role("link", name="Map").click()
+    tab.get_by_role("link", name="About").click()
     tab.get_by_role("link", name="Annotate").click()
     expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
 
