@@ -75,9 +75,9 @@ class LabelCompletion:
     ) -> list[Completion]:
         """Return up to ``limit`` labels, best first.
 
-        ``scores`` are those of all labels for the image. Labels that suit the image by its scores come first, then the
-        others by frequency, then labels that differ from the text by one letter. A label that equals the text is
-        always first. ``exclude`` are the labels that the image has.
+        ``scores`` has the score of every label for the image. Labels that suit the image come first, then the others by
+        frequency, then labels that differ from the text by one letter. A label that equals the text is always first.
+        ``exclude`` are the labels that the image has.
         """
         folded = fold(text)
         lifts = None if scores is None else self._lifts(scores, exclude)

@@ -47,7 +47,7 @@ def feedback(tmp_path: Path) -> Iterator[Feedback]:
     opened.close()
 
 
-def test_a_webhook_may_have_exactly_as_many_annotations_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_webhook_may_have_exactly_the_limit_of_annotations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook, "MAX_EVENTS", 2)
     deleted = [{"id": number} for number in range(3)]
     assert len(parse_webhook(KNOWN, "ANNOTATIONS_DELETED", payload(*deleted[:2]))) == 2
@@ -97,7 +97,7 @@ def test_the_person_is_known_by_address_or_number(who: dict[str, Any], by: str) 
     assert parsed(annotation(**who))[0].by == by
 
 
-def test_an_annotation_that_moves_to_another_image_takes_its_labels_along(feedback: Feedback) -> None:
+def test_an_annotation_takes_its_labels_to_another_image(feedback: Feedback) -> None:
     store_annotations(feedback, "m", parsed(annotation()))
     stored = store_annotations(feedback, "m", parsed(annotation(), image="b.jpg"))
     assert (len(stored.accepted), len(stored.undone)) == (1, 1)

@@ -44,7 +44,7 @@ def test_labels_that_only_feedback_has_are_offered(serve: Callable[..., Client])
     assert client.get("/api/complete", params={"text": "base"}).json()["labels"][0]["images"] == 1
 
 
-def test_feedback_is_context_and_labels_unknown_to_the_model_are_not(serve: Callable[..., Client]) -> None:
+def test_feedback_is_context_but_unknown_labels_are_not(serve: Callable[..., Client]) -> None:
     client = serve()
     for label, verdict in (("kitchen", "accept"), ("brand new", "accept"), ("sea", "reject")):
         client.post("/api/feedback", json={"image": STRANGE_IMAGE, "label": label, "verdict": verdict})

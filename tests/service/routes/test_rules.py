@@ -458,7 +458,7 @@ def test_a_collection_that_is_gone_is_named(serve: Callable[..., Client], tmp_pa
 @pytest.mark.parametrize(
     ("images", "allowed"), [(None, False), ("else", False), ("source", True), ("source/instances.json", True)]
 )
-def test_other_machines_get_only_a_collection_that_somebody_named(
+def test_other_machines_get_only_a_collection_that_was_named(
     serve: Callable[..., Client], tmp_path: Path, images: str | None, allowed: bool
 ) -> None:
     for name in ("source", "else"):

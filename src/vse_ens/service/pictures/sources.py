@@ -118,7 +118,7 @@ class DrawnPictures:
 
 
 def read_source(images: str) -> Pictures:
-    """Return the pictures that ``--images`` names; their locations are those of a collection, if it is a file."""
+    """Return the pictures that ``--images`` names; a collection gives their locations."""
     if images == DRAWN:
         return Pictures("", DRAWN)
     if "://" in images:
