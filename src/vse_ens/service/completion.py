@@ -10,15 +10,14 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.service.schemas import CompletedLabel, Why
 
-Why = Literal["context", "frequency", "typo"]
 Numbers = NDArray[np.int64]
 
 _WORD = re.compile(r"[^\W_]+")
@@ -26,15 +25,6 @@ _WORD = re.compile(r"[^\W_]+")
 _MIN_TYPO_LENGTH = 3
 # A label suits the context if it is this much more likely with the context than without.
 _MIN_LIFT = 2.0
-
-
-class Completion(NamedTuple):
-    """A label that completes a text."""
-
-    label: str
-    images: int
-    why: Why
-    """Whether it suits the context, or is offered for its frequency, or differs from the text by one letter."""
 
 
 class LabelCompletion:
@@ -72,7 +62,7 @@ class LabelCompletion:
 
     def complete(
         self, text: str, limit: int, scores: NDArray[np.float32] | None = None, exclude: Numbers | None = None
-    ) -> list[Completion]:
+    ) -> list[CompletedLabel]:
         """Return up to ``limit`` labels, best first.
 
         ``scores`` has the score of every label for the image. Labels that suit the image come first, then the others by
@@ -92,7 +82,7 @@ class LabelCompletion:
         whys += ["typo"] * len(typos)
         numbers = np.concatenate([found, typos]).tolist()[:limit]
         return [
-            Completion(self._labels[number], int(self._images[number]), why)
+            CompletedLabel(self._labels[number], int(self._images[number]), why)
             for number, why in zip(numbers, whys, strict=False)
         ]
 
@@ -187,7 +177,7 @@ class CompletionCache:
         return completion
 
 
-def merge(text: str, *found: list[Completion]) -> list[Completion]:
+def merge(text: str, *found: list[CompletedLabel]) -> list[CompletedLabel]:
     """Return completions of several kinds in one order, each label once: equal to the text, then others, then typos."""
     folded = fold(text)
     ranked = sorted(

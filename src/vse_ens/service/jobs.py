@@ -71,6 +71,8 @@ class BackgroundJob(Generic[Result]):
         self._work = work
         self._started = threading.Lock()
         self._stopped = threading.Event()
+        self._progressed = threading.Event()
+        self._finished = threading.Event()
         self._outcome: Result | _Failed | InProgress = InProgress(0.0)
 
     def poll(self) -> Result | InProgress:
@@ -81,6 +83,11 @@ class BackgroundJob(Generic[Result]):
         if isinstance(outcome, _Failed):
             raise ApiError(*outcome)
         return outcome
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the job that was started has done something, and then up to some seconds for its end."""
+        self._progressed.wait()
+        self._finished.wait(max(0.0, seconds))
 
     def stop(self) -> None:
         """Abandon the job the next time it reports progress."""
@@ -96,8 +103,12 @@ class BackgroundJob(Generic[Result]):
         except Exception:  # noqa: BLE001  # no one else would report it
             _log.exception("the %s failed", self._name)
             self._outcome = _Failed(500, INTERNAL_ERROR)
+        finally:
+            self._progressed.set()
+            self._finished.set()
 
     def _progress(self, done: float) -> None:
         if self._stopped.is_set():
             raise _Stopped
         self._outcome = InProgress(min(1.0, done))
+        self._progressed.set()

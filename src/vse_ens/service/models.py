@@ -42,14 +42,7 @@ _KEPT_SCORES = 32
 _log = logging.getLogger(__name__)
 
 
-@dataclass
-class VerdictCount:
-    """The number of verdicts on suggestions when they were last read."""
-
-    seen: int
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ServedModel:
     """A loaded model with everything computed once per model; a request uses one instance from start to end."""
 
@@ -61,7 +54,8 @@ class ServedModel:
     audit: BackgroundJob[Audit]
     labels: CurrentLabels
     ranker: ImageRanker
-    verdicts: VerdictCount
+    verdicts: int
+    """The number of verdicts on suggestions when they were last read."""
 
     @classmethod
     def load(
@@ -87,14 +81,14 @@ class ServedModel:
             LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
             labels,
-            ImageRanker(annotator, labels),
-            VerdictCount(len(verdicts)),
+            ImageRanker(annotator, labels, fingerprint),
+            len(verdicts),
         )
 
     def use_verdicts(self, feedback: Feedback) -> None:
         """Correct confidences by the verdicts so far; those of a finished audit stay as they are."""
         verdicts = read_suggestion_verdicts(feedback.path)
-        self.verdicts.seen = len(verdicts)
+        self.verdicts = len(verdicts)
         self.annotator.use_verdicts(verdicts)
         self.ranker.recalibrate()
 

@@ -24,6 +24,9 @@ Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Top = Annotated[int, Meta(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Kind = Literal["missing", "wrong"]
+Order = Literal["gain", "random", "verdicts"]
+Why = Literal["context", "frequency", "typo"]
 
 Confidence = Annotated[
     float | None,
@@ -283,7 +286,7 @@ class CompletedLabel(LabelCount):
     """A label that completes the text."""
 
     why: Annotated[
-        Literal["context", "frequency", "typo"],
+        Why,
         doc("It suits the other labels, or it is frequent, or it differs from the text by one letter."),
     ]
 
@@ -378,7 +381,7 @@ class GridResponse(Answer):
 
     model: Fingerprint
     label: str
-    kind: Literal["missing", "wrong"]
+    kind: Kind
     images: list[GridImage]
     above: Annotated[
         dict[str, int],

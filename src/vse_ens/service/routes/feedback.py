@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
@@ -139,11 +139,10 @@ def operations(service: Service) -> Operations:
 
         `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
         """
-        events = service.require_feedback().pairs()
-        rows = _csv(events, defuse if defuse_formulas else str) if format == "csv" else _json_lines(events)
+        text = _chunks(service.require_feedback().pairs(), format, defuse if defuse_formulas else str)
 
         async def chunks() -> AsyncIterator[str]:
-            while chunk := await disk.run(lambda: "".join(islice(rows, _CHUNK))):
+            while chunk := await disk.run(lambda: next(text, "")):
                 yield chunk
 
         return StreamingResponse(
@@ -155,20 +154,16 @@ def operations(service: Service) -> Operations:
     return api
 
 
-def _rows(events: Iterable[Event]) -> Iterator[tuple[str, ...]]:
-    return ((one.image, one.label, one.by, one.at, one.model) for one in events)
-
-
-def _csv(events: Iterable[Event], safe: Callable[[str], str]) -> Iterator[str]:
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    for row in chain([_COLUMNS], _rows(events)):
-        line.seek(0)
-        line.truncate()
-        writer.writerow(map(safe, row))
-        yield line.getvalue()
-
-
-def _json_lines(events: Iterable[Event]) -> Iterator[str]:
-    for row in _rows(events):
-        yield json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) + "\n"
+def _chunks(events: Iterable[Event], format: str, safe: Callable[[str], str]) -> Iterator[str]:  # noqa: A002
+    """Yield lines of a CSV file with a header, or of JSON."""
+    rows = ((one.image, one.label, one.by, one.at, one.model) for one in events)
+    if format == "csv":
+        yield f"{','.join(_COLUMNS)}\n"
+    while some := list(islice(rows, _CHUNK)):
+        text = io.StringIO()
+        if format == "csv":
+            csv.writer(text, lineterminator="\n").writerows(map(safe, row) for row in some)
+        else:
+            lines = (json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) for row in some)
+            text.writelines(f"{line}\n" for line in lines)
+        yield text.getvalue()

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from vse_ens.service import schemas
@@ -70,7 +71,7 @@ def _complete(
     scores = served.label_scores(known, image if image in annotator.known_.images else None) if known else None
     exclude = np.asarray(vocabulary.numbers(list(known)), np.int64)
     found = served.completion.complete(text, limit + names.extra, scores, exclude)
-    found = [one._replace(label=names.of(one.label)) for one in found]
+    found = [replace(one, label=names.of(one.label)) for one in found]
     verdicts.refresh()
     more = {name: verdicts.new_labels().get(name, 0) for name in names.new}
     if new:
@@ -79,13 +80,7 @@ def _complete(
         more = {name: count for name, count in more.items() if names.in_model(name) in vocabulary}
     has = set(map(names.of, labels))
     merged = merge(text, found, served.new_labels.of(more).complete(text, limit)) if more else found
-    return schemas.CompleteResponse(
-        labels=[
-            schemas.CompletedLabel(label=label, images=images, why=why)
-            for label, images, why in merged
-            if label not in has
-        ][:limit]
-    )
+    return schemas.CompleteResponse(labels=[one for one in merged if one.label not in has][:limit])
 
 
 def _label_images(
