@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -56,6 +56,10 @@ class ServedModel:
     ranker: ImageRanker
     verdicts: int
     """The number of verdicts on suggestions when they were last read."""
+    new_labels: CompletionCache = field(default_factory=CompletionCache)
+    """Completion of labels that feedback and rules have and the model does not know."""
+    names_in_force: CompletionCache = field(default_factory=CompletionCache)
+    """Completion of labels under the names in force."""
 
     @classmethod
     def load(
@@ -101,16 +105,6 @@ class ServedModel:
     def source(self) -> tuple[str | None, str | None]:
         """The format of the collection that the model was trained from, or why it cannot be written."""
         return source_state(self.annotator.known_)
-
-    @cached_property
-    def new_labels(self) -> CompletionCache:
-        """Completion of labels that feedback and rules have and the model does not know."""
-        return CompletionCache()
-
-    @cached_property
-    def names_in_force(self) -> CompletionCache:
-        """Completion of labels under the names in force."""
-        return CompletionCache()
 
     @cached_property
     def proposals(self) -> BackgroundJob[Proposals]:
