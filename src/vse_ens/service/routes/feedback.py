@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -53,7 +53,6 @@ _BATCH_EXAMPLES: Any = {
     }
 }
 _UNDO_EXAMPLES: Any = {"one verdict": {"value": {"event": 1}}, "a batch": {"value": {"batch": 1}}}
-_MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl"}
 _STREAMED = plain_text(
     "One line per pair.",
     {
@@ -62,7 +61,7 @@ _STREAMED = plain_text(
     },
 )
 _COLUMNS: tuple[str, ...] = ("image", "label", "by", "at", "model")
-_CHUNK = 1_000  # pairs per chunk of a response
+_PIECE = 1_000  # pairs sent at a time
 _TOP = 12  # suggestions in the returned state of an image
 
 
@@ -139,27 +138,18 @@ def operations(service: Service) -> Operations:
 
         `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
         """
-        text = _chunks(service.require_feedback().pairs(), format, defuse if defuse_formulas else str)
-
-        async def chunks() -> AsyncIterator[str]:
-            while chunk := await disk.run(lambda: next(text, "")):
-                yield chunk
-
-        return StreamingResponse(
-            chunks(),
-            media_type=f"{_MEDIA[format]}; charset=utf-8",
-            headers={"Content-Disposition": f'attachment; filename="pairs.{format}"'},
-        )
+        events = service.require_feedback().pairs()
+        return disk.download(f"pairs.{format}", _pieces(events, format, defuse if defuse_formulas else str))
 
     return api
 
 
-def _chunks(events: Iterable[Event], format: str, safe: Callable[[str], str]) -> Iterator[str]:  # noqa: A002
+def _pieces(events: Iterable[Event], format: str, safe: Callable[[str], str]) -> Iterator[str]:  # noqa: A002
     """Yield lines of a CSV file with a header, or of JSON."""
     rows = ((one.image, one.label, one.by, one.at, one.model) for one in events)
     if format == "csv":
         yield f"{','.join(_COLUMNS)}\n"
-    while some := list(islice(rows, _CHUNK)):
+    while some := list(islice(rows, _PIECE)):
         text = io.StringIO()
         if format == "csv":
             csv.writer(text, lineterminator="\n").writerows(map(safe, row) for row in some)
