@@ -156,6 +156,15 @@ def test_only_sure_suggestions_are_ticked(studio: Callable[..., Client]) -> None
         assert ticked == [label for label, sure in confidences.items() if sure >= least]
 
 
+def test_two_choices_need_a_confidence_and_one_does_not(studio: Callable[..., Client]) -> None:
+    client = studio()
+    unlikely = suggested(client)[-2:]
+    for limit, count in ((1, 1), (2, 0)):
+        config = interface(unlikely, f'Taxonomy maxUsages="{limit}"')
+        [prediction] = predict(client, config, task(IMAGE))
+        assert sum(len(one["value"]["taxonomy"]) for one in prediction["result"]) == count
+
+
 def test_verdicts_change_predictions(studio: Callable[..., Client]) -> None:
     client = studio()
     best, had = suggested(client), labels_of(client)
