@@ -76,7 +76,7 @@ def test_the_lock_of_the_service_has_all_it_needs() -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_actions_are_pinned_by_hash_and_permissions_are_given_by_job(path: Path) -> None:
+def test_actions_are_pinned_and_permissions_are_per_job(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for used in re.findall(r"uses: (.*)", text):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used

@@ -113,7 +113,7 @@ class Sizes:
     real: tuple[str, ...] = REAL
     cells: tuple[Cell, ...] = GRID
     images: int = 10_000
-    """At most so many images of each data set, chosen at random, to keep the run to minutes."""
+    """At most this many images of each data set, chosen at random, to keep the run to minutes."""
     seeds: int = 3
     epochs: int | None = None
 

@@ -274,7 +274,7 @@ def time_blocks(document: Document) -> Iterator[Block]:
     columns += [Column("WARP / VSE-ens", right=True), Column("Opt-AUC / VSE-ens", right=True)]
     yield Table(
         "CPU seconds of training on one core, without compiling and measuring, beside the hours of the paper; for WARP "
-        "/ VSE-ens the paper's value is that of the abstract.",
+        "/ VSE-ens the paper's value is from the abstract.",
         columns,
         rows,
     )
