@@ -84,6 +84,19 @@ def test_actions_are_pinned_and_permissions_are_per_job(path: Path) -> None:
     assert text.count("runs-on:") == text.count("    permissions:\n") == text.count("timeout-minutes:")
 
 
+def test_readme_workflows_and_classifiers_name_the_same_platforms() -> None:
+    workflow, platforms = read(".github/workflows/tests.yml"), read("README.md").partition("## Platforms")[2]
+    first, last = re.search(r"Python 3\.(\d+) to 3\.(\d+)", platforms).groups()
+    pythons = [f"3.{minor}" for minor in range(int(first), int(last) + 1)]
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"])) == pythons
+    assert project["requires-python"] == f">={pythons[0]}"
+    assert re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1]) == pythons
+    runners = re.search(r"os: \[(.*)\]", workflow)[1].split(", ")
+    assert runners == ["ubuntu-latest", "ubuntu-24.04-arm"]
+    assert platforms.strip().startswith("Linux on x86-64 or ARM")
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_run_steps_that_exist(path: Path) -> None:
     steps = set(re.findall(r"^([a-z]+)\(\) \{ #", read(".ci/steps"), re.MULTILINE))

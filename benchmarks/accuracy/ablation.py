@@ -1,7 +1,7 @@
 """Ablation of tower, sampler, loss and label weights, with all other settings equal.
 
 Every model trains to convergence: all epochs of its preset, of which the best on held-out labels is kept. Early
-stopping would end the slow starters, such as uniform negatives without AdaGrad, before they have learnt anything.
+stopping would end the slow starters, such as uniform negatives without AdaGrad, before they have learned anything.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def time_blocks(document: Document) -> Iterator[Block]:
     columns: list[str | Column] = ["data set", *(Column(name, right=True) for name in MODELS.values())]
     columns += [Column("WARP / VSE-ens", right=True), Column("Opt-AUC / VSE-ens", right=True)]
     yield Table(
-        "CPU seconds of training on one core, without compiling and measuring, beside the hours of the paper; for WARP "
+        "CPU seconds of training on one core, without compiling and measuring, with the hours of the paper; for WARP "
         "/ VSE-ens the paper's value is from the abstract.",
         columns,
         rows,

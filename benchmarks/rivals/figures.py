@@ -84,8 +84,8 @@ def score(raw: Raw) -> Score:
         f"{HELD_OUT:,}, held out of the training part, within {budgets} CPU seconds a data set, ranking "
         f"included; data of more than {TUNING_IMAGES:,} images was tuned on that many of them. The default has no "
         "settings: its own validation is part of its fit. Times are CPU seconds on one core that other processes "
-        "shared; an answer is the scores of all labels for one image. The size is the size of the arrays that a model scores "
-        "with, without the known pairs."
+        "shared; an answer is the scores of all labels for one image. The size counts the arrays that a "
+        "model scores with, without the known pairs."
     )
     remarks = sorted({row.raw["remark"] for row in chain(*found.values()) if row.raw["remark"]})
     tables = [_ahead(found), *(_table(name, some) for name, some in found.items())]

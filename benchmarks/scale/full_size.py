@@ -76,7 +76,7 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def run(preset: str, images: int, labels: int, data_set: str = "", features: int = 0) -> Raw:
-    """Train one epoch with all cores, and return its time, and the RAM beside its estimate.
+    """Train one epoch with all cores, and return its time, and the RAM with its estimate.
 
     The epoch is the preset's, with its held-out labels and label weights. The RAM is what training adds
     to that of the process before it.
