@@ -12,7 +12,7 @@ from tests.support import dataset_files
 from tests.support.collections_made import photo_folder, tags_folder
 from vse_ens.data.collections import FileChange, LabelEdit, open_collection
 from vse_ens.data.collections.base import Needed, OnePassCollection
-from vse_ens.data.collections.folder import FolderReader
+from vse_ens.data.collections.folder import TaggedFolder
 from vse_ens.data.collections.write import writable, write_labels
 from vse_ens.errors import DataError
 
@@ -75,13 +75,13 @@ def test_write_walks_a_folder_once(
     folder = make(tmp_path / "folder")
     edits = {image: LabelEdit(("new label",)) for image in labels(folder)}
     walks = []
-    walk = FolderReader.folders
+    walk = TaggedFolder.folders
 
-    def counted(reader: FolderReader, *arguments: Any) -> Any:
+    def counted(reader: TaggedFolder, *arguments: Any) -> Any:
         walks.append(reader)
         return walk(reader, *arguments)
 
-    monkeypatch.setattr(FolderReader, "folders", counted)
+    monkeypatch.setattr(TaggedFolder, "folders", counted)
     report = write_labels(writable(open_collection(folder)), edits, tmp_path / "journal")
     assert report.images == len(edits)
     assert len(walks) == 1

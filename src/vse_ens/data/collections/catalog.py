@@ -12,17 +12,17 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from vse_ens.data.collections.base import Item
+from vse_ens.data.collections.base import ImageList, Item
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, unreadable
+from vse_ens.data.collections.files import as_label, unreadable
 from vse_ens.errors import DataError
 
 _MAGIC = b"SQLite format 3\0"
@@ -87,9 +87,9 @@ def is_database(glance: Glance, tables: Sequence[str]) -> bool:
         return False
 
 
-def common_root(folders: Sequence[str]) -> str:
+def common_root(folders: Iterable[object]) -> str:
     """Return the folder that contains all given folders, with ``/``; empty if there is none."""
-    names = [folder.replace("\\", "/").rstrip("/") or "/" for folder in folders]
+    names = [str(folder).replace("\\", "/").rstrip("/") or "/" for folder in folders]
     try:
         return os.path.commonpath(names).replace("\\", "/") if names else ""
     except ValueError:  # absolute and relative folders, or several drives
@@ -156,17 +156,23 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None
 
 
-class CatalogCollection(ABC):
+class CatalogCollection(ImageList):
     """A catalog in a database; its pictures are at absolute paths."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.notes: Sequence[str] = ()
+    program: ClassVar[str]
+    tables: ClassVar[tuple[str, ...]]
+    """The tables that a catalog of the program has."""
 
-    @property
-    @abstractmethod
-    def format(self) -> str:
-        """The name of the format."""
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.database = path
+
+    @contextmanager
+    def catalog(self, attached: Mapping[str, Path] | None = None) -> Iterator[Catalog]:
+        """Open the database, which must have the tables, and others under the names of ``attached``."""
+        with open_catalog(self.database, attached) as catalog:
+            catalog.need(self.tables, self.program)
+            yield catalog
 
     @abstractmethod
     def find_root(self) -> str:
@@ -185,27 +191,17 @@ class CatalogCollection(ABC):
     def _root(self) -> str:
         return self.find_root()
 
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, None]]:
         """Yield every image with all its labels."""
-        seen: set[str] = set()
         before = _state(self.path)[0]
-        repeated = 0
-        for item in _merged(self.read(self._root)):
-            if item.image in seen:
-                repeated += 1
-                continue
-            seen.add(item.image)
-            yield item
-            if on_progress is not None:
-                on_progress(len(seen), None)
-        if not seen:
-            raise DataError(f"{self.path} has no image")
-        notes = [f"image ids are paths below {self._root}"] if self._root else []
-        if repeated:
-            notes.append(f"skipped {count_of(repeated, 'row')} of an image that occurred before")
+        for image, group in groupby(self.read(self._root), key=lambda item: item.image):
+            rows = list(group)
+            labels = tuple(dict.fromkeys(label for row in rows for label in row.labels))
+            yield Item(image, labels, rows[0].picture), None
+        if self._root:
+            self.notes.append(f"image ids are paths below {self._root}")
         if _state(self.path)[0] != before:
-            notes.append(f"{self.path} changed while it was read; read it again for the newest labels")
-        self.notes = notes
+            self.notes.append(f"{self.path} changed while it was read; read it again for the newest labels")
 
 
 def located(root: str, path: str, label: str | None) -> Item:
@@ -238,10 +234,3 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
         if path and not (skip is not None and skip(path)):
             paths[number] = path
     return paths
-
-
-def _merged(items: Iterator[Item]) -> Iterator[Item]:
-    """Merge items of the same image that follow each other."""
-    for image, group in groupby(items, key=lambda item: item.image):
-        rows = list(group)
-        yield Item(image, tuple(dict.fromkeys(label for row in rows for label in row.labels)), rows[0].picture)

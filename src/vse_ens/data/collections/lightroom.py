@@ -10,18 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalog import (
-    CatalogCollection,
-    common_root,
-    is_database,
-    located,
-    open_catalog,
-    tag_paths,
-)
+from vse_ens.data.collections.catalog import CatalogCollection, common_root, is_database, located, tag_paths
 from vse_ens.data.collections.detect import Glance
 
 _TABLES = ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFolder")
-_KEYWORDS = ("AgLibraryKeyword", "AgLibraryKeywordImage")
 
 
 def detect(glance: Glance) -> bool:
@@ -38,17 +30,17 @@ class LightroomCatalog(CatalogCollection):
     """The images of a Lightroom catalog with their keywords."""
 
     format = "lightroom"
+    program = "Lightroom"
+    tables = (*_TABLES, "AgLibraryKeyword", "AgLibraryKeywordImage")
 
     def find_root(self) -> str:
         """Return the folder that contains all folders of the catalog."""
-        with open_catalog(self.path) as catalog:
-            catalog.need((*_TABLES, *_KEYWORDS), "Lightroom")
-            return common_root([str(path) for (path,) in catalog.rows("SELECT absolutePath FROM AgLibraryRootFolder")])
+        with self.catalog() as catalog:
+            return common_root(path for (path,) in catalog.rows("SELECT absolutePath FROM AgLibraryRootFolder"))
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of the catalog."""
-        with open_catalog(self.path) as catalog:
-            catalog.need((*_TABLES, *_KEYWORDS), "Lightroom")
+        with self.catalog() as catalog:
             keywords = tag_paths(catalog.rows("SELECT id_local, parent, name FROM AgLibraryKeyword"))
             images = catalog.rows(
                 """
