@@ -89,12 +89,13 @@ def _clean(
     reading: Reading,
     console: Console,
 ) -> None:
-    from vse_ens.data.cleaning import check_name, clean
+    from vse_ens.data.cleaning import SUFFIXES, clean
     from vse_ens.data.collections.write import difference_edits
+    from vse_ens.data.io.write import check_suffix
     from vse_ens.data.rules.store import read_rules
 
     if out is not None:
-        check_name(out)
+        check_suffix(out, *SUFFIXES)
     collection = None if to is None else writing.open(to, reading.format)
     rules = None if reading.rules is None else read_rules(reading.rules)
     # The rules are applied after the decisions, so that the report tells them apart.
@@ -217,12 +218,13 @@ def show(
 
     Example: vse feedback show model.feedback.sqlite --out accepted.csv
     """
-    from vse_ens.data.feedback.pairs import check_name, count_feedback, export_accepted
+    from vse_ens.data.feedback.pairs import SUFFIXES, count_feedback, export_accepted
+    from vse_ens.data.io.write import check_suffix
 
     if defuse_formulas and (out is None or out.suffix != ".csv"):
         raise misuse("--defuse-formulas", "needs --out FILE.csv")
     if out is not None:
-        check_name(out)
+        check_suffix(out, *SUFFIXES)
     with console.status(f"reading {file}"):
         counts = count_feedback(file)
         written = None if out is None else export_accepted(file, out, defuse_formulas=defuse_formulas)

@@ -26,9 +26,9 @@ OutFile = Annotated[Path, Option("The .parquet file to write.", "FILE")]
 
 def _convert(path: Path, out: Path, read: Callable[[ByteProgress], Annotations], console: Console) -> None:
     """Read a data set, write its pairs and print a summary."""
-    from vse_ens.data.io.write import check_name, write_pairs
+    from vse_ens.data.io.write import check_suffix, write_pairs
 
-    check_name(out)
+    check_suffix(out, ".parquet")
     with ReadingProgress(console, path, "MB", 1_000_000) as read_progress:
         data = read(read_progress)
     with console.progress(f"writing {out}", data.pairs, "pairs") as progress:

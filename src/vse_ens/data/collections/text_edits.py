@@ -36,7 +36,7 @@ def spliced(text: AnyStr, splices: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
     for start, end, new in sorted(splices):
         parts += [text[position:start], new]
         position = end
-    return text[:0].join([*parts, text[position:]])
+    return text[:0].join(parts) + text[position:]
 
 
 class Value(NamedTuple):

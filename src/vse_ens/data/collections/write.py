@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OnePassCollection, WritableCollection
@@ -30,6 +31,20 @@ class WriteReport:
     """Images of the edits that the collection does not have."""
     written: Written = field(default_factory=lambda: Written([], None))
     notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result for JSON."""
+        journal = self.written.journal
+        return {
+            "images": self.images,
+            "labels_added": self.added,
+            "labels_removed": self.removed,
+            "files": [str(path) for path in self.written.files],
+            "skipped": [str(path) for path in self.written.skipped],
+            "missing": self.missing,
+            "journal": None if journal is None else str(journal),
+            "notes": self.notes,
+        }
 
 
 def writable(collection: Collection) -> WritableCollection:
