@@ -60,7 +60,7 @@ def test_nothing_to_write_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "x.txt").read_text() == "0 3\n"
 
 
-def test_what_a_format_cannot_hold_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+def test_ids_a_format_cannot_hold_are_refused_without_a_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"x.csv must end in .parquet, .npy, .txt, .vec"):
         write_vectors(tmp_path / "x.csv", IDS, 3, [TABLE])
     with pytest.raises(DataError, match=r"the id 'a\\nb' contains a line break"):

@@ -69,7 +69,7 @@ class Reading:
             given["quote"] = given["quote"] or None
         if label:
             given["label"] = label
-        self.options: ReadOptions = given  # type: ignore[assignment]  # the names are those of ReadOptions
+        self.options: ReadOptions = given  # type: ignore[assignment]  # has the keys of ReadOptions
         self.rules = None if values["rules"] is None else Path(values["rules"])
         self.format: str | None = values["format"]
 

@@ -1,4 +1,4 @@
-"""Labels written to a collection: what is needed, what is refused and what is told."""
+"""Labels written to a collection: what is needed, what is refused and what is reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def labels(folder: Path) -> dict[str, tuple[str, ...]]:
     return {item.image: tuple(item.labels) for item in open_collection(folder).items()}
 
 
-def test_a_prefix_is_put_before_labels_that_the_image_has_in_neither_form(folder: Path, tmp_path: Path) -> None:
+def test_prefix_is_for_labels_the_image_has_in_neither_form(folder: Path, tmp_path: Path) -> None:
     image, before = next((image, held) for image, held in labels(folder).items() if held)
     edit = {image: LabelEdit((before[0], "new label"))}
     report = write_labels(writable(open_collection(folder)), edit, tmp_path / "one", prefix="maybe:")

@@ -52,7 +52,7 @@ class Catalog:
         """Raise a `DataError` if the database lacks a table that a program's catalog has."""
         missing = [name for name in tables if name not in self.tables(schema)]
         if missing:
-            raise DataError(f"{self.path} is no catalog of {program} that can be read: it has no table {missing[0]}")
+            raise DataError(f"{self.path} is not a readable catalog of {program}: it has no table {missing[0]}")
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def _check(path: Path) -> None:
             raise DataError(f"{path} is not a regular file; name a database")
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
-                raise DataError(f"{path} is no SQLite database")
+                raise DataError(f"{path} is not a SQLite database")
     except OSError as error:
         raise unreadable(path, error) from None
 

@@ -17,7 +17,7 @@ from vse_ens.data.collections.files import as_label, count_of, list_files, unrea
 from vse_ens.errors import DataError
 
 _SPLITS = frozenset(("train", "val", "valid", "validation", "test", "dev", "eval", "training", "testing"))
-# Folders of data sets that are no classes.
+# Folders of data sets that are not classes.
 _NO_CLASSES = frozenset(
     ("annotations", "data", "dataset", "image", "images", "img", "imgs", "jpegimages", "labels", "mask", "masks")
 )
@@ -44,7 +44,7 @@ def detect(glance: Glance) -> bool:
 def open(path: Path, options: OpenOptions) -> ClassFolders:  # noqa: A001, ARG001  # the interface of formats
     """Return the collection of a folder of classes."""
     if not path.is_dir():
-        raise DataError(f"{path} is no folder; name the folder that has a folder for each class")
+        raise DataError(f"{path} is not a folder; name the folder that has a folder for each class")
     return ClassFolders(path)
 
 

@@ -117,7 +117,7 @@ class CocoCollection(ImageList, Editable):
         if content is not None and wanted:
             if content.is_panoptic:
                 raise DataError(
-                    f"{self.path} is panoptic COCO, whose labels are those of segments; write to another file"
+                    f"{self.path} is panoptic COCO, whose labels belong to segments; write to another file"
                 )
             yield from content.text.change(_splices(content, wanted))
 
@@ -127,7 +127,7 @@ def _read(path: Path, raw: bytes) -> _Content:
     content = _Content(JsonText(path, raw))
     text = content.text
     if text.opens(text.start()) != "{":
-        raise DataError(f"{path} is not COCO: it is no JSON object with images, annotations and categories")
+        raise DataError(f"{path} is not COCO: it is not a JSON object with images, annotations and categories")
     pending: list[tuple[Any, Any]] = []  # (image id, category id): annotations may come before images
     skipped: Counter[str] = Counter()
     for key, start in text.members(text.start()):

@@ -1,6 +1,6 @@
 """CVAT for images 1.1: one XML file with the tags and shapes of every image.
 
-The id of an image is its ``name``. Labels are those of tags and of shapes. A label is written as a ``<tag>``, CVAT's
+The id of an image is its ``name``. Tags and shapes have the labels. A label is written as a ``<tag>``, CVAT's
 label of a whole image, with ``source="auto"``, and added to the labels of the task where they are listed. Add it to the
 labels of the task in CVAT before uploading the file. Removing a label removes its tags and shapes.
 """

@@ -1,7 +1,7 @@
 """Read many small files below a folder: in parallel, through a cache, with faults collected instead of raised.
 
 The cache is one SQLite file per folder, by default in ``~/.cache/vse-ens/collections``, and can be deleted at any time.
-A file counts as unchanged if its size and its times of change are those of the cache.
+A file counts as unchanged if its size and its times of change are the same as in the cache.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _SUFFIXES = {
 
 
 def detect(glance: Glance) -> bool:
-    """Return whether a folder or file is that of a Hydrus client, or a file is an answer of its API."""
+    """Return whether a folder or file belongs to a Hydrus client, or a file is an answer of its API."""
     if glance.is_folder:
         return {"client.db", "client.mappings.db", "client.master.db"} <= glance.names
     head = glance.head.lstrip()

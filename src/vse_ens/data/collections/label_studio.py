@@ -115,7 +115,7 @@ def _read(path: Path, raw: bytes) -> _Content:
     text = content.text
     start = text.start()
     if text.opens(start) != "[":
-        raise DataError(f"{path} is not a Label Studio export: it is no JSON array of tasks")
+        raise DataError(f"{path} is not a Label Studio export: it is not a JSON array of tasks")
     for task in text.elements(start):
         if not isinstance(task.content, dict):
             raise text.error(task.start, "every task is an object")

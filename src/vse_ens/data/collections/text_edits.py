@@ -1,7 +1,7 @@
 """JSON and delimited text with positions: read them, and change parts without touching the rest.
 
 Python's parser decodes each element of JSON, so large files are read fast and never held as objects all at once.
-Positions are those of characters in the text; a change is a list of `Splice`s.
+Positions count characters of the text; a change is a list of `Splice`s.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class JsonText:
         return ":" if re.search(r'":[^ ]', self.text[: 1 << 16]) and '": ' not in self.text[: 1 << 16] else ": "
 
     def skip_space(self, position: int) -> int:
-        """Return the first position from one on that is no white space."""
+        """Return the first position from one on that is not white space."""
         match = _SPACE.match(self.text, position)
         return match.end() if match else position
 

@@ -36,7 +36,7 @@ def detect(glance: Glance) -> bool:
 def open(path: Path, options: OpenOptions) -> VocCollection:  # noqa: A001, ARG001  # the interface of formats
     """Return the collection of a VOC folder."""
     if not path.is_dir():
-        raise DataError(f"{path} is no folder; name the folder that has the Annotations of VOC")
+        raise DataError(f"{path} is not a folder; name the folder that has the Annotations of VOC")
     return VocCollection(path)
 
 

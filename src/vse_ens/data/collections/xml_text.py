@@ -1,6 +1,6 @@
 """XML with positions: read the children of the root one at a time, and change elements without touching the rest.
 
-The parser is defusedxml's, which refuses entities. Positions are those of bytes in the file.
+The parser is defusedxml's, which refuses entities. Positions count bytes of the file.
 """
 
 from __future__ import annotations
