@@ -188,8 +188,9 @@ class ImageList(ABC):
     repeated: ClassVar[tuple[str, str]] = ("row", "of an image that occurred before")
     """What is said of entries that are left out."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
         self.path = path
+        self.options = options or OpenOptions()
         self.notes: list[str] = []
         self.total: int | None = None
         """The number of entries, if it is known before they are read."""

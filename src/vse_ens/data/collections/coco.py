@@ -116,9 +116,7 @@ class CocoCollection(ImageList, Editable):
         edits.check_known()
         if content is not None and wanted:
             if content.is_panoptic:
-                raise DataError(
-                    f"{self.path} is panoptic COCO, whose labels belong to segments; write to another file"
-                )
+                raise DataError(f"{self.path} is panoptic COCO, whose labels belong to segments; write to another file")
             yield from content.text.change(_splices(content, wanted))
 
 
