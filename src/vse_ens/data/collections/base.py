@@ -121,14 +121,6 @@ Needed = Callable[[Item, LabelEdit], LabelEdit | None]
 """Returns what is left of an edit, given the labels that the image has; None for nothing."""
 
 
-@runtime_checkable
-class OnePassCollection(WritableCollection, Protocol):
-    """A collection whose labels are read and changed in one pass."""
-
-    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
-        """Yield the changes of `changes`, with what ``needed`` leaves of each edit; unknown ids are ignored."""
-
-
 class Edits:
     """The edits of a write, to look up for each image that is read."""
 
@@ -162,7 +154,7 @@ class Edits:
 
 
 class Editable(ABC):
-    """The methods of a `OnePassCollection`, by one that writes `Edits`."""
+    """A `WritableCollection` whose labels are read and changed in one pass."""
 
     path: Path
 
@@ -173,10 +165,6 @@ class Editable(ABC):
     def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
         """Yield the change of every file that the edits affect."""
         return self.write(Edits(self.path, edits))
-
-    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
-        """Yield the changes of `changes`, with what ``needed`` leaves of each edit; unknown ids are ignored."""
-        return self.write(Edits(self.path, edits, needed))
 
 
 class ImageList(ABC):

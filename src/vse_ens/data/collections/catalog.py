@@ -20,7 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
-from vse_ens.data.collections.base import ImageList, Item
+from vse_ens.data.collections.base import ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, unreadable
 from vse_ens.errors import DataError
@@ -163,8 +163,8 @@ class CatalogCollection(ImageList):
     tables: ClassVar[tuple[str, ...]]
     """The tables that a catalog of the program has."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        super().__init__(path, options)
         self.database = path
 
     @contextmanager

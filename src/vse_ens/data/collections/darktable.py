@@ -33,11 +33,6 @@ def _library(path: Path) -> Path:
     return path.with_name("library.db") if path.name == "data.db" else path
 
 
-def open(path: Path, options: OpenOptions) -> DarktableCatalog:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a library."""
-    return DarktableCatalog(path)
-
-
 class DarktableCatalog(CatalogCollection):
     """The images of a darktable library with their tags."""
 
@@ -45,8 +40,8 @@ class DarktableCatalog(CatalogCollection):
     program = "darktable"
     tables = _TABLES
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        super().__init__(path, options)
         self.database = _library(path)
 
     def find_root(self) -> str:
@@ -79,3 +74,6 @@ class DarktableCatalog(CatalogCollection):
             rows = catalog.rows("SELECT id, name FROM tags")
             named = ((number, as_label(name)) for number, name in rows)
             return {number: name for number, name in named if name and not name.startswith("darktable|")}
+
+
+open = DarktableCatalog  # noqa: A001  # the interface of formats

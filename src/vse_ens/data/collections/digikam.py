@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.base import Item
 from vse_ens.data.collections.catalog import Catalog, CatalogCollection, common_root, is_database, located, tag_paths
 from vse_ens.data.collections.detect import Glance
 
@@ -24,11 +23,6 @@ _NAMELESS = ("unknownPerson", "unconfirmedPerson", "ignoredPerson")
 def detect(glance: Glance) -> bool:
     """Return whether a file is a database of digiKam."""
     return is_database(glance, _TABLES)
-
-
-def open(path: Path, options: OpenOptions) -> DigikamCatalog:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a database."""
-    return DigikamCatalog(path)
 
 
 class DigikamCatalog(CatalogCollection):
@@ -69,6 +63,9 @@ class DigikamCatalog(CatalogCollection):
                 inside = f"{album}/{name}".lstrip("/")
                 path = f"{roots.get(number, '').rstrip('/')}/{inside}"
                 yield located(root, path, None if tag in nameless else tags.get(tag))
+
+
+open = DigikamCatalog  # noqa: A001  # the interface of formats
 
 
 def _roots(catalog: Catalog) -> dict[Any, str]:

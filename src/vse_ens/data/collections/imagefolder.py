@@ -46,11 +46,6 @@ def detect(glance: Glance) -> bool:
     return glance.path.name in _METADATA and b"file_name" in glance.head
 
 
-def open(path: Path, options: OpenOptions) -> ImageFolder:  # noqa: A001  # the interface of formats
-    """Return the collection of an imagefolder, given by the folder or by its metadata file."""
-    return ImageFolder(path, options)
-
-
 @dataclass
 class _Row:
     """One image with the place of its labels: a position in JSON, or a row number in CSV."""
@@ -64,10 +59,6 @@ class ImageFolder(ImageList, Editable):
     """The images of an imagefolder with the labels of its metadata."""
 
     format = "imagefolder"
-
-    def __init__(self, path: Path, options: OpenOptions) -> None:
-        super().__init__(path)
-        self._options = options
 
     def entries(self) -> Iterator[tuple[Item, tuple[str, _JsonLines | _Csv, int]]]:
         """Yield every image that the metadata names, in their order."""
@@ -105,7 +96,7 @@ class ImageFolder(ImageList, Editable):
         path = self.root / name
         folder = name.rpartition("/")[0]
         kind = _JsonLines if name.endswith(".jsonl") else _Csv
-        return kind(path, f"{folder}/" if folder else "", content or read_bytes(path), self._options)
+        return kind(path, f"{folder}/" if folder else "", content or read_bytes(path), self.options)
 
     def _check(self, name: str, change: FileChange, edits: Mapping[int, LabelEdit]) -> None:
         """Raise if a label would be read as another one: in CSV, a label with a separator would become two."""
@@ -118,6 +109,9 @@ class ImageFolder(ImageList, Editable):
                     f"{change.path} cannot have the label {label!r} for {old.image!r}, which would be read as "
                     f"several labels; leave it out, or use a metadata.jsonl"
                 )
+
+
+open = ImageFolder  # noqa: A001  # the interface of formats
 
 
 class _JsonLines:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, OpenOptions
+from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
 from vse_ens.data.collections.text_edits import JsonText, Splice
@@ -47,11 +47,6 @@ def detect(glance: Glance) -> bool:
     small = b'"annotation_id"' in head and b'"lead_time"' in head
     tasks = re.match(rb'\[\s*\{\s*("id"\s*:\s*\d+\s*,\s*)?"data"\s*:\s*\{', head)
     return bool(full or small or tasks)
-
-
-def open(path: Path, options: OpenOptions) -> LabelStudioCollection:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a Label Studio file."""
-    return LabelStudioCollection(path)
 
 
 class _Control(NamedTuple):
@@ -105,6 +100,9 @@ class LabelStudioCollection(ImageList, Editable):
         edits.check_known()
         if content is not None:
             yield from content.text.change(splices)
+
+
+open = LabelStudioCollection  # noqa: A001  # the interface of formats
 
 
 # --- reading ----------------------------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ the catalog; ids are paths below it. Virtual copies count as their original.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.base import Item
 from vse_ens.data.collections.catalog import CatalogCollection, common_root, is_database, located, tag_paths
 from vse_ens.data.collections.detect import Glance
 
@@ -19,11 +18,6 @@ _TABLES = ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFol
 def detect(glance: Glance) -> bool:
     """Return whether a file is a catalog of Lightroom."""
     return is_database(glance, _TABLES)
-
-
-def open(path: Path, options: OpenOptions) -> LightroomCatalog:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a catalog."""
-    return LightroomCatalog(path)
 
 
 class LightroomCatalog(CatalogCollection):
@@ -55,3 +49,6 @@ class LightroomCatalog(CatalogCollection):
             )
             for _, folder, inside, name, tag in images:
                 yield located(root, f"{folder}{inside}{name}", keywords.get(tag))
+
+
+open = LightroomCatalog  # noqa: A001  # the interface of formats

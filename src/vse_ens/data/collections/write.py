@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OnePassCollection, WritableCollection
+from vse_ens.data.collections.base import Collection, Editable, Edits, FileChange, Item, LabelEdit, WritableCollection
 from vse_ens.data.collections.journal import Written, write_changes
 from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.data.decisions import read_decisions
@@ -81,8 +81,8 @@ def write_labels(
         present.add(item.image)
         return _needed(item, edit, prefix, report)
 
-    if isinstance(collection, OnePassCollection):
-        changes = collection.changes_needed(edits, needed)
+    if isinstance(collection, Editable):
+        changes = collection.write(Edits(collection.path, edits, needed))
     else:
         asked = ((item, edits[item.image]) for item in collection.items() if item.image in edits)
         changes = collection.changes({item.image: left for item, edit in asked if (left := needed(item, edit))})
