@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +45,6 @@ def detect(glance: Glance) -> bool:
     return glance.path.name in _METADATA and b"file_name" in glance.head
 
 
-@dataclass
-class _Row:
-    """One image with the place of its labels: a position in JSON, or a row number in CSV."""
-
-    image: str
-    place: int
-    labels: tuple[str, ...]
-
-
 class ImageFolder(ImageList, Editable):
     """The images of an imagefolder with the labels of its metadata."""
 
@@ -64,8 +54,8 @@ class ImageFolder(ImageList, Editable):
         """Yield every image that the metadata names, in their order."""
         for name in self._files():
             table = self._table(name)
-            for row in table.rows():
-                yield Item(row.image, row.labels), (name, table, row.place)
+            for item, place in table.rows():
+                yield item, (name, table, place)
 
     def write(self, edits: Edits) -> Iterator[FileChange]:
         """Yield the change of every metadata file that the edits affect."""
@@ -101,8 +91,8 @@ class ImageFolder(ImageList, Editable):
     def _check(self, name: str, change: FileChange, edits: Mapping[int, LabelEdit]) -> None:
         """Raise if a label would be read as another one: in CSV, a label with a separator would become two."""
         before, after = (self._table(name, content).rows() for content in (change.before, change.after))
-        for old, new in zip(before, after, strict=True):
-            expected = edited(old.labels, edits.get(old.place, LabelEdit()))
+        for (old, place), (new, _) in zip(before, after, strict=True):
+            expected = edited(old.labels, edits.get(place, LabelEdit()))
             if set(new.labels) != set(expected):
                 label = next((label for label in expected if label not in new.labels), expected[0] if expected else "")
                 raise DataError(
@@ -125,14 +115,14 @@ class _JsonLines:
         self._separator = options.label_separator
         self._columns: dict[str, str] = {}
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[tuple[Item, int]]:
         self._columns = self._find_columns()
         for start, row in self._objects():
             name = as_label(next((row[key] for key in _FILE if key in row), None))
             if name is None:
                 raise self._text.error(start, "this line has no file_name")
             labels = [label for key in self._columns for label in self._values(row.get(key))]
-            yield _Row(self._prefix + relative_id(name), start, tuple(dict.fromkeys(labels)))
+            yield Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels))), start
 
     def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
         """Yield the change by the edits of the lines that start at some positions."""
@@ -246,7 +236,7 @@ class _Csv:
         self._columns: dict[int, str] = {}
         """The separator of each column of labels: empty for single labels, ``[`` for JSON lists."""
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[tuple[Item, int]]:
         header = self._text.header
         file = next((header.index(name) for name in _FILE if name in header), None)
         if file is None:
@@ -257,7 +247,7 @@ class _Csv:
             if name is None:
                 raise DataError(f"{self.path}, line {self._text.line(number)} has no file_name")
             labels = [label for column in self._columns for label in self._values(fields[column], column)]
-            yield _Row(self._prefix + relative_id(name), number, tuple(dict.fromkeys(labels)))
+            yield Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels))), number
 
     def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
         """Yield the change by the edits of some rows, by their numbers."""
