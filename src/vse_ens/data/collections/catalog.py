@@ -99,7 +99,7 @@ def common_root(folders: Iterable[object]) -> str:
 def _address(path: Path, folder: Path) -> str:
     """Return the URI to open: that of the file, or of a copy in a temporary folder."""
     _check(path)
-    if not _has_log(path):
+    if not any(size for size, _ in _state(path)[1:]):  # no log
         return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     copy = folder / path.name
     for _ in range(_ATTEMPTS):
@@ -129,10 +129,6 @@ def _check(path: Path) -> None:
                 raise DataError(f"{path} is not a SQLite database")
     except OSError as error:
         raise unreadable(path, error) from None
-
-
-def _has_log(path: Path) -> bool:
-    return any(size for size, _ in _state(path)[1:])
 
 
 def _state(path: Path) -> list[tuple[int, int]]:
