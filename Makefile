@@ -68,11 +68,13 @@ test-fast: $(READY_TEST) ## the tests without a browser, a cluster or the docume
 	@$(PYTEST) -m "not browser and not cluster and not docs and not slow"
 
 TSC = npx --yes --package typescript@5.9.3 -- tsc --project jsconfig.json
+# Without npm the types of the JavaScript are not checked; in a workflow that is an error.
 check: $(READY_DEV) ## lint, formatting, English, types, architecture
 	@echo "== ruff check";  $(BIN)/ruff check .
 	@echo "== ruff format"; $(BIN)/ruff format --check .
+	@echo "== English"; $(BIN)/python -m tools.voice
 	@echo "== mypy --strict"; $(BIN)/mypy
-	@if command -v npx > /dev/null; then echo "== tsc --checkJs"; $(TSC); else echo "== tsc --checkJs: skipped, needs npm"; fi
+	@if command -v npx > /dev/null; then echo "== tsc --checkJs"; $(TSC); else echo "== tsc --checkJs: skipped, needs npm"; test -z "$$GITHUB_ACTIONS"; fi
 	@echo "== architecture"; $(BIN)/pytest tests/test_architecture.py
 
 docs: $(READY_DOCS) ## the documentation site, in build/docs
@@ -83,7 +85,7 @@ docs: $(READY_DOCS) ## the documentation site, in build/docs
 kernels: $(READY_TEST) ## the tests of the kernels without the compiler, and with bounds checks
 	@echo "== kernels without the compiler"
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/contracts -W ignore::RuntimeWarning
-	@echo "== kernels with bounds checks, which need little optimisation"
+	@echo "== kernels with bounds checks, which need little optimization"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(PYTEST) tests/kernels tests/contracts tests/train/engines/test_base.py tests/model/test_image_products.py
 
 fuzz: $(READY_DEV) ## fuzz every reader and the loader of models: make fuzz SECONDS=60, for each of them

@@ -147,7 +147,7 @@ def test_every_module_follows_the_rules() -> None:
 
 
 @pytest.mark.parametrize("folder", ["paper", "published"])
-def test_what_the_wheel_leaves_out_follows_the_rules_too(folder: str) -> None:
+def test_code_outside_the_wheel_follows_the_rules_too(folder: str) -> None:
     files = sorted((ROOT / "benchmarks" / folder).rglob("*.py"))
     assert files
     for file in files:
@@ -219,5 +219,5 @@ def test_a_violation_is_caught(path: str, source: str, fault: str) -> None:
         ("__init__.py", "from vse_ens.data.annotations import Annotations"),
     ],
 )
-def test_what_is_allowed_is_not_caught(path: str, source: str) -> None:
+def test_allowed_code_is_not_caught(path: str, source: str) -> None:
     assert violations(path, source) == []

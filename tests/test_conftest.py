@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conftest import skipped_line
 
 
-def test_skipped_tests_are_told_in_one_line_with_how_to_have_them() -> None:
+def test_skipped_tests_are_one_line_with_how_to_run_them() -> None:
     data = ("tests/a.py", 3, "Skipped: no real data sets in x (set VSE_ENS_SHARED_DATA to their folder)")
     browser = ("tests/b.py", 9, "Skipped: no browser (install one of chromium)")
     assert skipped_line([data, browser, data]) == (

@@ -61,7 +61,7 @@ def test_all_that_the_image_copies_is_let_in(tmp_path: Path) -> None:
     assert all((ROOT / name).exists() for name in copied)
 
 
-def test_what_is_written_goes_to_the_volumes() -> None:
+def test_written_files_go_to_the_volumes() -> None:
     volumes = json.loads(next(value for name, value in instructions() if name == "VOLUME"))
     variables = dict(
         re.findall(r"(\w+)=(\S+)", next(value for name, value in reversed(instructions()) if name == "ENV"))

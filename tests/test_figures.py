@@ -64,7 +64,7 @@ def test_no_measured_figure_is_typed_in(document: str) -> None:
     assert typed == [], f"{document}: write these from a stored result, as CONTRIBUTING.md says, or leave them out"
 
 
-def test_what_is_allowed_is_there() -> None:
+def test_allowed_parts_are_there() -> None:
     gone = [
         (document, part)
         for document, parts in NOT_MEASURED.items()
@@ -91,5 +91,5 @@ def test_what_is_allowed_is_there() -> None:
         ("```console\n$ vse demo\ntook 5 s\n```", False),
     ],
 )
-def test_what_looks_measured(text: str, found: bool) -> None:
+def test_figures_that_look_measured_are_found(text: str, found: bool) -> None:
     assert bool(suspicious(text)) is found

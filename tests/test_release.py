@@ -76,12 +76,25 @@ def test_the_lock_of_the_service_has_all_it_needs() -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_actions_are_pinned_by_hash_and_permissions_are_given_by_job(path: Path) -> None:
+def test_actions_are_pinned_and_permissions_are_per_job(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for used in re.findall(r"uses: (.*)", text):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
     assert "\npermissions: {}\n" in text
     assert text.count("runs-on:") == text.count("    permissions:\n") == text.count("timeout-minutes:")
+
+
+def test_readme_workflows_and_classifiers_name_the_same_platforms() -> None:
+    workflow, platforms = read(".github/workflows/tests.yml"), read("README.md").partition("## Platforms")[2]
+    first, last = re.search(r"Python 3\.(\d+) to 3\.(\d+)", platforms).groups()
+    pythons = [f"3.{minor}" for minor in range(int(first), int(last) + 1)]
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"])) == pythons
+    assert project["requires-python"] == f">={pythons[0]}"
+    assert re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1]) == pythons
+    runners = re.search(r"os: \[(.*)\]", workflow)[1].split(", ")
+    assert runners == ["ubuntu-latest", "ubuntu-24.04-arm"]
+    assert platforms.strip().startswith("Linux on x86-64 or ARM")
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

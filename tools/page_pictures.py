@@ -151,7 +151,7 @@ class Film:
 
 
 def record(page: Page, path: Path) -> None:
-    """Accept two suggestions, each of which ranks the list again, and go on to the next image."""
+    """Accept two suggestions, each of which ranks the list again, and continue with the next image."""
     film = Film(page)
     film.show(_READ)
     for place in (0, 1):
@@ -178,7 +178,7 @@ def write_all(browser: Browser, address: str, out: Path) -> None:
     save(opened(browser, f"{address}#/audit/missing", _WIDE, "dark"), out / "page-dark.png")
 
     page = opened(browser, f"{address}#/search/{_LABEL}", _FILM)
-    page.locator(".choice").first.dblclick()  # "next" then goes on in this grid
+    page.locator(".choice").first.dblclick()  # "next" then continues in this grid
     page.locator(".suggestion .accept").first.wait_for()
     settle(page)
     record(page, out / "page.gif")

@@ -50,11 +50,17 @@ PHRASES = {
     r"\b(is|are|was|were) (that|those) of\b": "repeat the noun, or: as in ...",
     r"\bso many\b": "this many, or the number",
     r"\bforetold\b": "estimated, predicted",
-    r"\b(stops|ends|refused|fails|skipped) with a sentence\b": "exits with an error",
+    r"\b(stops?|ends?|refused|fails|skipped|gives?) (with )?a sentence\b": "exits with an error",
     r"\b(is|are|be|being|was|were|it) told\b": "is reported, is named",
     r"\b(goes|go|going|went) on\b": "continues",
     r"\bis to be had\b": "is available",
-    r"\btells apart\b": "distinguishes",
+    r"\btells? apart\b|\btells? it apart\b": "distinguishes",
+    r"\balone do(es)? not tell\b": "cannot tell you",
+    r"\b(than|like|not) (that|those) of\b": "repeat the noun",
+    r"\bthrow-away\b": "not kept",
+    r"\bin vain\b": "without success",
+    r"\bof no use\b": "useless",
+    r"\bnone of ours\b": "unknown",
 }  # fmt: skip
 
 # aria-labelledby is a name of the web's.

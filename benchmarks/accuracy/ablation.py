@@ -1,7 +1,7 @@
 """Ablation of tower, sampler, loss and label weights, with all other settings equal.
 
 Every model trains to convergence: all epochs of its preset, of which the best on held-out labels is kept. Early
-stopping would end the slow starters, such as uniform negatives without AdaGrad, before they have learnt anything.
+stopping would end the slow starters, such as uniform negatives without AdaGrad, before they have learned anything.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Sizes:
     real: tuple[str, ...] = REAL
     cells: tuple[Cell, ...] = GRID
     images: int = 10_000
-    """At most so many images of each data set, chosen at random, to keep the run to minutes."""
+    """At most this many images of each data set, chosen at random, to keep the run to minutes."""
     seeds: int = 3
     epochs: int | None = None
 

@@ -20,7 +20,7 @@ from vse_ens.streams import Streams
 
 _WRONG, _REMOVED = 0.02, 0.05
 _FIRST_WRONG, _FIRST_MISSING = 100, 1_000
-# Confidences below this are those of labels that nobody looks at.
+# Nobody looks at labels with a confidence below this.
 _LIKELY = 0.05
 
 

@@ -204,7 +204,7 @@ def score(raw: Raw) -> Score:
         "Metrics on labels held out of the training part; mean over model seeds, and the mean difference between the "
         "second column and the first with its standard error, paired by seed. Both models of a row differ in the named "
         "setting only; `sort and draws ahead` compares the fast engine in one slice with algorithm 1 in the same "
-        "order, with redraws and rounds of the same length. All other settings are those of the `paper-` presets."
+        "order, with redraws and rounds of the same length. All other settings are as in the `paper-` presets."
     )
     tables = [
         Table((name, "first", "second", "recall@10", "map", "recall@10 changes by", "map changes by"), rows)

@@ -83,7 +83,7 @@ class Benchmark(Generic[Sizes]):
     timed: bool = True
     """Whether the result shows times. If so, it is refused on a busy machine."""
     parts: Parts[Sizes] | None = None
-    """If given, a run goes on with the parts that are not stored; ``measure`` serves small sizes only."""
+    """If given, a run continues with the parts that are not stored; ``measure`` serves small sizes only."""
 
 
 def log(text: str) -> None:

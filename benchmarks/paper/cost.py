@@ -1,4 +1,4 @@
-"""Table 3: the measured cost of a training step as dimensions and labels grow, beside the paper's O()."""
+"""Table 3: the measured cost of a training step as dimensions and labels grow, next to the paper's O()."""
 
 from __future__ import annotations
 

@@ -304,7 +304,7 @@ def _sizes(document: Document) -> Iterator[Finding]:
             f"Table 1 describes {DATA_SETS[name]}.",
             "table 1",
             outcome,
-            f"{title}: {evidence or 'all four counts are those of table 1'}.",
+            f"{title}: {evidence or 'all four counts are as in table 1'}.",
             name,
         )
 

@@ -30,7 +30,7 @@ class Listener(Protocol):
         """Handle the start of a group of trainings with this number of iterations in all."""
 
     def iterations(self, done: int) -> None:
-        """Handle that so many iterations of the stage are done."""
+        """Handle the number of finished iterations of the stage."""
 
     def message(self, text: str) -> None:
         """Handle the end of a training, or another step."""

@@ -273,8 +273,8 @@ def time_blocks(document: Document) -> Iterator[Block]:
     columns: list[str | Column] = ["data set", *(Column(name, right=True) for name in MODELS.values())]
     columns += [Column("WARP / VSE-ens", right=True), Column("Opt-AUC / VSE-ens", right=True)]
     yield Table(
-        "CPU seconds of training on one core, without compiling and measuring, beside the hours of the paper; for WARP "
-        "/ VSE-ens the paper's value is that of the abstract.",
+        "CPU seconds of training on one core, without compiling and measuring, with the hours of the paper; for WARP "
+        "/ VSE-ens the paper's value is from the abstract.",
         columns,
         rows,
     )

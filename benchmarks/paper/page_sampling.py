@@ -61,7 +61,7 @@ def search_blocks(document: Document) -> Iterator[Block]:
             "cap a step ends after |A| - 1 draws. Without one it ends only when a label violates the margin or when no "
             "label does, which is then found out by looking at all of them. Draws of labels that the image has count "
             "too. 1,600 samples on 291 labels are more than either count: the paper counts something else, such as all "
-            "samples divided by the steps that found a violating label, which passes any level as training goes on."
+            "samples divided by the steps that found a violating label, which passes any level as training continues."
         )
 
 
@@ -183,8 +183,8 @@ def example_blocks(document: Document) -> Iterator[Block]:
     yield Paragraph(
         f"{stated['images']} images, {stated['labels']} labels and {stated['factors']} factors; the pair "
         f"({stated['pair'][0]}, {stated['pair'][1]}); rank r = {stated['rank']} and factor f = {stated['factor']}. The "
-        "paper leaves the vectors open; these have one decimal, plus a hundredth per row to avoid ties. The draws are "
-        f"those of the kernel that trains: of {one['draws']:,} draws for the pair, the first with r = 2 and f = 3."
+        "paper leaves the vectors open; these have one decimal, plus a hundredth per row to avoid ties. The draws come "
+        f"from the kernel that trains: of {one['draws']:,} draws for the pair, the first with r = 2 and f = 3."
     )
     positive, negative = one["cases"]["positive"], one["cases"]["negative"]
     values = {label + 1: row[stated["factor"] - 1] for label, row in enumerate(one["labels"])}

@@ -97,7 +97,7 @@ class TrainingRun:
         }
 
     def _train_and_rank(self, trainer: Trainer) -> tuple[Ending, Rankings | None]:
-        # Vectors may be finite, and their products not: the evaluator then finds scores that are no numbers.
+        # Vectors may be finite, and their products not: the evaluator then finds scores that are not numbers.
         with np.errstate(over="ignore", invalid="ignore"):
             try:
                 return self._train(trainer), self._rank(trainer.embeddings)

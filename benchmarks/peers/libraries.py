@@ -51,7 +51,7 @@ class LightFm(Peer):
 
 
 class _Implicit(Peer):
-    """A model of implicit, which goes on from where it was if it is fitted again."""
+    """A model of implicit, which continues training if it is fitted again."""
 
     install = _PEERS
     class_name: ClassVar[str]
@@ -61,7 +61,7 @@ class _Implicit(Peer):
         return ones_matrix(data)
 
     def train(self, data: Any, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
-        """Fit between the points; a generator as the random state goes on, while a number would start again."""
+        """Fit between the points; a generator as the random state continues, while a number would start again."""
         model = getattr(import_module(self.module), self.class_name)(
             factors=DIMENSIONS, num_threads=1, random_state=np.random.default_rng(seed), **settings
         )
@@ -108,7 +108,7 @@ class CornacBpr(Peer):
         return pairs, _numbers(pairs.uid_map, len(data.images)), _numbers(pairs.iid_map, len(data.labels))
 
     def train(self, data: Any, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
-        """Fit between the points; a fitted model goes on from its vectors."""
+        """Fit between the points; a fitted model continues from its vectors."""
         pairs, image_numbers, label_numbers = data
         model = import_module(self.module).BPR(k=DIMENSIONS, seed=seed, **settings)  # a seed means one thread
         for epoch, count in zip(epochs, np.diff(epochs, prepend=0).tolist(), strict=True):

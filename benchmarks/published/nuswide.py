@@ -151,7 +151,7 @@ def read_nuswide(
         split: The images of ``TrainImagelist.txt`` or of ``TestImagelist.txt``. Default: all.
         progress: Called with the bytes read so far and the total.
 
-    The image of a row is that of the same line of ``Imagelist.txt``, or of ``All_Tags.txt`` if there is no list. Six
+    The image of a row is on the same line of ``Imagelist.txt``, or of ``All_Tags.txt`` if there is no list. Six
     Flickr ids occur twice; the second is called ``<id>#2``. Images without a label are dropped. The ``notes`` of the
     result count them.
     """

@@ -84,8 +84,8 @@ def score(raw: Raw) -> Score:
         f"{HELD_OUT:,}, held out of the training part, within {budgets} CPU seconds a data set, ranking "
         f"included; data of more than {TUNING_IMAGES:,} images was tuned on that many of them. The default has no "
         "settings: its own validation is part of its fit. Times are CPU seconds on one core that other processes "
-        "shared; an answer is the scores of all labels for one image. The size is that of the arrays a model scores "
-        "with, without the known pairs."
+        "shared; an answer is the scores of all labels for one image. The size counts the arrays that a "
+        "model scores with, without the known pairs."
     )
     remarks = sorted({row.raw["remark"] for row in chain(*found.values()) if row.raw["remark"]})
     tables = [_ahead(found), *(_table(name, some) for name, some in found.items())]
@@ -95,7 +95,7 @@ def score(raw: Raw) -> Score:
 def differences(found: dict[str, list[Row]]) -> Iterator[tuple[str, str, Row, float, float]]:
     """Yield data set, metric, the best rival, its lead over the default, and the standard error of that lead.
 
-    The standard error is that of seeds alone: all methods rank the same test labels.
+    The standard error is over seeds alone: all methods rank the same test labels.
     """
     for data_set, some in found.items():
         ours = next((row for row in some if row.rival == OURS), None)

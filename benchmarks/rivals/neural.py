@@ -192,7 +192,7 @@ class MaskedMlp(_Neural):
 
 
 class SetTransformer(MaskedMlp):
-    """Self-attention among the seen labels, then a learnt query that reads them."""
+    """Self-attention among the seen labels, then a learned query that reads them."""
 
     name = "set transformer"
     grid: ClassVar[Sequence[Settings]] = (

@@ -120,7 +120,7 @@ def tuning_split(train: Annotations) -> Split:
 
 
 def some_images(data: Annotations, most: int, number: int = 0) -> Annotations:
-    """Return the pairs of ``most`` images chosen at random; the vocabularies stay. ``number`` is that of the choice."""
+    """Return the pairs of ``most`` images chosen at random; the vocabularies stay. ``number`` numbers the choices."""
     if len(data.images) <= most:
         return data
     chosen = np.zeros(len(data.images), bool)
@@ -178,7 +178,7 @@ def score(raw: Raw) -> Score:
     every = parts(Sizes())
     missing = [part for part in every if "fits" not in raw["parts"].get(part, {"raw": {}})["raw"]]
     if missing:
-        note = f"{len(missing)} of {len(every)} parts are not measured yet: `python -m benchmarks rivals` goes on."
+        note = f"{len(missing)} of {len(every)} parts are not measured yet: `python -m benchmarks rivals` continues."
         found.notes.append(note)
     return found
 

@@ -62,7 +62,7 @@ class Trees(Rival):
 
 
 def boost(matrix: Any, labels: NDArray[np.int64], settings: Settings, trees: int, seed: int) -> list[Any]:
-    """Return one booster per label; a label is no input of its own classifier."""
+    """Return one booster per label; a label is not an input of its own classifier."""
     lightgbm: Any = import_module("lightgbm")
     fixed = {"verbosity": -1, "num_threads": 1, "max_bin": 2, "min_data_in_bin": 1, "feature_pre_filter": False}
     inputs = lightgbm.Dataset(matrix, np.zeros(matrix.shape[0]), params=fixed, free_raw_data=False).construct()

@@ -76,9 +76,9 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def run(preset: str, images: int, labels: int, data_set: str = "", features: int = 0) -> Raw:
-    """Train one epoch with all cores, and return its time, and the RAM beside its estimate.
+    """Train one epoch with all cores, and return its time, and the RAM with its estimate.
 
-    The epoch is that of the preset as it is, with its held-out labels and label weights. The RAM is what training adds
+    The epoch is the preset's, with its held-out labels and label weights. The RAM is what training adds
     to that of the process before it.
     """
     config = configure(preset, epochs=1, tower=f"{configure(preset).tower}+features" if features else None)
@@ -87,7 +87,7 @@ def run(preset: str, images: int, labels: int, data_set: str = "", features: int
     ).rounds():
         pass  # compiles the kernels
     data = _with_features(real((data_set,))[0][data_set] if data_set else scenes(images, labels), features)
-    foretold = estimate_ram(config, data).total
+    estimated = estimate_ram(config, data).total
     before = _reset_peak()
     trainer = Trainer(config, data)
     reports = list(trainer.epochs())
@@ -99,7 +99,7 @@ def run(preset: str, images: int, labels: int, data_set: str = "", features: int
         "pairs": data.pairs,
         "seconds": reports[0].seconds,
         "draws": reports[0].draws,
-        "bytes_foretold": foretold,
+        "bytes_foretold": estimated,
         "bytes_used": _status("VmHWM") - before,
     }
 

@@ -169,7 +169,7 @@ def _same(one: Row, other: Row) -> bool:
 
 
 def check_log(operations: Iterable[Operation], rows: Sequence[Row]) -> list[str]:
-    """Compare what processes were told with what is stored."""
+    """Compare the answers that processes got with what is stored."""
     by_name = {operation.name: operation for operation in operations}
     stored: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -197,7 +197,7 @@ def check_log(operations: Iterable[Operation], rows: Sequence[Row]) -> list[str]
             continue
         new = {row.event for row in events}
         if len(new) != len(set(results) & new):
-            faults.append(f"{operation.name} stored {sorted(new)}, but was told {results}")
+            faults.append(f"{operation.name} stored {sorted(new)}, but was answered {results}")
         first, last = acknowledged.before(operation.begun), begun.before(operation.ended or 0)
         for step, number in zip(steps, results, strict=True):
             if not 0 < number <= len(rows):
@@ -205,7 +205,7 @@ def check_log(operations: Iterable[Operation], rows: Sequence[Row]) -> list[str]
             elif not _is_of_step(step, rows[number - 1]):
                 faults.append(f"{operation.name}: event {number} is stored as {rows[number - 1]}, not as {step}")
             elif number not in new and step[0] == "add" and not model.was_in_force(number, first, last):
-                faults.append(f"{operation.name} was told event {number}, which was not in force at that time")
+                faults.append(f"{operation.name} was answered event {number}, which was not in force at that time")
     return faults
 
 

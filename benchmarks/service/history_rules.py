@@ -142,7 +142,7 @@ def check_consistent(rules: Iterable[tuple[str, str, str]]) -> list[str]:
 
 
 def check_log(operations: Iterable[Operation], events: Sequence[Event]) -> list[str]:
-    """Compare what processes were told with what is stored."""
+    """Compare the answers that processes got with what is stored."""
     by_name = {operation.name: operation for operation in operations}
     stored: dict[str, list[Event]] = defaultdict(list)
     for event in events:
@@ -172,7 +172,7 @@ def check_log(operations: Iterable[Operation], events: Sequence[Event]) -> list[
             if wanted is not None and not set(event.undo) <= set(wanted):
                 faults.append(f"{operation.name} undid {event.undo}, not {wanted}")
             if operation.result is not None and operation.result != event.undo:
-                faults.append(f"{operation.name} was told {operation.result}, but {event.undo} is stored")
+                faults.append(f"{operation.name} was answered {operation.result}, but {event.undo} is stored")
             if operation.result is not None and wanted is not None and not set(wanted) <= undone.keys():
                 faults.append(f"{operation.name} was acknowledged, but of {wanted} only {sorted(undone)} are undone")
     return faults
@@ -195,7 +195,7 @@ def _check_add(
         return [f"{operation.name} was answered {operation.result} for {len(given)} rules"]
     new = {rule[0] for rule in event.add}
     if not new <= set(operation.result):
-        faults.append(f"{operation.name} stored {sorted(new)}, but was told {operation.result}")
+        faults.append(f"{operation.name} stored {sorted(new)}, but was answered {operation.result}")
     for rule, number in zip(given, operation.result, strict=True):
         if number not in rules:
             faults.append(f"{operation.name}: rule {number} was acknowledged, but is not stored")
@@ -204,5 +204,5 @@ def _check_add(
         elif number not in new:
             undo = by_name.get(undone.get(number, ""))
             if undo is not None and undo.result is not None and (undo.ended or 0) < operation.begun:
-                faults.append(f"{operation.name} was told rule {number}, which was undone before")
+                faults.append(f"{operation.name} was answered rule {number}, which was undone before")
     return faults

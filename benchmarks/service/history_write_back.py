@@ -142,7 +142,7 @@ def check_log(operations: Iterable[Operation], files: dict[str, bytes]) -> list[
         has = [name for name, found in lines.items() if operation.name in found]
         tried = undos.get(operation.name, [])
         if not tried and set(has) != set(operation.result):
-            faults.append(f"{operation.name} was told {operation.result}, but is in {has}")
+            faults.append(f"{operation.name} was answered {operation.result}, but is in {has}")
         if any(one.result is not None for one in tried) and has:
             faults.append(f"{operation.name} was undone, but is in {has}")
     return faults

@@ -57,7 +57,7 @@ def measure(sizes: Sizes) -> Raw:
 
 
 def fetch(address: str, paths: list[str], rounds: int, connections: int) -> dict[str, Any]:
-    """Fetch all paths so many times over some connections; return seconds, bytes, statuses and latencies (ms)."""
+    """Fetch all paths this many times over some connections; return seconds, bytes, statuses and latencies (ms)."""
     host = urlsplit(address).netloc
     waiting, lock = paths[::-1] * rounds, threading.Lock()
     found: list[tuple[int, int, float]] = []

@@ -47,8 +47,8 @@ found = {name: metrics[name] for name in ("recall@10", "map", "auc")}
 print(json.dumps({"cpu_seconds": seconds, "epochs": len(trainer.history)} | found))
 """
 
-# Training to the end takes too long here: its parts are measured once, and the number of epochs is that of
-# a training to its end on fewer images of the same vocabulary. That training also compiles the kernels.
+# Training to the end takes too long here: its parts are measured once, and the number of epochs comes from
+# a complete training on fewer images of the same vocabulary. That training also compiles the kernels.
 _LARGE = """
 import inspect, json, sys, time
 from vse_ens.data.datasets.scenes import scenes
@@ -240,7 +240,7 @@ def score(raw: Raw) -> Score:
             f"The table of {large['images']:,} images of `scenes` is computed, because training them to the end takes "
             "too long. Measured, in CPU seconds on one core: one epoch; what happens once (labels held out, label "
             "pairs, start vectors, the first validation, label weights twice, the model); and a later validation with "
-            "a search for the scale of the label weights. The epochs are those of a training to its end on "
+            "a search for the scale of the label weights. The number of epochs comes from a complete training on "
             f"{large['fewer_images']:,} images of the same vocabulary. In all: once + epochs x epoch + (epochs - 1) x "
             "validation."
         )

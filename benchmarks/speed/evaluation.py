@@ -27,7 +27,7 @@ class Sizes:
 
 
 def measure(sizes: Sizes) -> Raw:
-    """Return the times, measured in a child process so that its peak RAM is that of the evaluation."""
+    """Return the times, measured in a child process so that its peak RAM is the evaluation's."""
     log(f"{sizes.images:,} images against {sizes.labels:,} labels, {sizes.turns} turns")
     return {**asdict(sizes), **call(take_turns, asdict(sizes)), "skipped": []}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vse_ens.errors import VseError as VseError
     from vse_ens.streams import Streams as Streams
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __getattr__, _exported = lazy_exports(
     __name__,

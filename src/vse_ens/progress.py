@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 ProgressOption = Callable[[Any], None] | bool | None
 
@@ -42,7 +42,7 @@ class ProgressBar:
         self._lock = threading.Lock()
         self._share, self._text = 0.0, ""
 
-    def __enter__(self) -> ProgressBar:
+    def __enter__(self) -> Self:
         self._started = time.monotonic()
         if self._make is not None:
             # A timer, since the first call of `update` may come late: kernels are compiled before the first round.

@@ -52,7 +52,7 @@ def test_context_is_checked_against_floors_and_ease() -> None:
     assert [row[1] for row in score.tables[0].rows][:3] == ["context, mean", "context, seed 0", "context, seed 1"]
 
 
-def test_ablation_cells_are_distinct_include_the_preset_and_never_stop_early() -> None:
+def test_ablation_cells_are_distinct_and_never_stop_early() -> None:
     configs = {cell: cell.config() for cell in ablation.GRID if cell.loss}
     assert len(set(configs.values())) == len(configs) == 4 + 7 + 4
     preset = configure("context")
@@ -81,7 +81,7 @@ def test_ablation_shows_means_over_seeds_and_paired_differences() -> None:
     ]
 
 
-def test_a_difference_within_two_standard_errors_is_no_difference() -> None:
+def test_two_standard_errors_are_not_a_difference() -> None:
     before = np.array([0.5, 0.6, 0.4])
     # Worked by hand: the mean is 0.1, and the standard error 0.1 / sqrt(3) = 0.0577, then 0.01 / sqrt(3) = 0.0058.
     unlike, alike = np.array([0.0, 0.1, 0.2]), np.array([0.09, 0.1, 0.11])

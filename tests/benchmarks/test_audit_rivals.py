@@ -13,7 +13,7 @@ TRUTH = DATA.to_matrix().toarray() > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_planted_is_the_difference_to_the_truth(kind: str) -> None:
+def test_planted_errors_are_the_difference_to_the_truth(kind: str) -> None:
     planted = KINDS[kind](TRUTH, np.random.default_rng(0))
     assert (planted.wrong == (planted.pairs & ~TRUTH)).all()
     assert (planted.missing == (TRUTH & ~planted.pairs)).all()

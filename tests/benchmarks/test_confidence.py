@@ -18,7 +18,7 @@ def test_confidences_are_nearer_to_the_truth_than_hits() -> None:
     assert errors["200"] < errors["hit"]
 
 
-def test_what_is_removed() -> None:
+def test_removed_labels_depend_on_the_law() -> None:
     data = scenes(images=1_000, seed=0)
     for by_label in (False, True):
         gone = removed(data, 0.3, by_label, Streams(0))
@@ -28,7 +28,7 @@ def test_what_is_removed() -> None:
         assert (np.std(rates) > 0.1) == by_label
 
 
-def test_the_estimate_is_compared_with_the_hit_and_the_others_with_a_limit() -> None:
+def test_estimate_is_judged_by_the_hit_others_by_a_limit() -> None:
     facts = {"hit": [0.1, 0.2], "estimated": [0.04, 0.05], "given": [0.5, 0.5], "by label": [0.02, 0.04]}
     facts |= {"50": [0.1, 0.1], "200": [0.01, 0.02], "completeness": [0.7, 0.7], "estimate": [0.6, 0.8]}
     raw = {"cases": {"30 % removed by label": facts}, "draws": 1, "images": 9, "skipped": []}

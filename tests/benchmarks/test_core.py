@@ -118,7 +118,7 @@ def test_quick_run_uses_small_sizes_and_stores_nothing(
     assert "Skipped: A reason." in shown
 
 
-def test_result_has_commit_processor_load_repetitions_and_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_names_commit_processor_load_and_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run(monkeypatch, cores=0.1)
     command.main([])
     (result,) = run.stored

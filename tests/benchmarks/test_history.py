@@ -52,7 +52,7 @@ def test_a_correct_history_has_no_faults() -> None:
     ("operations", "rows", "fault"),
     [
         (OPERATIONS, ROWS[:3], "1.2: event 4 was acknowledged, but is not stored"),
-        (OPERATIONS, [*ROWS, row(5, "1.2", label="fog")], "1.2 stored [4, 5], but was told [4, 3]"),
+        (OPERATIONS, [*ROWS, row(5, "1.2", label="fog")], "1.2 stored [4, 5], but was answered [4, 3]"),
         (OPERATIONS, [*ROWS[:3], row(4, "1.2", "accept")], "event 4 repeats event 1, which is in force"),
         (OPERATIONS, [*ROWS[:2], row(3, "2.0", "undo", 1), ROWS[3]], "2.0: event 3 is stored as"),
         (OPERATIONS, [*ROWS, row(5, "3.2", "undo", 2)], "event 5 undoes event 2, which cannot be undone"),
@@ -61,7 +61,7 @@ def test_a_correct_history_has_no_faults() -> None:
         (OPERATIONS, [*ROWS, row(6, "3.2", "undo", 4)], "event 6 is stored at position 5"),
         (OPERATIONS, [*ROWS, row(5, "3.0")], "3.0 was refused, but event 5 is stored"),
         (OPERATIONS, [*ROWS, row(5, "3.1", "undo", 4)], "3.1 is stored as [5], which are not its steps"),
-        ([*OPERATIONS, operation("4.0", ADD, 900, 1)], ROWS, "4.0 was told event 1, which was not in force"),
+        ([*OPERATIONS, operation("4.0", ADD, 900, 1)], ROWS, "4.0 was answered event 1, which was not in force"),
         ([*OPERATIONS, operation("4.0", ADD, 900, error="UnknownIdError: 7")], ROWS, "4.0 was refused: UnknownIdError"),
         (
             [*OPERATIONS, operation("4.0", ADD, 900, error="DataError: f.sqlite is locked by another process")],
@@ -131,7 +131,7 @@ def test_a_correct_history_of_rules_has_no_faults() -> None:
     ("operations", "events", "fault"),
     [
         (RULES, LINES[:1], "2.0: rule 2 was acknowledged, but is not stored"),
-        (RULES, LINES[:2], "1.1 was told [1], but [] is stored"),
+        (RULES, LINES[:2], "1.1 was answered [1], but [] is stored"),
         (RULES, [*LINES, LINES[1]], "2.0 is stored 2 times"),
         (RULES, [*LINES, rules_event("9.9", (3, "alias", "x", "y"))], "9.9 is stored but was never asked for"),
         (RULES, [*LINES, rules_event("3.0", (3, "implication", "c", "b"))], "3.0 was refused, but is stored"),
@@ -139,7 +139,7 @@ def test_a_correct_history_of_rules_has_no_faults() -> None:
         (
             [*RULES, operation("4.0", ["add", [["alias", "a", "b"]]], 900, [1])],
             LINES,
-            "4.0 was told rule 1, which was undone",
+            "4.0 was answered rule 1, which was undone",
         ),
         ([*RULES, operation("4.0", ["undo", [7]], 900, error="UnknownIdError: 7")], LINES, "4.0 was refused: Unknown"),
         ([RULES[0]._replace(begun=250, ended=260), *RULES[1:]], LINES, "2.0 was acknowledged before an earlier event"),
@@ -180,7 +180,7 @@ def test_a_correct_history_of_writes_has_no_faults() -> None:
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        ({"tags 0.txt": b"start\n"}, "1.0 was told ['new 0.txt', 'tags 0.txt'], but is in ['new 0.txt']"),
+        ({"tags 0.txt": b"start\n"}, "1.0 was answered ['new 0.txt', 'tags 0.txt'], but is in ['new 0.txt']"),
         ({"tags 0.txt": b"start\n1.0\n1.0\n"}, "tags 0.txt has '1.0' 2 times"),
         ({"tags 0.txt": b"start\n1.0\n2.0\n"}, "2.0 was undone, but is in"),
         ({"tags 1.txt": b"start\n1.0\n"}, "tags 1.txt has '1.0', which was not written to it"),
@@ -205,9 +205,7 @@ def histories() -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("subject", history.SUBJECTS)
-def test_processes_that_are_killed_or_run_out_of_disk_lose_double_and_change_nothing(
-    histories: dict[str, Any], subject: str
-) -> None:
+def test_killed_processes_and_full_disks_change_no_history(histories: dict[str, Any], subject: str) -> None:
     raw = histories[subject]
     assert raw["faults"] == []
     counts = raw["counts"][subject]

@@ -15,7 +15,7 @@ _WORK = "import time\nwhile time.process_time() < 0.4: pass"
 
 
 def busy(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
-    """Let the system say that all cores worked so many seconds, at the start and at the end of a block."""
+    """Let the system say that all cores worked this many seconds, at the start and at the end of a block."""
     readings = iter(seconds)
     monkeypatch.setattr(load, "_busy_seconds", lambda: next(readings))
 

@@ -109,6 +109,6 @@ def test_the_result_is_stored_with_the_machine_and_the_code(tmp_path: Path, caps
 
 
 @pytest.mark.usefixtures("measured")
-def test_it_can_be_printed_only(tmp_path: Path) -> None:
+def test_command_can_be_printed_only(tmp_path: Path) -> None:
     network.main(["--no-store"], tmp_path)
     assert load("network", tmp_path) is None

@@ -12,7 +12,7 @@ def test_the_document_is_written_from_the_stored_report() -> None:
     assert text == paper_numbers.filled(text), "run: python -m benchmarks.core.paper_numbers"
 
 
-def test_the_stored_report_is_of_a_complete_run_with_tuning_on_real_data() -> None:
+def test_stored_report_is_a_complete_tuned_run_on_real_data() -> None:
     report = json.loads(paper_numbers.STORED.read_text(encoding="utf-8"))
     assert report["complete"]
     assert report["effort"] == "full"

@@ -33,7 +33,7 @@ def test_points_grow_by_a_factor_to_the_last_epoch() -> None:
     assert len(race.points(256)) < 25
 
 
-def test_settings_and_epochs_are_chosen_on_labels_of_the_training_part(data: Annotations) -> None:
+def test_settings_and_epochs_are_chosen_on_training_labels(data: Annotations) -> None:
     peer = FakePeer(data)
     found = race.tune_and_train(peer, data, seeds=(0, 1))
     assert found["settings"] == {"skill": 1}

@@ -146,9 +146,7 @@ def test_attention_does_not_depend_on_order_or_company(networks: Any, torch: Any
     assert torch.isfinite(network(nothing)).all()
 
 
-def test_logistic_network_is_a_regression_per_label_without_itself(
-    networks: Any, torch: Any, data: Annotations
-) -> None:
+def test_logistic_network_leaves_out_the_label_itself(networks: Any, torch: Any, data: Annotations) -> None:
     sklearn = pytest.importorskip("sklearn.linear_model")
     network = networks.LogisticNetwork(data.images_per_label, len(data.images))
     batch = batch_of(data, np.arange(len(data.images)))

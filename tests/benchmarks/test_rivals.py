@@ -39,7 +39,7 @@ class Fake(FakePeer, Rival):
     """Knows most after epoch 3, with ``skill`` 1 alone."""
 
 
-def test_settings_come_from_the_training_part_and_each_seed_is_tested_once(data: Annotations) -> None:
+def test_settings_are_tuned_in_training_and_seeds_tested_once(data: Annotations) -> None:
     rival = Fake(data)
     found = run.tune_and_test(rival, data, (0, 1), budget=100.0)
     assert (found["settings"], found["epochs"], found["tried"]) == ({"skill": 1}, 3, 2)
@@ -286,9 +286,7 @@ def test_weak_spots_measure_and_score(data: Annotations, monkeypatch: pytest.Mon
     assert table.rows[0][-1] == "**-0.1000** / **-0.1000**"
 
 
-def test_weak_spots_leave_out_only_the_methods_whose_library_is_missing(
-    data: Annotations, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weak_spots_skip_only_methods_without_their_library(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weak_spots, "real", lambda names: (dict.fromkeys(names, data), []))
     monkeypatch.setattr(type(run.RIVALS["item kNN"]), "missing", lambda _: "item kNN needs a library.")
     raw = weak_spots.measure(

@@ -106,7 +106,7 @@ def test_portable_counts_models_and_takes_medians() -> None:
     assert portable.score({"skipped": ["Everything."]}).checks == []
 
 
-def test_samplers_are_relative_to_the_uniform_one_of_the_same_turns() -> None:
+def test_samplers_are_relative_to_uniform_of_the_same_turns() -> None:
     def turns(seconds: float) -> list[dict[str, Any]]:
         return [asdict(Turn(draws=1_000, seconds=seconds, epoch_draws=1_000))]
 

@@ -29,7 +29,7 @@ def test_a_result_is_for_people_or_one_document_for_machines(capsys: pytest.Capt
     assert err == ""
 
 
-def test_a_command_ends_with_a_sentence_and_the_next_command_in_a_terminal_only(
+def test_closing_message_is_for_terminals_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -79,7 +79,7 @@ def test_a_number_that_is_none_is_no_document() -> None:
         Console(json=True).result({"map": float("nan")})
 
 
-def test_what_is_said_goes_to_standard_error_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_go_to_stderr_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     Console().log("note: [bold] " + "long " * 50 + "end")
     out, err = capsys.readouterr()
     assert out == ""

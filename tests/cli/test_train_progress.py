@@ -17,7 +17,7 @@ from vse_ens.train.progress import EpochReport, Progress
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Time that passes on request."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -50,7 +50,7 @@ def lines(clock: Clock, *steps: Progress, verbose: bool = False) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_the_trial_has_one_plain_metric_and_an_upper_limit_of_time(clock: Clock) -> None:
+def test_trial_has_one_plain_metric_and_a_time_limit(clock: Clock) -> None:
     first, second = lines(clock, step(1, 40, final=False, value=0.25), step(2, 40, final=False, value=0.5))
     assert first == "trial 1/40  25% found in the first 10  at most ? left"
     assert second == "trial 2/40  50% found in the first 10  at most 6 min 20 s left"
@@ -79,11 +79,11 @@ def test_the_final_training_tells_how_long_it_will_take(clock: Clock) -> None:
     steps = [step(epoch, 4, final=True, value=0.5) for epoch in (1, 2, 3, 4)]
     found = lines(clock, *steps)
     assert [line.split("  ")[0] for line in found] == ["epoch 1/4", "epoch 2/4", "epoch 3/4", "epoch 4/4"]
-    # The first line is no measure of the pace; then an epoch takes ten seconds.
+    # The first line does not measure the pace; then an epoch takes ten seconds.
     assert [line.rsplit("  ")[-1] for line in found] == ["? left", "20 s left", "10 s left", "0.0 s left"]
 
 
-def test_the_pace_and_the_figures_of_the_trial_do_not_reach_into_the_final_training(clock: Clock) -> None:
+def test_final_training_does_not_inherit_pace_of_the_trial(clock: Clock) -> None:
     slow = [step(epoch, 40, final=False, value=0.5) for epoch in (1, 2, 3)]
     *_, first, second = lines(clock, *slow, step(1, 2, final=True), step(2, 2, final=True))
     assert "overall" not in first + second

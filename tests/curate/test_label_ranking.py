@@ -42,9 +42,7 @@ def ranker(annotator: Annotator) -> LabelRanker:
     return ranker
 
 
-def test_missing_images_are_those_of_a_search_with_the_confidences_of_suggestions(
-    annotator: Annotator, ranker: LabelRanker
-) -> None:
+def test_missing_images_match_search_and_suggestions(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
     for label in ("sea", "tree", "dog"):
         found = ranker.missing(known.labels.number(label))
@@ -86,9 +84,7 @@ def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ra
     assert found.total == len(expected)
 
 
-def test_images_with_other_labels_now_are_scored_as_images_with_these_labels(
-    annotator: Annotator, ranker: LabelRanker
-) -> None:
+def test_changed_images_are_scored_by_their_labels_now(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
     sea, sand, images = known.labels.number("sea"), known.labels.number("sand"), np.array([7, 3, 120])
     rows = [sorted({*known.label_numbers(image).tolist()[1:], sand}) for image in images.tolist()]
@@ -168,9 +164,7 @@ def test_a_scan_that_has_not_finished_ranks_the_images_it_has(
     assert [image for image in whole.images.tolist() if image < done] == first.images.tolist()
 
 
-def test_a_finished_scan_saves_the_first_search_from_scoring_all_images(
-    annotator: Annotator, ranker: LabelRanker
-) -> None:
+def test_a_finished_scan_saves_the_first_search_scoring(annotator: Annotator, ranker: LabelRanker) -> None:
     expected = annotator.search(["sea", "-person"], 10)
     fresh = Annotator.load(annotator._saved[0].path)
     fresh.use_scan(ranker.scan)

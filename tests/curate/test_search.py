@@ -17,7 +17,7 @@ def model(small_model: Path) -> Annotator:
     return Annotator.load(small_model)
 
 
-def test_what_nobody_tagged_is_ranked_by_its_chance(model: Annotator) -> None:
+def test_untagged_images_are_ranked_by_their_chance(model: Annotator) -> None:
     known = model.known_
     [one, other] = known.labels.ids([3, 5])
     found = model.search([one, f"-{other}"], top=5)
@@ -32,7 +32,7 @@ def test_what_nobody_tagged_is_ranked_by_its_chance(model: Annotator) -> None:
         assert image.confidence == pytest.approx(wanted.confidence * (1.0 - unwanted.confidence), rel=1e-4)  # type: ignore[operator]
 
 
-def test_what_is_tagged_comes_first_and_is_certain(model: Annotator) -> None:
+def test_tagged_images_come_first_and_are_certain(model: Annotator) -> None:
     label = model.known_.labels.id(3)
     tagged = [image for image in model.known_.images if label in model.known_labels(image)]
     found = model.search([label], top=len(tagged) + 3, tagged=True)
@@ -65,7 +65,7 @@ def test_the_nearest_are_those_of_the_largest_cosine(model: Annotator) -> None:
     assert model.known_.labels.id(2) not in [one.id for one in model.similar_labels(model.known_.labels.id(2), top=99)]
 
 
-def test_what_cannot_be_is_a_sentence(model: Annotator, tmp_path: Path) -> None:
+def test_an_impossible_search_is_refused(model: Annotator, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="search takes a list of label ids, got the text 'sky'"):
         model.search("sky")
     with pytest.raises(UnknownIdError, match="unknown label 'skj'"):

@@ -24,7 +24,7 @@ def as_dict(data: Annotations) -> dict[str, list[str]]:
 
 
 @given(pair_lists)
-def test_it_holds_what_a_dictionary_of_sets_would(pairs: Pairs) -> None:
+def test_annotations_agree_with_a_dictionary_of_sets(pairs: Pairs) -> None:
     by_hand: dict[str, set[str]] = {}
     for image, label in pairs:
         by_hand.setdefault(image, set()).add(label)
@@ -61,7 +61,7 @@ def test_the_arrays_are_csr_with_sorted_rows() -> None:
     assert data.nbytes == data.indptr.nbytes + data.indices.nbytes + data.images.nbytes + data.labels.nbytes
 
 
-def test_images_without_a_label_and_labels_without_an_image_are_kept() -> None:
+def test_images_and_labels_without_pairs_are_kept() -> None:
     images, labels = Vocabulary.from_ids("abc", "image"), Vocabulary.from_ids("xyz", "label")
     data = Annotations.from_numbers(images, labels, np.array([1]), np.array([2]))
     assert as_dict(data) == {"a": [], "b": ["z"], "c": []}

@@ -1,4 +1,4 @@
-"""The labels that an image has now are those of the cleaned data set, whatever people said and the rules are."""
+"""An image has now the labels of the cleaned data set, whatever people said and the rules are."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_rules_rename_merge_and_imply(labels: CurrentLabels, rules: RulesFile) -
     assert labels.of("a").names == ["beach", "cars", "sky"]
 
 
-def test_a_rejection_holds_under_every_name_and_against_implications(
+def test_rejection_holds_for_all_names_and_implications(
     labels: CurrentLabels, feedback: Feedback, rules: RulesFile
 ) -> None:
     rules.add([NewRule("alias", "cars", "car"), NewRule("implication", "beach", "sea")], by="anna")
@@ -172,7 +172,7 @@ def test_verdicts_on_a_label_count_under_each_of_its_names(
     assert labels.verdicts_on("car") == labels.verdicts_on("cars") == {0: "reject", 3: "accept"}
 
 
-def test_the_table_counts_images_of_the_data_under_the_names_in_force(labels: CurrentLabels, rules: RulesFile) -> None:
+def test_table_counts_images_under_the_names_in_force(labels: CurrentLabels, rules: RulesFile) -> None:
     assert labels.table.counts == {"beach": 1, "car": 2, "cars": 2, "sea": 1, "sky": 2}
     assert labels.table is labels.table
     rules.add([NewRule("alias", "cars", "car"), NewRule("implication", "beach", "sea")], by="anna")

@@ -30,7 +30,7 @@ def test_accepted_rows_of_every_kind(audit: Path) -> None:
     assert found.merge == [Merge("cars", "car", 8), Merge("mug", "cup", 9)]
 
 
-def test_findings_without_a_decision_may_be_accepted_from_a_confidence_on(audit: Path) -> None:
+def test_undecided_findings_are_accepted_from_a_confidence_on(audit: Path) -> None:
     found = read_decisions(audit, accept_from=0.6)
     assert found.remove == [("a", "sea")]
     assert found.add == [("a", "sand"), ("b", "sand")]
@@ -43,7 +43,7 @@ def test_a_row_that_ends_early_has_no_decision(tmp_path: Path) -> None:
     assert read_decisions(tmp_path / "audit.csv").remove == [("b", "sea")]
 
 
-def test_a_file_without_confidences_has_nothing_to_accept_by_them(tmp_path: Path) -> None:
+def test_file_without_confidences_accepts_nothing_by_them(tmp_path: Path) -> None:
     head = HEAD.replace("confidence,", "")
     (tmp_path / "audit.csv").write_text(f"{head}wrong,a,sea,,r,\nwrong,b,sea,,r,accept\n")
     assert read_decisions(tmp_path / "audit.csv", accept_from=0.1).remove == [("b", "sea")]

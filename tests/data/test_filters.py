@@ -30,7 +30,7 @@ def slow_twin(pairs: Pairs, least_images: int, least_labels: int) -> Pairs:
 
 
 @given(pair_sets, st.integers(1, 4), st.integers(1, 4))
-def test_it_keeps_what_the_slow_twin_keeps(pairs: Pairs, least_images: int, least_labels: int) -> None:
+def test_filter_agrees_with_the_slow_twin(pairs: Pairs, least_images: int, least_labels: int) -> None:
     data = Annotations.from_pairs(pairs)
     expected = slow_twin(pairs, least_images, least_labels)
     if not expected:

@@ -43,7 +43,7 @@ def test_ancestors_are_added_to_the_labels_of_an_image() -> None:
     assert data.notes == ("added the ancestors of labels, 1 of them new labels",)
 
 
-def test_labels_that_differ_in_case_or_accents_are_told_and_merged_into_the_most_used() -> None:
+def test_labels_that_differ_in_case_or_accents_are_merged() -> None:
     data = Annotations.from_pairs([("a", "Café"), ("b", "cafe"), ("b", "sea"), ("c", "cafe"), ("d", "Cafe\u0301")])
     [note] = spelling_note(data, merged=False)
     assert note.startswith("3 labels differ only in case or accents, such as ")

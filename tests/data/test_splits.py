@@ -93,7 +93,7 @@ def test_new_images_holds_out_whole_images_and_reveals_a_part(
     assert (train.labels_per_image[~held] == data.labels_per_image[~held]).all()
 
 
-def test_new_images_reveals_every_label_and_takes_every_image_alike() -> None:
+def test_new_images_treats_labels_and_images_alike() -> None:
     data = Annotations.from_pairs([(image, label) for image in "abcd" for label in "uvwxyz"])
     images, labels = np.zeros(4, int), np.zeros(6, int)
     for seed in range(2_000):

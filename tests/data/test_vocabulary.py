@@ -136,7 +136,7 @@ def test_an_empty_vocabulary_knows_nothing() -> None:
         empty.number("a")
 
 
-def test_it_tells_what_it_holds() -> None:
+def test_repr_shows_size_and_first_ids() -> None:
     assert repr(Vocabulary.from_ids("dcba", "label")) == "Vocabulary(4 labels: 'a', 'b', 'c', ...)"
     assert Vocabulary.from_ids("ab") != ["a", "b"]
 

@@ -271,7 +271,7 @@ def refuse(status: int) -> Callable[[HubStandIn], None]:
         ("ann/none", None, refuse(503), r"the Hub cannot be reached for ann/none \(.*\); check the network"),
     ],
 )
-def test_what_cannot_be_downloaded(
+def test_failed_downloads_are_errors_in_one_line(
     hub: HubStandIn, repo: str, revision: str | None, prepare: Callable[[HubStandIn], None], message: str
 ) -> None:
     prepare(hub)
@@ -324,7 +324,7 @@ def test_a_name_that_cannot_be(hub: HubStandIn, model: Path, repo: str) -> None:
 
 
 @pytest.mark.docs
-def test_what_the_page_shows_is_what_happens(
+def test_code_on_the_page_runs(
     hub: HubStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_environment: dict[str, str]
 ) -> None:
     folder = tmp_path / "work"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,7 +12,8 @@ from tests.support.random_models import random_case
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.export import vectors
-from vse_ens.export.vectors import write_image_vectors, write_label_vectors, write_vectors
+from vse_ens.export.vectors import write_model_vectors, write_vectors
+from vse_ens.model.loaded import LoadedModel
 
 IDS = Vocabulary.from_ids(["a b", "naïve 海.jpg", "🏖️", "0"])
 TABLE = np.arange(12, dtype=np.float32).reshape(4, 3) / 7
@@ -43,8 +46,9 @@ def test_word2vec_text_reads_back(tmp_path: Path, name: str) -> None:
 def test_labels_and_images_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "_BLOCK", 7)
     model, known = random_case("id and context")
-    write_label_vectors(tmp_path / "labels.npy", model.embeddings, known.labels)
-    write_image_vectors(tmp_path / "images.npy", model.embeddings, known)
+    loaded = cast("LoadedModel", SimpleNamespace(model=model, known=known))
+    for what in ("labels", "images"):
+        write_model_vectors(tmp_path / f"{what}.npy", loaded, what)
     np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), model.embeddings.label_vectors)
     np.testing.assert_array_equal(
         np.load(tmp_path / "images.npy"), model.embeddings.vectors(np.arange(60), known=known)
@@ -60,7 +64,7 @@ def test_nothing_to_write_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "x.txt").read_text() == "0 3\n"
 
 
-def test_what_a_format_cannot_hold_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+def test_ids_a_format_cannot_hold_are_refused_without_a_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"x.csv must end in .parquet, .npy, .txt, .vec"):
         write_vectors(tmp_path / "x.csv", IDS, 3, [TABLE])
     with pytest.raises(DataError, match=r"the id 'a\\nb' contains a line break"):

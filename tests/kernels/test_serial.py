@@ -36,12 +36,12 @@ from vse_ens.kernels.serial import (
     PAIR,
     RANK,
     TRACED,
-    SerialScratch,
     SortScratch,
     argsort_exactly,
     serial_kernel,
     sort_factors,
 )
+from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.train.sampling import alias_table, make_sampling, rank_probabilities, rank_weights
 
 NO_FEATURES = Features(np.zeros(1, np.int64), *(np.zeros(0, kind) for kind in (np.int32, np.float32, np.float32)))
@@ -101,7 +101,7 @@ class Model:
             steps,
             self.sampling,
             step,
-            SerialScratch.allocate(self.width, labels),
+            SgdScratch.allocate(self.width, 0, labels),
             self.state,
             self.counts,
             trace,

@@ -51,7 +51,7 @@ def test_a_batch_is_stored_and_undone_as_a_whole(feedback: Feedback) -> None:
     assert feedback.undo_batch(stored.batch, by="ben", model="abc") == UndoneBatch(0, 3)
 
 
-def test_verdicts_in_force_are_skipped_and_stay_when_the_batch_is_undone(feedback: Feedback) -> None:
+def test_verdicts_in_force_are_skipped_and_survive_an_undo(feedback: Feedback) -> None:
     feedback.add("img1", "sea", "accept", **SINGLE)
     stored = feedback.add_batch(THREE, **WHO)
     assert (stored.stored, stored.skipped) == (2, 1)
@@ -99,7 +99,7 @@ def test_changes_are_those_since_an_event(feedback: Feedback) -> None:
     assert set(changed) == {PairVerdict("img1", "sea", None, 0), PairVerdict("img3", "sea", "accept", now)}
 
 
-def test_pairs_counts_and_exports_treat_a_batch_like_single_verdicts(tmp_path: Path) -> None:
+def test_a_batch_counts_like_single_verdicts_everywhere(tmp_path: Path) -> None:
     together, alone = tmp_path / "together.sqlite", tmp_path / "alone.sqlite"
     one, other = Feedback(together), Feedback(alone)
     one.add_batch(THREE, **WHO)
@@ -117,7 +117,7 @@ def test_pairs_counts_and_exports_treat_a_batch_like_single_verdicts(tmp_path: P
     assert export_accepted(together, tmp_path / "a.csv") == export_accepted(alone, tmp_path / "b.csv") == 2
 
 
-def test_a_file_of_the_program_before_batches_is_read_and_written(tmp_path: Path) -> None:
+def test_a_file_from_before_batches_is_read_and_written(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
     feedback = Feedback(path)
     feedback.add("img0", "sky", "accept", **SINGLE)
@@ -189,7 +189,7 @@ def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path:
     assert all(size % 2_000 == 0 for size in sizes)
 
 
-def test_batches_are_numbered_by_their_first_event_and_hold_their_own_events_only(feedback: Feedback) -> None:
+def test_batches_have_the_number_of_their_first_event(feedback: Feedback) -> None:
     first = feedback.add_batch([NewVerdict("a", "sea", "accept")], **WHO)
     feedback.add("b", "sea", "accept", **SINGLE)
     second = feedback.add_batch([NewVerdict("c", "sea", "accept"), NewVerdict("d", "sea", "accept")], **WHO)

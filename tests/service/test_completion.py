@@ -19,7 +19,7 @@ def labels() -> LabelCompletion:
     )
 
 
-def test_those_that_begin_so_come_first_and_the_most_frequent_of_them(labels: LabelCompletion) -> None:
+def test_labels_with_the_prefix_come_first_by_frequency(labels: LabelCompletion) -> None:
     found, total = labels.find("sea", 20)
     assert found == [
         (name, COUNTS[name]) for name in ("Sea lion", "sea", "sealing wax", "red sea", "under_sea", "deep-sea fish")
@@ -81,7 +81,7 @@ def swapped(before: str, after: str) -> str:
     return before + after[1:2] + after[:1] + after[2:]
 
 
-def test_a_typing_error_is_the_last_resort_and_short_texts_have_none(labels: LabelCompletion) -> None:
+def test_typing_errors_come_last_and_not_in_short_texts(labels: LabelCompletion) -> None:
     found = labels.complete("seal", 9)
     assert (found[0].label, found[0].why) == ("sealing wax", "frequency")
     assert {one.label: one.why for one in found}["sea"] == "typo"
@@ -89,7 +89,7 @@ def test_a_typing_error_is_the_last_resort_and_short_texts_have_none(labels: Lab
     assert [one.label for one in labels.complete("seal", 1)] == ["sealing wax"]
 
 
-def test_what_suits_the_image_comes_first_then_the_frequent(labels: LabelCompletion) -> None:
+def test_labels_that_suit_the_image_come_before_frequent_ones(labels: LabelCompletion) -> None:
     names = sorted(COUNTS)
     scores = np.zeros(len(names), np.float32)
     scores[names.index("deep-sea fish")] = 6.0

@@ -29,7 +29,7 @@ JSON = {"Content-Type": "application/json"}
         b"{'images': ['img_0000001']}",
     ],
 )
-def test_what_is_not_json_is_refused(client: Client, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_refused(client: Client, body: bytes) -> None:
     answer = client.post("/api/annotate", content=body, headers=JSON)
     assert answer.status_code == (400 if body else 422)
     assert answer.json().keys() == {"error"}
@@ -66,7 +66,7 @@ def test_what_is_not_json_is_refused(client: Client, body: bytes) -> None:
         (5, "body"),
     ],
 )
-def test_what_is_asked_wrongly_is_named(client: Client, body: Any, named: str) -> None:
+def test_an_invalid_field_is_named(client: Client, body: Any, named: str) -> None:
     answer = client.post("/api/annotate", content=json.dumps(body), headers=JSON)
     assert answer.status_code == 422, answer.text
     assert named in answer.json()["error"]

@@ -19,7 +19,7 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never came to that")
 
 
-def test_the_first_look_begins_the_work_and_others_see_how_far_it_is() -> None:
+def test_the_first_poll_starts_the_job_and_others_see_progress() -> None:
     gate, begun = threading.Event(), []
 
     def make(progress: Progress) -> str:
@@ -36,7 +36,7 @@ def test_the_first_look_begins_the_work_and_others_see_how_far_it_is() -> None:
     assert begun == [1]
 
 
-def test_what_went_wrong_is_told_to_all_who_look(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_reaches_every_poll(caplog: pytest.LogCaptureFixture) -> None:
     def refuse(_: Progress) -> None:
         raise DataError("the data are damaged")
 

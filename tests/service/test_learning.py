@@ -44,7 +44,7 @@ def decide(client: Client, images: list[str], label: str) -> None:
     assert client.post("/api/feedback/batch", json={"events": events}).status_code == 200
 
 
-def test_enough_decisions_update_the_model_beside_the_trained_one(serve: Callable[..., Client], copy: Path) -> None:
+def test_enough_verdicts_update_the_model_beside_the_trained(serve: Callable[..., Client], copy: Path) -> None:
     client = serve(model=copy, learn_after=5)
     trained = {path.name: path.read_bytes() for path in copy.iterdir()}
     before = client.get("/ready").json()["model"]
@@ -53,7 +53,7 @@ def test_enough_decisions_update_the_model_beside_the_trained_one(serve: Callabl
     body = {"image": "new_1", "label": "sea", "verdict": "accept"}
     assert client.post("/api/feedback", json=body).status_code == 200
     assert learning(client)["running"]
-    # Answers go on while it runs, and what is decided meanwhile counts for the next one.
+    # Answers continue while it runs, and what is decided meanwhile counts for the next one.
     assert client.get("/api/image", params={"id": "img_0000007"}).json()["model"] == before
     decide(client, ["img_0000002"], "zeppelin")
     assert finish(client) == {"after": 5, "decisions": 1, "running": False, "updates": 1, "failure": None}
@@ -94,7 +94,7 @@ def test_a_real_service_learns_and_goes_on_answering(copy: Path) -> None:
         assert labels == [{"label": "zeppelin", "images": 1}]
 
 
-def test_it_is_off_unless_wished_and_needs_feedback(serve: Callable[..., Client], model: Path) -> None:
+def test_learning_is_off_by_default_and_needs_feedback(serve: Callable[..., Client], model: Path) -> None:
     assert learning(serve()) is None
     with pytest.raises(ConfigError, match="--learn-after needs a feedback file"):
         Settings(model, learn_after=5)

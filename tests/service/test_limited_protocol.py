@@ -128,7 +128,7 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(work())
 
 
-def test_a_silent_connection_is_closed_and_half_a_head_is_answered() -> None:
+def test_a_silent_connection_closes_and_half_a_head_is_answered() -> None:
     async def work() -> None:
         silent, half, whole = Connection(), Connection(), Connection()
         await half.send(GET[:10])
@@ -144,7 +144,7 @@ def test_a_silent_connection_is_closed_and_half_a_head_is_answered() -> None:
     run(work)
 
 
-def test_the_time_for_a_head_begins_with_it_and_blank_lines_do_not_prolong_it() -> None:
+def test_blank_lines_do_not_prolong_the_time_for_a_head() -> None:
     async def work() -> None:
         connection = Connection()
         connection.clock.advance(8)
@@ -234,7 +234,7 @@ def test_a_body_is_not_limited_here() -> None:
     run(work)
 
 
-def test_an_answer_before_the_end_of_the_body_closes_the_connection() -> None:
+def test_an_answer_before_the_body_ends_closes_the_connection() -> None:
     async def work() -> None:
         early, late = Connection(), Connection()
         for connection in (early, late):
@@ -247,7 +247,7 @@ def test_an_answer_before_the_end_of_the_body_closes_the_connection() -> None:
     run(work)
 
 
-def test_what_is_not_http_is_answered_once() -> None:
+def test_bytes_that_are_not_http_are_answered_once() -> None:
     async def work() -> None:
         connection = Connection()
         await connection.send(b"\x16\x03\x01\r\n\r\n")
@@ -257,7 +257,7 @@ def test_what_is_not_http_is_answered_once() -> None:
     run(work)
 
 
-def test_an_error_never_ends_up_in_the_answer_to_an_earlier_request() -> None:
+def test_an_error_never_ends_up_in_an_earlier_answer() -> None:
     async def work() -> None:
         waiting = Connection()
         await waiting.send(GET + b"GET /")
@@ -292,7 +292,7 @@ def test_a_client_that_does_not_accept_an_answer_is_disconnected() -> None:
     run(work)
 
 
-def test_a_client_that_accepts_an_answer_late_is_not_disconnected() -> None:
+def test_a_client_that_reads_late_is_not_disconnected() -> None:
     async def work() -> None:
         connection = Connection()
         connection.transport.stuck = True
@@ -318,7 +318,7 @@ def test_a_client_that_accepts_an_answer_late_is_not_disconnected() -> None:
     run(work)
 
 
-def test_a_client_that_accepts_nothing_of_a_long_answer_is_disconnected() -> None:
+def test_a_client_that_reads_nothing_is_disconnected() -> None:
     async def work() -> None:
         connection = Connection()
         await connection.send(GET)
@@ -333,7 +333,7 @@ def test_a_client_that_accepts_nothing_of_a_long_answer_is_disconnected() -> Non
     run(work)
 
 
-def test_the_time_to_accept_an_answer_begins_anew_after_it_ran_out_with_nothing_to_accept() -> None:
+def test_the_time_to_read_begins_with_something_to_read() -> None:
     async def work() -> None:
         connection = Connection()
         connection.transport.stuck = True
@@ -367,7 +367,7 @@ def test_the_time_to_accept_ends_with_the_next_request() -> None:
     run(work)
 
 
-def test_unread_answers_before_an_error_do_not_keep_the_connection() -> None:
+def test_unread_answers_do_not_keep_a_refused_connection() -> None:
     async def work() -> None:
         connection = Connection()
         await connection.send(GET)
@@ -381,7 +381,7 @@ def test_unread_answers_before_an_error_do_not_keep_the_connection() -> None:
     run(work)
 
 
-def test_a_lost_connection_stops_its_timers_and_is_told_to_the_request_that_is_answered() -> None:
+def test_a_lost_connection_stops_timers_and_reaches_its_request() -> None:
     async def work() -> None:
         connection = Connection()
         await connection.send(GET + GET)
@@ -444,14 +444,14 @@ def test_an_error_that_nobody_reads_does_not_keep_the_connection() -> None:
     run(work)
 
 
-def test_a_client_that_goes_on_reading_a_long_answer_has_as_long_as_it_takes() -> None:
+def test_a_client_that_keeps_reading_has_as_long_as_it_takes() -> None:
     async def work() -> None:
         connection = Connection()
         await connection.send(GET)
         connection.protocol.pause_writing()
         connection.transport.unread = 1
         connection.clock.advance(29)
-        connection.protocol.resume_writing()  # the buffer is almost empty, and the answer goes on
+        connection.protocol.resume_writing()  # the buffer is almost empty, and the answer continues
         connection.clock.advance(29)
         assert connection.state == "open"
 

@@ -43,7 +43,7 @@ def test_requests_wait_for_the_first_model(model: Path, monkeypatch: pytest.Monk
     asyncio.run(ask())
 
 
-def test_nobody_waits_longer_than_the_patience_or_for_a_model_that_is_broken(tmp_path: Path) -> None:
+def test_requests_wait_for_a_model_up_to_the_limit_only(tmp_path: Path) -> None:
     async def ask() -> None:
         models = ModelManager(tmp_path / "nowhere", ServiceMetrics(), timeout=0.05)
         with pytest.raises(ApiError, match="still loading"):
@@ -139,7 +139,7 @@ def test_a_huge_model_may_be_served_unread(model: Path, monkeypatch: pytest.Monk
     assert asked == [(False, False), (True, True)]
 
 
-def test_a_served_model_that_is_truncated_in_place_goes_on_answering(model: Path, tmp_path: Path) -> None:
+def test_a_served_model_truncated_in_place_still_answers(model: Path, tmp_path: Path) -> None:
     """In a process of its own: where a model is mapped, the next answer ends the process (SIGBUS)."""
     place = tmp_path / "served"
     shutil.copytree(model, place)
@@ -156,7 +156,7 @@ def test_a_served_model_that_is_truncated_in_place_goes_on_answering(model: Path
         assert process.http.post("/api/annotate", json=asked[17]).json() == before
 
 
-def test_what_goes_wrong_in_an_unknown_way_leaves_the_old_model_too(
+def test_an_unexpected_error_leaves_the_old_model_too(
     model: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def ask() -> None:

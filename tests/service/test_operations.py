@@ -19,7 +19,7 @@ def test_flags_of_a_query(client: Client, query: str, status: int) -> None:
     assert client.get(f"/api/image?id=img_0000001&all_reasons={query}").status_code == status
 
 
-def test_the_last_of_several_values_counts_and_unknown_names_do_not(client: Client) -> None:
+def test_the_last_value_counts_and_unknown_names_do_not(client: Client) -> None:
     assert len(client.get("/api/labels?limit=7&limit=3&zzz=1").json()["labels"]) == 3
 
 

@@ -115,7 +115,7 @@ def test_a_swap_under_load_loses_no_request(model: Path, tmp_path: Path) -> None
     assert "img_" not in log
 
 
-def test_a_service_that_is_told_to_stop_answers_what_is_under_way(model: Path, tmp_path: Path) -> None:
+def test_a_stopping_service_answers_requests_in_progress(model: Path, tmp_path: Path) -> None:
     with serving(model, "--feedback", str(tmp_path / "f.sqlite")) as process:
         body = json.dumps(ASKED).encode()
         head = (
@@ -142,7 +142,7 @@ def test_a_service_that_is_told_to_stop_answers_what_is_under_way(model: Path, t
     [("/api/search", {"labels": ["sea"]}), ("/api/annotate", ASKED)],
     ids=["a thread is blocked", "the event loop is blocked"],
 )
-def test_a_service_that_is_told_to_stop_ends_whatever_it_is_doing(model: Path, path: str, body: Any) -> None:
+def test_a_stopping_service_ends_whatever_it_is_doing(model: Path, path: str, body: Any) -> None:
     with serving_with_endless_work(model) as process:
         asking = threading.Thread(target=lambda: _ask(process, path, body))
         asking.start()
@@ -159,7 +159,7 @@ def _ask(process: Process, path: str, body: Any) -> None:
         process.http.post(path, json=body)
 
 
-def test_slow_heads_and_bodies_are_told_and_others_are_served_meanwhile(tight: Process) -> None:
+def test_slow_requests_are_refused_while_others_are_served(tight: Process) -> None:
     with connected(tight) as silent, connected(tight) as slow_head, connected(tight) as slow_body:
         slow_head.sendall(b"GET /health HTTP/1.1\r\nHost: loc")
         slow_body.sendall(
@@ -204,7 +204,7 @@ def test_an_endless_head_is_refused(tight: Process) -> None:
         b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
-def test_what_is_no_request_is_refused(tight: Process, nonsense: bytes) -> None:
+def test_bytes_that_are_not_a_request_are_refused(tight: Process, nonsense: bytes) -> None:
     with connected(tight) as connection:
         connection.sendall(nonsense)
         assert status_and_error(everything(connection))[0] == 400
@@ -235,7 +235,7 @@ def test_too_many_connections_are_told_to_come_back(tight: Process) -> None:
     assert httpx.get(f"http://127.0.0.1:{tight.port}/health").status_code == 200
 
 
-def test_two_requests_at_once_on_one_connection_are_answered_in_their_order(tight: Process) -> None:
+def test_pipelined_requests_are_answered_in_their_order(tight: Process) -> None:
     with connected(tight) as connection:
         for path in ("/health", "/ready"):
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -71,9 +71,7 @@ def test_a_template_that_could_break_the_page_is_refused(template: str, fault: s
 @pytest.mark.parametrize(
     "template", ["{}/{{image}}.jpg", "{}/{{image}}", "{}/img_{{image}}.jpg", "{}", "file://{}/{{image}}"]
 )
-def test_a_path_for_the_address_of_pictures_is_refused_with_the_option_for_folders(
-    template: str, tmp_path: Path
-) -> None:
+def test_a_path_as_image_url_is_refused_with_the_right_option(template: str, tmp_path: Path) -> None:
     given = template.format(tmp_path)
     with pytest.raises(ConfigError, match="which a browser cannot open") as refused:
         Settings(MODEL, image_url=given)
@@ -84,7 +82,7 @@ def test_a_path_for_the_address_of_pictures_is_refused_with_the_option_for_folde
     ("template", "folder"),
     [("./photos/{image}", "./photos"), ("~/photos/{image}", "~/photos"), ("C:\\photos\\{image}", "C:\\photos")],
 )
-def test_what_can_only_be_a_path_is_refused_too(template: str, folder: str) -> None:
+def test_a_template_that_must_be_a_path_is_refused_too(template: str, folder: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Settings(MODEL, image_url=template)
     assert str(refused.value).endswith(f"use --images {folder}")

@@ -44,7 +44,7 @@ def test_a_line_has_its_mutants(line: str, expected: set[str]) -> None:
     assert all(mutant.source == f"def work(a, b):\n    {mutant.after}\n" for mutant in found)
 
 
-def test_constants_and_settings_are_left_alone_and_defaults_are_not() -> None:
+def test_defaults_are_changed_and_constants_are_not() -> None:
     source = "MOST = 5\nclass A:\n    most: int = 5\n    def f(self, ä='ö', n=5):\n        return 'ü', n - 1\n"
     assert [mutant.after for mutant in mutants(source)] == [
         "def f(self, ä='ö', n=6):",
@@ -101,7 +101,7 @@ def test_double():
 """
 
 
-def test_a_mutant_is_noticed_survives_or_hangs_and_the_file_is_as_before(
+def test_a_mutant_is_judged_and_its_file_restored(
     tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "subject.py").write_text("def double(n):\n    while n < 0:\n        n += 1\n    return 2 * n\n")
@@ -111,7 +111,7 @@ def test_a_mutant_is_noticed_survives_or_hangs_and_the_file_is_as_before(
     assert (done.stdout.split(), done.returncode) == (["killed", "survived", "timeout"], 0), done.stderr
 
 
-def test_every_area_names_files_that_exist_and_equivalents_are_current() -> None:
+def test_areas_name_existing_files_and_current_equivalents() -> None:
     for area in AREAS.values():
         assert all((ROOT / "src" / "vse_ens" / f"{module}.py").is_file() for module in area.modules)
         assert all((ROOT / test).exists() for test in area.tests)
@@ -120,7 +120,7 @@ def test_every_area_names_files_that_exist_and_equivalents_are_current() -> None
         assert (before, after) in {(mutant.before, mutant.after) for mutant in mutants(source)}
 
 
-def test_a_run_that_was_stopped_goes_on_and_another_run_starts_anew(tmp_path: Path) -> None:
+def test_a_stopped_run_continues_and_another_starts_anew(tmp_path: Path) -> None:
     path, run = tmp_path / "build" / "area.jsonl", {"code": "c", "seed": 1}
     first, second = Mutant(1, "a", "b", ""), Mutant(2, "a", "b", "")
     progress = Progress(path, run)

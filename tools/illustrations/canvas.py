@@ -83,7 +83,7 @@ class Canvas:
         self.shapes.append(Shape("rect", (0, top, WIDTH, bottom - top, 0), rgb(first), rgb(last)))
 
     def tint(self, color: Color, share: float) -> None:
-        """Change all colors towards one."""
+        """Change all colors toward one."""
         self.rectangle(0, 0, WIDTH, HEIGHT, clear(color, share))
 
     def glow(self, x: float, y: float, radius: float, color: Color, strength: float = 0.5) -> None:

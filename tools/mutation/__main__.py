@@ -5,7 +5,7 @@ python -m tools.mutation feedback security    some
 python -m tools.mutation feedback --sample 40 some mutants of each area, drawn by a seed
 
 Scores are stored in benchmarks/results/mutants.json; areas that were not run keep theirs.
-A run that was stopped goes on where it was if it is started again with the same options and the same code.
+A run that was stopped continues where it stopped if it is started again with the same options and the same code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of each mutant, on disk: a run that was stopped goes on where it was."""
+"""What became of each mutant, on disk: a run that was stopped continues where it stopped."""
 
 from __future__ import annotations
 

@@ -84,14 +84,16 @@ class TestRecBole:
             (INTER, {"label": "rating"}, "has float in 'rating', which cannot be labels; name another field"),
             (INTER, {"label": "nothing"}, "has no column 'nothing'; it has 'user_id', 'item_id'"),
             (INTER, {"min_rating": 6}, "has no rating of 6 or more; set a lower min_rating"),
-            (INTER.replace("2.5", "two"), {"min_rating": 1}, "line 3 has the rating 'two', which is no number"),
+            (INTER.replace("2.5", "two"), {"min_rating": 1}, "line 3 has the rating 'two', which is not a number"),
             (INTER + "u3\n", {}, "line 5 has 1 field where line 1 has 4"),
             (INTER.replace("i2", ""), {}, r"has a blank label id on 1 line \(3\)"),
             (INTER.replace("u2\ti1\t4", "u2\t\t4"), {"min_rating": 4}, r"has a blank label id on 1 line \(4\)"),
             ("user_id:token\titem_id:token\nu\ti\n", {"min_rating": 3}, "min_rating needs a field rating:float"),
         ],
     )
-    def test_what_is_refused(self, tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+    def test_bad_files_and_options_are_refused(
+        self, tmp_path: Path, text: str, options: dict[str, Any], message: str
+    ) -> None:
         with pytest.raises(VseError, match=message):
             Annotations.read(recbole(tmp_path, text), format="recbole", **options)
 
@@ -153,11 +155,13 @@ class TestMovieLens:
         [
             ("ratings.csv", CSV, {"label": "genres"}, "whose label column is movieId or title"),
             ("ratings.csv", CSV, {"label": "title"}, r"movies\.csv is missing, so films have no titles"),
-            ("ratings.csv", CSV.replace("3.5", "x"), {}, "line 3 has the rating 'x', which is no number"),
+            ("ratings.csv", CSV.replace("3.5", "x"), {}, "line 3 has the rating 'x', which is not a number"),
             ("ratings.dat", "1::10::4::5\n1::20\n", {}, "line 2 has 2 fields where line 1 has 4"),
         ],
     )
-    def test_what_is_refused(self, tmp_path: Path, name: str, text: str, options: dict[str, Any], message: str) -> None:
+    def test_bad_files_and_options_are_refused(
+        self, tmp_path: Path, name: str, text: str, options: dict[str, Any], message: str
+    ) -> None:
         (tmp_path / name).write_text(text)
         with pytest.raises(VseError, match=message):
             Annotations.read(tmp_path, **options)
@@ -251,7 +255,7 @@ class TestLensKit:
             (lambda path: None, {"min_rating": 9}, "has no rating of 9 or more"),
         ],
     )
-    def test_what_is_refused(
+    def test_bad_files_and_options_are_refused(
         self, data_set: Path, change: Callable[[Path], object], options: dict[str, Any], message: str
     ) -> None:
         change(data_set)
@@ -316,13 +320,13 @@ class TestXmc:
             ("1 4\n4:1\n", "line 2 has the label 4, but line 1 announces 4 labels from 0"),
             ("1 4\n0,1\n", "line 2 has '0,1' where label:value should be"),
             ("1 4\n0:a\n", "line 2 has '0:a' where label:value should be"),
-            ("1 5 4\nx 0:1\n", "line 2 has the label 'x', which is no whole number"),
-            ("1 5 4\n-1 0:1\n", "line 2 has the label '-1', which is no whole number"),
+            ("1 5 4\nx 0:1\n", "line 2 has the label 'x', which is not a whole number"),
+            ("1 5 4\n-1 0:1\n", "line 2 has the label '-1', which is not a whole number"),
             ("1 5 4\n9 0:1\n", "line 2 has the label 9, but line 1 announces 4 labels from 0"),
             ("1 4\n\n", "holds no pair of an image and a label"),
         ],
     )
-    def test_what_is_refused(self, tmp_path: Path, text: str, message: str) -> None:
+    def test_bad_files_and_options_are_refused(self, tmp_path: Path, text: str, message: str) -> None:
         (tmp_path / "X_Y.txt").write_text(text)
         with pytest.raises(DataError, match=message):
             Annotations.read(tmp_path / "X_Y.txt", format="xmc")
@@ -362,7 +366,7 @@ class TestXmc:
         ("xmc", "folder", {}),
     ],
 )
-def test_what_is_written_is_read_again(tmp_path: Path, form: str, path: str, options: dict[str, Any]) -> None:
+def test_written_pairs_are_read_again(tmp_path: Path, form: str, path: str, options: dict[str, Any]) -> None:
     files = write_as(tmp_path / path, DATA, form)
     assert all(file.is_file() for file in files)
     assert Annotations.read(tmp_path / path, **options) == DATA

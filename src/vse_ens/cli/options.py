@@ -24,7 +24,7 @@ from vse_ens.read_options import DEFAULTS, ReadOptions
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.collections.base import LabelEdit, WritableCollection
+    from vse_ens.data.collections.base import FileChange, LabelEdit, WritableCollection
     from vse_ens.data.partition.parts import PartFiles
 
 PAIRS_HELP = (
@@ -69,7 +69,7 @@ class Reading:
             given["quote"] = given["quote"] or None
         if label:
             given["label"] = label
-        self.options: ReadOptions = given  # type: ignore[assignment]  # the names are those of ReadOptions
+        self.options: ReadOptions = given  # type: ignore[assignment]  # has the keys of ReadOptions
         self.rules = None if values["rules"] is None else Path(values["rules"])
         self.format: str | None = values["format"]
 
@@ -209,9 +209,10 @@ class WriteOptions:
 
     def open(self, source: Path, source_format: str | None) -> WritableCollection:
         """Open a collection to write to."""
-        from vse_ens.data.collections.write_back import open_writable
+        from vse_ens.data.collections.detect import open_collection
+        from vse_ens.data.collections.write import writable
 
-        return open_writable(source, source_format)
+        return writable(open_collection(source, source_format))
 
     def write(
         self,
@@ -223,21 +224,35 @@ class WriteOptions:
         more: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the edits, or show them, and print the result; ``more`` is added to the JSON document."""
-        from vse_ens.data.collections.journal import default_journal
-        from vse_ens.data.collections.write_back import write_back
+        from vse_ens.data.collections.journal import default_journal, diff
+        from vse_ens.data.collections.write import write_labels
 
         journal = self.journal or default_journal()
-        show = (lambda diff: console.line(diff.rstrip("\n"))) if self.dry_run else None
+        changes: list[dict[str, str]] = []
+
+        def show(change: FileChange) -> None:
+            changes.append({"file": str(change.path), "diff": diff(change)})
+            console.line(changes[-1]["diff"].rstrip("\n"))
+
+        dry_run = show if self.dry_run else None
         try:
             with console.progress("writing", max(len(edits), 1), "files") as progress:
-                done = write_back(collection, edits, journal, prefix=prefix, on_diff=show, progress=progress)
+                report = write_labels(collection, edits, journal, prefix=prefix, dry_run=dry_run, progress=progress)
         except KeyboardInterrupt:
             if journal.exists():
                 console.log(f"stopped; vse undo {shlex.quote(str(journal))} restores the files written so far")
             raise
-        console.notes(done.report.notes)
-        console.result({**done.to_dict(), **(more or {})}, facts(done.rows()))
-        if done.report.written.journal is None:
+        console.notes(report.notes)
+        document = {"source": str(collection.path), "format": collection.format, "dry_run": self.dry_run}
+        document |= report.to_dict() | ({"changes": changes} if self.dry_run else {}) | dict(more or {})
+        rows = [
+            ("source", f"{collection.path} ({collection.format})"),
+            ("images", f"{report.images:,}"),
+            ("labels", f"{report.added:,} added, {report.removed:,} removed"),
+            ("files", f"{len(report.written.files):,} {'would change' if self.dry_run else 'written'}"),
+        ]
+        console.result(document, facts(rows))
+        if report.written.journal is None:
             console.finish("Dry run: nothing written." if self.dry_run else "The collection has the labels.")
             return
         console.line(f"to undo: vse undo {shlex.quote(str(journal))}")

@@ -1,4 +1,4 @@
-"""Uses of a trained model: suggestions, explanations, search, label audits and label maps."""
+"""Uses of a trained model: suggestions, explanations, search and label audits."""
 
 from typing import TYPE_CHECKING
 

@@ -46,7 +46,7 @@ GAIN_TOP = 5
 
 # Images listed per label; a person decides on the first ones, and others come up.
 _MOST = 10_000
-# Pairs of a label that are measured exactly, in decreasing order of suspicion by a cheaper measure: so many, and more
+# Pairs of a label that are measured exactly, in decreasing order of suspicion by a cheaper measure: this many, and more
 # if no more scores are computed than this, in a fraction of a second. On IAPR-TC12, the first 500 of up to 5,500 pairs
 # have all images with a confidence above 0.04.
 _LEAST_MEASURED = 500
@@ -199,7 +199,7 @@ class LabelRanker:
     def wrong(self, label: int) -> Candidates:
         """Return the images that have a label, those that likely should not first; images with no other label are out.
 
-        Confidences are those of an audit. Of a label on very many images, those with the least support are measured.
+        Confidences are as in an audit. Of a label on very many images, the least supported ones are measured.
         """
         known = self.scan.loaded.known
         done = self.scan.done

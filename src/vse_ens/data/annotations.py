@@ -329,7 +329,7 @@ class Annotations:
         >>> data.joined(Annotations.from_pairs([("new", "sea")])).pairs == data.pairs + 1
         True
 
-        The pictures are those of ``self`` if it has any.
+        The result has the pictures of ``self``, or of ``more`` if it has none.
         """
         images = self.images.joined(more.images)
         labels = self.labels.joined(more.labels)

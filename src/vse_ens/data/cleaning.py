@@ -24,7 +24,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import AuditDecisions, read_decisions
 from vse_ens.data.feedback.pairs import Verdicts, read_feedback, without_pairs
 from vse_ens.data.filters import contained
-from vse_ens.data.io.write import defuse
+from vse_ens.data.io.write import check_suffix, defuse
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.rule_set import Rule, RuleSet
 from vse_ens.errors import ConfigError
@@ -104,7 +104,7 @@ class Cleaned:
 
     def write(self, path: Path) -> None:
         """Write image, label and source of every pair to a .csv, .jsonl or .parquet file, atomically."""
-        check_name(path)
+        check_suffix(path, *SUFFIXES)
         with replace_file(path) as partial:
             if path.suffix == ".parquet":
                 schema = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
@@ -124,12 +124,6 @@ class Cleaned:
                 self.data.labels.ids(self.data.indices[part]),
                 [SOURCES[number] for number in self.source[part].tolist()],
             )
-
-
-def check_name(path: Path) -> None:
-    """Raise if the suffix of a file name is not one of those that can be written."""
-    if path.suffix not in SUFFIXES:
-        raise ConfigError(f"{path} must end in one of {', '.join(SUFFIXES)}")
 
 
 def clean(

@@ -115,7 +115,7 @@ class CurrentLabels:
         return ImagesOfLabels(self.known)
 
     def of(self, image: str, given: Iterable[str] = ()) -> ImageLabels:
-        """Return the labels of an image; ``given`` are those of an image that the data does not have."""
+        """Return the labels of an image; ``given`` has them for an image that the data lacks."""
         return self._of([(image, self.known.images.number(image, None), given)])[0]
 
     def of_images(self, images: Sequence[str]) -> list[ImageLabels]:

@@ -18,9 +18,9 @@ from vse_ens.errors import DataError, UnknownIdError
 _HASH_SHARE = 64
 # Larger vocabularies are not searched for similar spellings; the neighbors in sorted order are suggested instead.
 _SPELLING_LIMIT = 50_000
-# Up to so many ids are compared by Python, which takes less time than importing Arrow's functions.
+# Up to this many ids are compared by Python, which takes less time than importing Arrow's functions.
 _FEW_COMPARED = 20_000
-# Up to so many ids are looked up or read one by one: a call of Arrow takes longer, and may import pandas first.
+# Up to this many ids are looked up or read one by one: a call of Arrow takes longer, and may import pandas first.
 _FEW = 32
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from vse_ens.export.suggestions import label_edits as label_edits
     from vse_ens.export.suggestions import suggestion_frame as suggestion_frame
     from vse_ens.export.suggestions import write_suggestions as write_suggestions
-    from vse_ens.export.vectors import write_image_vectors as write_image_vectors
-    from vse_ens.export.vectors import write_label_vectors as write_label_vectors
     from vse_ens.export.vectors import write_model_vectors as write_model_vectors
     from vse_ens.export.vectors import write_vectors as write_vectors
 
@@ -25,6 +23,6 @@ __getattr__, __dir__ = lazy_exports(
     {
         "hub": "CardFacts Pushed download pull push",
         "suggestions": "ExportCounts format_of label_edits suggestion_frame write_suggestions",
-        "vectors": "write_image_vectors write_label_vectors write_model_vectors write_vectors",
+        "vectors": "write_model_vectors write_vectors",
     },
 )

@@ -2,7 +2,7 @@
 
 A repository has the model directory, byte for byte, in its folder ``model``, and a page about it in ``README.md``. The
 page may be edited on the Hub; the files of the folder are checked against its manifest after every download. Tokens,
-the cache, the address of the Hub and the offline mode are those of huggingface_hub: this module neither reads nor
+the cache, the address of the Hub and the offline mode come from huggingface_hub: this module neither reads nor
 stores a token.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,15 +10,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.curate.suggest import SuggestionBlock
 from vse_ens.data.collections.base import LabelEdit
 from vse_ens.data.io.frames import as_backend
-from vse_ens.data.io.write import defuse_table
+from vse_ens.data.io.write import defuse_table, table_writer, to_json
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file
@@ -84,7 +81,7 @@ def write_suggestions(
     if defuse_formulas and form != "csv":
         raise ConfigError(f"defuse_formulas is for the format csv, not {form}; leave it out")
     total = ExportCounts()
-    with replace_file(Path(path)) as partial, _OPENERS[form](partial, prefix) as write:
+    with replace_file(Path(path)) as partial, _open(partial, form, prefix) as write:
         for block in blocks:
             rows = _Rows.from_block(images, block)
             write(replace(rows, table=defuse_table(rows.table)) if defuse_formulas else rows)
@@ -169,38 +166,28 @@ _Write = Callable[[_Rows], Any]
 
 
 @contextmanager
-def _parquet(path: Path, _prefix: str) -> Iterator[_Write]:
-    with pq.ParquetWriter(path, _SCHEMA) as writer:
-        yield lambda rows: writer.write_table(rows.table)
+def _open(path: Path, form: str, prefix: str) -> Iterator[_Write]:
+    """Create a file and yield a function that appends the rows of a block to it."""
+    if form in _LISTS:
+        with _json_list(path) as add:
+            yield lambda rows: add(_LISTS[form](rows, prefix))
+    else:
+        with table_writer(path, form, _SCHEMA) as write:
+            yield lambda rows: write(rows.table)
 
 
-@contextmanager
-def _csv(path: Path, _prefix: str) -> Iterator[_Write]:
-    with pa_csv.CSVWriter(path, _SCHEMA) as writer:
-        yield lambda rows: writer.write_table(rows.table)
+def _exiftool(rows: _Rows, prefix: str) -> Iterator[dict[str, Any]]:
+    return ({"SourceFile": f"{prefix}{image}", "Subject": labels} for image, labels, _ in rows.by_image() if labels)
 
 
-@contextmanager
-def _jsonl(path: Path, _prefix: str) -> Iterator[_Write]:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        yield lambda rows: file.writelines(f"{_json(row)}\n" for row in rows.table.to_pylist())
+def _label_studio(rows: _Rows, prefix: str) -> Iterator[dict[str, Any]]:
+    return (
+        {"data": {"image": f"{prefix}{image}"}, "predictions": _predictions(labels, confidences)}
+        for image, labels, confidences in rows.by_image()
+    )
 
 
-@contextmanager
-def _exiftool(path: Path, prefix: str) -> Iterator[_Write]:
-    with _json_list(path) as add:
-        yield lambda rows: add(
-            {"SourceFile": f"{prefix}{image}", "Subject": labels} for image, labels, _ in rows.by_image() if labels
-        )
-
-
-@contextmanager
-def _label_studio(path: Path, prefix: str) -> Iterator[_Write]:
-    with _json_list(path) as add:
-        yield lambda rows: add(
-            {"data": {"image": f"{prefix}{image}"}, "predictions": _predictions(labels, confidences)}
-            for image, labels, confidences in rows.by_image()
-        )
+_LISTS = {"exiftool": _exiftool, "label-studio": _label_studio}
 
 
 def _predictions(labels: list[str], confidences: list[float | None]) -> list[dict[str, Any]]:
@@ -223,21 +210,8 @@ def _json_list(path: Path) -> Iterator[Callable[[Iterable[dict[str, Any]]], None
         def add(objects: Iterable[dict[str, Any]]) -> None:
             nonlocal separator
             for one in objects:
-                file.write(f"{separator}{_json(one)}")
+                file.write(f"{separator}{to_json(one)}")
                 separator = ",\n"
 
         yield add
         file.write("[]\n" if separator == "[\n" else "\n]\n")
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-_OPENERS: dict[str, Any] = {
-    "parquet": _parquet,
-    "csv": _csv,
-    "jsonl": _jsonl,
-    "exiftool": _exiftool,
-    "label-studio": _label_studio,
-}

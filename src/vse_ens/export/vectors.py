@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError, MissingPartError
-from vse_ens.model.embeddings import Embeddings, Floats
+from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.storage.atomic import replace_file, replace_files
 
@@ -22,28 +21,17 @@ _BLOCK = 65_536
 
 
 def write_model_vectors(path: str | Path, loaded: LoadedModel, what: str) -> None:
-    """Write the vectors of "labels" or of "images"."""
-    if what == "labels":
-        write_label_vectors(path, loaded.model.embeddings, loaded.known.labels)
-    elif what == "images":
-        write_image_vectors(path, loaded.model.embeddings, loaded.known)
-    else:
+    """Write the vector v_a of every label, if ``what`` is "labels", or the vector v_i of every image ("images")."""
+    embeddings, known = loaded.model.embeddings, loaded.known
+    if what not in ("labels", "images"):
         raise ConfigError(f"what must be 'labels' or 'images', got {what!r}")
-
-
-def write_label_vectors(path: str | Path, embeddings: Embeddings, labels: Vocabulary) -> None:
-    """Write the vector v_a of every label."""
-    table = embeddings.label_vectors
-    blocks = (table[first : first + _BLOCK] for first in range(0, len(labels), _BLOCK))
-    write_vectors(path, labels, embeddings.dimensions, blocks)
-
-
-def write_image_vectors(path: str | Path, embeddings: Embeddings, known: Annotations) -> None:
-    """Write the vector v_i of every image."""
-    count = len(known.images)
-    ranges = (np.arange(first, min(first + _BLOCK, count)) for first in range(0, count, _BLOCK))
-    blocks = (embeddings.vectors(numbers, known=known) for numbers in ranges)
-    write_vectors(path, known.images, embeddings.dimensions, blocks)
+    ids = known.labels if what == "labels" else known.images
+    numbers = (np.arange(first, min(first + _BLOCK, len(ids))) for first in range(0, len(ids), _BLOCK))
+    blocks = (
+        embeddings.label_vectors[part[0] : part[-1] + 1] if what == "labels" else embeddings.vectors(part, known=known)
+        for part in numbers
+    )
+    write_vectors(path, ids, embeddings.dimensions, blocks)
 
 
 def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:

@@ -27,37 +27,19 @@ from vse_ens.kernels.arrays import (
     SharedTables,
     Step,
     TrainingArrays,
-    cache_aligned,
 )
 from vse_ens.kernels.bits import float_bits
 from vse_ens.kernels.jit import inline, kernel
 from vse_ens.kernels.random import next_below, next_uniform
 from vse_ens.kernels.rank_table import sortable_bits, standard_deviation
+from vse_ens.kernels.sgd import MAX_PRODUCT, SgdScratch
 
 _ONE = np.float32(1.0)
-_MAX_PRODUCT = 1e200
 # The columns of a trace: the pair drawn, its negative, and for `vse-ens` the rank, counted from 0, and the factor.
 PAIR, NEGATIVE, RANK, FACTOR = range(4)
 TRACED = 4
 
 SerialKernel = Callable[..., float]
-
-
-class SerialScratch(NamedTuple):
-    """Buffers of the one worker."""
-
-    vector: Floats  # k: v_i during a step
-    cumulative: Floats  # k + 1: running sums of p(f|i)
-    scores: Floats  # |A| for `naive`, else empty
-
-    @classmethod
-    def allocate(cls, dimensions: int, scores: int = 0) -> SerialScratch:
-        """Return buffers for vectors of this length; `naive` needs as many scores as labels."""
-        return cls(
-            cache_aligned(dimensions, np.float32),
-            cache_aligned(dimensions + 1, np.float32),
-            cache_aligned(scores, np.float32),
-        )
 
 
 class SortScratch(NamedTuple):
@@ -189,7 +171,7 @@ def serial_kernel(
         steps: int,
         sampling: Sampling,
         step: Step,
-        scratch: SerialScratch,
+        scratch: SgdScratch,
         state: NDArray[np.uint64],
         counts: NDArray[np.int64],
         trace: NDArray[np.int64],
@@ -259,7 +241,7 @@ def serial_kernel(
                 linear, loss_factor, slope = losses.logistic(difference)
                 total_loss += linear
                 product *= loss_factor
-                if product > _MAX_PRODUCT:
+                if product > MAX_PRODUCT:
                     total_loss += np.log(product)
                     product = 1.0
             else:

@@ -38,7 +38,7 @@ class SgdScratch(NamedTuple):
     vector: Floats  # k: v_i while the labels of the image are trained
     start: Floats  # k: v_i before, for the feature map
     cumulative: Floats  # k + 1: running sums of p(f|i)
-    negatives: NDArray[np.int64]  # one per label of the image: drawn ahead
+    negatives: NDArray[np.int64]  # one per label of the image: drawn ahead; none for `vse_ens.kernels.serial`
     scores: Floats  # |A| for `naive`, else empty
 
     @classmethod
@@ -53,8 +53,8 @@ class SgdScratch(NamedTuple):
         )
 
 
-# A product above this limit is replaced by its logarithm before it can overflow.
-_MAX_PRODUCT = 1e200
+MAX_PRODUCT = 1e200
+"""A product above this limit is replaced by its logarithm before it can overflow."""
 
 # Labels in one cache line of pairs.
 _LINE = 16
@@ -198,7 +198,7 @@ def sgd_kernel(
                     linear, factor, slope = losses.logistic(difference)
                     total_loss += linear
                     product *= factor
-                    if product > _MAX_PRODUCT:
+                    if product > MAX_PRODUCT:
                         total_loss += np.log(product)
                         product = 1.0
                 else:

@@ -10,7 +10,6 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
 from vse_ens.service.errors import HANDLERS
-from vse_ens.service.label_studio import label_studio_operations
 from vse_ens.service.middleware import (
     AccessLogMiddleware,
     AccessMiddleware,
@@ -38,7 +37,6 @@ def create_app(settings: Settings) -> Starlette:
         service.close()
 
     operations = [one for topic in TOPICS for one in topic.operations(service)]
-    operations += label_studio_operations(service)
     routes: list[BaseRoute] = [Route(one.path, one, methods=[one.method]) for one in operations]
     routes += [*page_routes(), document_route(operations, with_key=bool(settings.all_keys))]
     for route in routes:

@@ -10,15 +10,14 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.service.schemas import CompletedLabel, Why
 
-Why = Literal["context", "frequency", "typo"]
 Numbers = NDArray[np.int64]
 
 _WORD = re.compile(r"[^\W_]+")
@@ -26,15 +25,6 @@ _WORD = re.compile(r"[^\W_]+")
 _MIN_TYPO_LENGTH = 3
 # A label suits the context if it is this much more likely with the context than without.
 _MIN_LIFT = 2.0
-
-
-class Completion(NamedTuple):
-    """A label that completes a text."""
-
-    label: str
-    images: int
-    why: Why
-    """Whether it suits the context, or is offered for its frequency, or differs from the text by one letter."""
 
 
 class LabelCompletion:
@@ -67,56 +57,44 @@ class LabelCompletion:
         frequency.
         """
         matches, at_start = self._matches([self._range(fold(prefix))])
-        best = self._by_frequency(matches, at_start)[:limit]
+        best = matches[np.lexsort((matches, -self._images[matches], ~at_start))][:limit]
         return [(self._labels[number], int(self._images[number])) for number in best], len(matches)
 
     def complete(
         self, text: str, limit: int, scores: NDArray[np.float32] | None = None, exclude: Numbers | None = None
-    ) -> list[Completion]:
+    ) -> list[CompletedLabel]:
         """Return up to ``limit`` labels, best first.
 
-        ``scores`` are those of all labels for the image. Labels that suit the image by its scores come first, then the
-        others by frequency, then labels that differ from the text by one letter. A label that equals the text is
-        always first. ``exclude`` are the labels that the image has.
+        ``scores`` has the score of every label for the image. Labels that suit the image come first, then the others by
+        frequency, then labels that differ from the text by one letter. A label that equals the text is always first.
+        ``exclude`` are the labels that the image has.
         """
         folded = fold(text)
-        lifts = None if scores is None else self._lifts(scores, exclude)
-        found = self._ranked(folded, [self._range(folded)], limit, scores, lifts, exclude)
+        excluded = np.empty(0, np.int64) if exclude is None else exclude
+        context = self._context(scores, excluded)
+        found = self._ranked(folded, [self._range(folded)], limit, context, excluded)
+        typos = np.empty(0, np.int64)
         if len(found) < limit and len(folded) >= _MIN_TYPO_LENGTH:
-            taken = [found, *([] if exclude is None else [exclude])]
-            typos = self._ranked(folded, [*self._one_letter_off(folded)], limit, scores, lifts, np.concatenate(taken))
-        else:
-            typos = np.empty(0, np.int64)
-        suits = np.zeros(len(self._labels), np.bool_) if lifts is None else lifts > np.log(_MIN_LIFT)
-        whys: list[Why] = ["context" if suits[number] else "frequency" for number in found]
+            others = np.concatenate([found, excluded])
+            typos = self._ranked(folded, [*self._one_letter_off(folded)], limit - len(found), context, others)
+        whys: list[Why] = ["context" if context[number] > -np.inf else "frequency" for number in found]
         whys += ["typo"] * len(typos)
-        numbers = np.concatenate([found, typos]).tolist()[:limit]
+        numbers = np.concatenate([found, typos]).tolist()
         return [
-            Completion(self._labels[number], int(self._images[number]), why)
-            for number, why in zip(numbers, whys, strict=False)
+            CompletedLabel(self._labels[number], int(self._images[number]), why)
+            for number, why in zip(numbers, whys, strict=True)
         ]
 
     def _ranked(
-        self,
-        folded: str,
-        ranges: list[tuple[int, int]],
-        limit: int,
-        scores: NDArray[np.float32] | None,
-        lifts: NDArray[np.float64] | None,
-        exclude: Numbers | None,
+        self, folded: str, ranges: list[tuple[int, int]], limit: int, context: NDArray[np.float64], exclude: Numbers
     ) -> Numbers:
         """Return the best labels of ranges of entries: those equal to the text, by context, then by frequency."""
         matches, at_start = self._matches(ranges)
-        if exclude is not None:
-            keep = ~np.isin(matches, exclude)
-            matches, at_start = matches[keep], at_start[keep]
-        order = self._by_frequency(matches, at_start)
-        if scores is not None and lifts is not None:
-            suiting = order[lifts[order] > np.log(_MIN_LIFT)]
-            suiting = suiting[np.argsort(-scores[suiting], kind="stable")]
-            order = np.concatenate([suiting, order[~np.isin(order, suiting)]])
-        equal = order[np.isin(order, self._equal(folded))]
-        return np.concatenate([equal, order[~np.isin(order, equal)]])[:limit]
+        keep = ~np.isin(matches, exclude)
+        matches, at_start = matches[keep], at_start[keep]
+        is_equal = np.isin(matches, self._equal(folded))
+        order = np.lexsort((matches, -self._images[matches], ~at_start, -context[matches], ~is_equal))
+        return matches[order[:limit]]
 
     def _equal(self, folded: str) -> Numbers:
         """Return the labels that equal a text."""
@@ -131,18 +109,18 @@ class LabelCompletion:
         matches = np.unique(numbers)
         return matches, np.isin(matches, numbers[at_start])
 
-    def _by_frequency(self, matches: Numbers, at_start: NDArray[np.bool_]) -> Numbers:
-        return matches[np.lexsort((matches, -self._images[matches], ~at_start))]
-
-    def _lifts(self, scores: NDArray[np.float32], exclude: Numbers | None) -> NDArray[np.float64]:
-        """Return the logarithm of how much more likely each label is by the scores than by its frequency."""
+    def _context(self, scores: NDArray[np.float32] | None, exclude: Numbers) -> NDArray[np.float64]:
+        """Return the scores of labels that suit an image: more likely by the scores than by frequency; else -inf."""
+        none = np.full(len(self._labels), -np.inf)
+        if scores is None:
+            return none
         shown = scores.astype(np.float64)
-        if exclude is not None:
-            shown[exclude] = -np.inf
+        shown[exclude] = -np.inf
         top = shown.max(initial=-np.inf)
         if top == -np.inf:
-            return np.full(len(shown), -np.inf)
-        return np.asarray(shown - top - np.log(np.exp(shown - top).sum()) - np.log(self._frequencies))
+            return none
+        lifts = shown - top - np.log(np.exp(shown - top).sum()) - np.log(self._frequencies)
+        return np.where(lifts > np.log(_MIN_LIFT), shown, -np.inf)
 
     def _range(self, folded: str) -> tuple[int, int]:
         """Return the first entry that starts with a text, and the end of these entries."""
@@ -187,7 +165,7 @@ class CompletionCache:
         return completion
 
 
-def merge(text: str, *found: list[Completion]) -> list[Completion]:
+def merge(text: str, *found: list[CompletedLabel]) -> list[CompletedLabel]:
     """Return completions of several kinds in one order, each label once: equal to the text, then others, then typos."""
     folded = fold(text)
     ranked = sorted(

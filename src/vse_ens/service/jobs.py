@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, NamedTuple, ParamSpec, TypeVar
+
+from starlette.responses import StreamingResponse
 
 from vse_ens.errors import VseError
 from vse_ens.service.errors import INTERNAL_ERROR, ApiError, unavailable
@@ -17,6 +19,7 @@ Result = TypeVar("Result")
 Progress = Callable[[float], None]
 """Reports the fraction of the work that is done, from 0 to 1."""
 
+_MEDIA = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8", "zip": "application/zip"}
 _log = logging.getLogger(__name__)
 
 
@@ -42,6 +45,16 @@ class BoundedExecutor:
             raise unavailable(
                 f"the work did not finish within {self._timeout:g} s; request less, or try again later"
             ) from None
+
+    def download(self, name: str, pieces: Iterator[str | bytes]) -> StreamingResponse:
+        """Return a file whose pieces are made one after another on a thread."""
+
+        async def chunks() -> AsyncIterator[str | bytes]:
+            while piece := await self.run(lambda: next(pieces, "")):
+                yield piece
+
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return StreamingResponse(chunks(), media_type=_MEDIA[name.rpartition(".")[2]], headers=headers)
 
     def close(self) -> None:
         """Wait for running work and cancel queued work."""
@@ -71,6 +84,8 @@ class BackgroundJob(Generic[Result]):
         self._work = work
         self._started = threading.Lock()
         self._stopped = threading.Event()
+        self._progressed = threading.Event()
+        self._finished = threading.Event()
         self._outcome: Result | _Failed | InProgress = InProgress(0.0)
 
     def poll(self) -> Result | InProgress:
@@ -81,6 +96,11 @@ class BackgroundJob(Generic[Result]):
         if isinstance(outcome, _Failed):
             raise ApiError(*outcome)
         return outcome
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the job that was started has done something, and then up to some seconds for its end."""
+        self._progressed.wait()
+        self._finished.wait(max(0.0, seconds))
 
     def stop(self) -> None:
         """Abandon the job the next time it reports progress."""
@@ -96,8 +116,12 @@ class BackgroundJob(Generic[Result]):
         except Exception:  # noqa: BLE001  # no one else would report it
             _log.exception("the %s failed", self._name)
             self._outcome = _Failed(500, INTERNAL_ERROR)
+        finally:
+            self._progressed.set()
+            self._finished.set()
 
     def _progress(self, done: float) -> None:
         if self._stopped.is_set():
             raise _Stopped
         self._outcome = InProgress(min(1.0, done))
+        self._progressed.set()

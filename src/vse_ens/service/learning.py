@@ -140,7 +140,7 @@ def confidence_state(served: ServedModel, new: int) -> ConfidenceState | None:
     return ConfidenceState(
         completeness=round(found.mean, 4),
         given=found.is_given,
-        verdicts=served.verdicts.seen + new,
+        verdicts=served.verdicts + new,
         used=found.correction.verdicts,
         needed=MIN_VERDICTS,
         wanted=WANTED_VERDICTS,

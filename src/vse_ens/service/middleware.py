@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 _PUBLIC_PATHS = ("/", "/health", "/ready", "/openapi.json")
 _PUBLIC_PREFIX = "/static/"
 # Calls with a body that only read; a key for reading allows no other.
-_READING_POSTS = ("/api/annotate", "/api/search", "/api/explain", "/api/questions", "/api/together")
+_READING_POSTS = ("/api/annotate", "/api/search", "/api/explain", "/api/together")
 _PICTURE, _CARD = "/api/picture", "/api/model"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:]*)(:\d+)?", re.IGNORECASE)
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}

@@ -6,14 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
-from vse_ens.curate.label_map import LabelMap, make_label_map
 from vse_ens.curate.rules.propose import Proposals, propose_rules
 from vse_ens.data.current_labels import CurrentLabels, ImageLabels
 from vse_ens.data.feedback.pairs import read_suggestion_verdicts
@@ -43,14 +42,7 @@ _KEPT_SCORES = 32
 _log = logging.getLogger(__name__)
 
 
-@dataclass
-class VerdictCount:
-    """The number of verdicts on suggestions when they were last read."""
-
-    seen: int
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ServedModel:
     """A loaded model with everything computed once per model; a request uses one instance from start to end."""
 
@@ -60,10 +52,14 @@ class ServedModel:
     saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
-    label_map: BackgroundJob[LabelMap]
     labels: CurrentLabels
     ranker: ImageRanker
-    verdicts: VerdictCount
+    verdicts: int
+    """The number of verdicts on suggestions when they were last read."""
+    new_labels: CompletionCache = field(default_factory=CompletionCache)
+    """Completion of labels that feedback and rules have and the model does not know."""
+    names_in_force: CompletionCache = field(default_factory=CompletionCache)
+    """Completion of labels under the names in force."""
 
     @classmethod
     def load(
@@ -88,18 +84,15 @@ class ServedModel:
             _saved_at(path),
             LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
-            BackgroundJob(
-                "label map", lambda progress: make_label_map(annotator.embeddings_, annotator.known_, progress)
-            ),
             labels,
-            ImageRanker(annotator, labels),
-            VerdictCount(len(verdicts)),
+            ImageRanker(annotator, labels, fingerprint),
+            len(verdicts),
         )
 
     def use_verdicts(self, feedback: Feedback) -> None:
         """Correct confidences by the verdicts so far; those of a finished audit stay as they are."""
         verdicts = read_suggestion_verdicts(feedback.path)
-        self.verdicts.seen = len(verdicts)
+        self.verdicts = len(verdicts)
         self.annotator.use_verdicts(verdicts)
         self.ranker.recalibrate()
 
@@ -112,16 +105,6 @@ class ServedModel:
     def source(self) -> tuple[str | None, str | None]:
         """The format of the collection that the model was trained from, or why it cannot be written."""
         return source_state(self.annotator.known_)
-
-    @cached_property
-    def new_labels(self) -> CompletionCache:
-        """Completion of labels that feedback and rules have and the model does not know."""
-        return CompletionCache()
-
-    @cached_property
-    def names_in_force(self) -> CompletionCache:
-        """Completion of labels under the names in force."""
-        return CompletionCache()
 
     @cached_property
     def proposals(self) -> BackgroundJob[Proposals]:
@@ -139,7 +122,6 @@ class ServedModel:
     def retire(self) -> None:
         """Stop the background jobs, because another model has replaced this one."""
         self.audit.stop()
-        self.label_map.stop()
         self.ranker.stop()
         self.proposals.stop()
 

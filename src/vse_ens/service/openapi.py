@@ -30,7 +30,7 @@ similar ones. If the service was started with an API key, every call except `/he
 TAGS = [
     {"name": "predict", "description": "Suggestions, search, similarity and explanations."},
     {"name": "rankings", "description": "Images for a label, and images to annotate next."},
-    {"name": "catalog", "description": "The model, its labels and images, its audit and its map."},
+    {"name": "catalog", "description": "The model, its labels and images, and its audit."},
     {"name": "feedback", "description": "Accepted and rejected labels. Events are never deleted; an undo is an event."},
     {"name": "rules", "description": "Aliases, renamed labels and implications, and the cleaned data set."},
     {"name": "label studio", "description": "The machine-learning backend API of Label Studio."},

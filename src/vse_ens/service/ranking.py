@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,81 +16,50 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.candidates import Candidates
 from vse_ens.curate.verdict_calibration import WANTED_VERDICTS, spread_sample
 from vse_ens.data.current_labels import CurrentLabels
-from vse_ens.errors import VseError
 from vse_ens.model.topk import Task
 from vse_ens.run.threads import Workers
-from vse_ens.service.errors import INTERNAL_ERROR, ApiError
+from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.rescoring import Rescoring
+from vse_ens.service.schemas import GridImage, GridResponse, Kind, Order, QueuedImage, QueueResponse, rounded
 from vse_ens.streams import Streams
 from vse_ens.system import available_cores
-
-Kind = Literal["missing", "wrong"]
-Order = Literal["gain", "random", "verdicts"]
 
 # Labels whose candidates are kept.
 _KEPT = 64
 # A model of up to a hundred thousand images and a thousand labels is scanned within this time.
 _FIRST_WAIT_SECONDS = 2.0
 
-_log = logging.getLogger(__name__)
-
-
-class GridPage(NamedTuple):
-    """Images for a label, by number."""
-
-    images: list[int]
-    confidences: list[float] | None
-    above: dict[float, int]
-    total: int
-    scanned: int
-
-
-class QueuePage(NamedTuple):
-    """Images to annotate next, by number."""
-
-    images: list[int]
-    gains: list[float]
-    done: int
-    total: int
-    scanned: int
-
 
 class ImageRanker:
     """Ranks the images of one model; the scan of all images starts with the first use, on its own thread."""
 
-    def __init__(self, annotator: Annotator, labels: CurrentLabels) -> None:
+    def __init__(self, annotator: Annotator, labels: CurrentLabels, fingerprint: str) -> None:
+        self._fingerprint = fingerprint
         self._annotator = annotator
         self._labels = labels
         self._ranker = annotator.label_ranker(scan_run=_run_beside, run=_run)
         self._rescoring = Rescoring(labels, self._ranker)
         self.scan = self._ranker.scan
-        self._started = threading.Lock()
-        self._progressed = threading.Event()
-        self._finished = threading.Event()
+        self._scanning = BackgroundJob("scan of all images", self._scan)
         self._deadline = 0.0
-        self._stopped = False
-        self._failure: ApiError | None = None
         self._kept: OrderedDict[tuple[str, Kind], tuple[int, Candidates]] = OrderedDict()
         self._kept_lock = threading.Lock()
         self._orders: dict[str, tuple[int, NDArray[np.int64]]] = {}
 
     def start(self) -> None:
         """Start the scan if it has not started; wait a moment, which is enough for a small model."""
-        if self._started.acquire(blocking=False):
-            self._deadline = time.monotonic() + _FIRST_WAIT_SECONDS
-            threading.Thread(target=self._scan, name="scan", daemon=True).start()
-        self._progressed.wait()
+        self._scanning.poll()
+        self._deadline = self._deadline or time.monotonic() + _FIRST_WAIT_SECONDS
         # Later requests do not wait: they answer from the images that are done.
-        self._finished.wait(max(0.0, self._deadline - time.monotonic()))
-        if self._failure is not None:
-            raise self._failure
+        self._scanning.wait(self._deadline - time.monotonic())
+        self._scanning.poll()
 
     def stop(self) -> None:
         """Abandon the scan after the current block, and what else runs in the background."""
-        self._stopped = True
+        self._scanning.stop()
         self._rescoring.stop()
 
-    def grid(self, name: str, kind: Kind, offset: int, limit: int, min_confidence: float) -> GridPage:
+    def grid(self, name: str, kind: Kind, offset: int, limit: int, min_confidence: float) -> GridResponse:
         """Return images for a label, surest first, without those that have a verdict on it or have it by a rule."""
         names = self._labels.names
         label = names.in_model(name)
@@ -111,12 +79,19 @@ class ImageRanker:
             listed = listed[found.confidences >= min_confidence]
             total = len(listed)
         page = slice(offset, min(offset + limit, len(listed)))
-        return GridPage(
-            listed[page].tolist(),
-            None if found.confidences is None else found.confidences[page].tolist(),
-            found.above,
-            total,
-            scanned,
+        images = self._annotator.known_.images.ids(listed[page])
+        confidences = [None] * len(images) if found.confidences is None else found.confidences[page].tolist()
+        return GridResponse(
+            model=self._fingerprint,
+            label=name,
+            kind=kind,
+            images=[
+                GridImage(image=image, confidence=rounded(confidence), labels=now.names, url=None)
+                for image, confidence, now in zip(images, confidences, self._labels.of_images(images), strict=True)
+            ],
+            above={f"{threshold:g}": count for threshold, count in found.above.items()},
+            total=total,
+            scored=self._share(scanned),
         )
 
     def recalibrate(self) -> None:
@@ -125,7 +100,7 @@ class ImageRanker:
         with self._kept_lock:
             self._kept.clear()
 
-    def queue(self, order: Order, offset: int, limit: int) -> QueuePage:
+    def queue(self, order: Order, offset: int, limit: int) -> QueueResponse:
         """Return images without a verdict: those with the highest gain first, those to judge, or in random order."""
         self.start()
         verdicts = self._labels.verdicts
@@ -138,8 +113,22 @@ class ImageRanker:
                 self._orders[order] = (scanned, self._ranked(order, scanned))
             ranked = self._orders[order][1]
             images = ranked[~verdicts.mask[ranked]][offset : offset + limit]
+        known, gains = self._annotator.known_.images, self.scan.gains[images].tolist()
+        return QueueResponse(
+            model=self._fingerprint,
+            images=[
+                QueuedImage(image=one, gain=rounded(gain), url=None)
+                for one, gain in zip(known.ids(images), gains, strict=True)
+            ],
+            done=verdicts.count,
+            total=len(known),
+            scored=self._share(scanned),
+        )
+
+    def _share(self, scanned: int) -> float:
+        """Return the share of the images that are scored."""
         total = len(self._annotator.known_.images)
-        return QueuePage(images.tolist(), self.scan.gains[images].tolist(), verdicts.count, total, scanned)
+        return 1.0 if scanned >= total else round(scanned / total, 4)
 
     def _ranked(self, order: Order, scanned: int) -> NDArray[np.int64]:
         gains = self.scan.gains[:scanned]
@@ -162,25 +151,14 @@ class ImageRanker:
                 self._kept.popitem(last=False)
         return scanned, found
 
-    def _scan(self) -> None:
-        try:
-            for done in self.scan.steps():
-                if not self._progressed.is_set():
-                    self._progressed.set()
-                    if done < len(self._annotator.known_.images):
-                        self._ranker.prepare()  # while the others are scored, nobody waits for it
-                if self._stopped:
-                    return
-            self._annotator.use_scan(self.scan)
-            self._ranker.prepare()
-        except VseError as error:
-            self._failure = ApiError(503, f"the images could not be scored: {error}")
-        except Exception:  # noqa: BLE001  # no one else would report it
-            _log.exception("the images could not be scored")
-            self._failure = ApiError(500, INTERNAL_ERROR)
-        finally:
-            self._progressed.set()
-            self._finished.set()
+    def _scan(self, progress: Progress) -> None:
+        total = len(self._annotator.known_.images)
+        for number, done in enumerate(self.scan.steps()):
+            progress(done / max(1, total))
+            if number == 0 and done < total:
+                self._ranker.prepare()  # while the others are scored, nobody waits for it
+        self._annotator.use_scan(self.scan)
+        self._ranker.prepare()
 
 
 def _random(images: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -76,7 +76,7 @@ class Rescoring:
         rows = self._labels.rows(images)
         changed = self._labels.verdicts.mask[numbers]
         if self._by_labels_alone:
-            # With the labels of the data, such as after a suggestion was rejected, the scores are those of the data.
+            # With the labels of the data, such as after a suggestion was rejected, the scores of the data hold.
             changed &= ~_equal_rows(rows, self._labels.known.rows(numbers))
         chosen = np.flatnonzero(changed)
         scored = self._ranker.relabel(numbers[chosen], take_rows(*rows, chosen))

@@ -24,6 +24,9 @@ Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Top = Annotated[int, Meta(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Kind = Literal["missing", "wrong"]
+Order = Literal["gain", "random", "verdicts"]
+Why = Literal["context", "frequency", "typo"]
 
 Confidence = Annotated[
     float | None,
@@ -217,33 +220,6 @@ class SimilarImagesResponse(Answer):
     similar: list[SimilarImage]
 
 
-class QuestionsRequest(Body):
-    """The answers so far; labels that were skipped are not asked about again."""
-
-    yes: Annotated[LabelList, doc("Labels that the wanted image has.")] = []
-    no: Annotated[LabelList, doc("Labels that it does not have.")] = []
-    skipped: Annotated[LabelList, doc("Labels that were asked about without an answer.")] = []
-    top: Annotated[Top, doc("Maximum number of images.")] = 12
-
-
-class LikelyImage(Answer):
-    """An image that fits the answers."""
-
-    image: str
-    confidence: Annotated[float, doc("Probability that it is the wanted image.")]
-    labels: KnownLabels
-    url: Url = None
-
-
-class QuestionsResponse(Answer):
-    """The next question, and the most likely images, most likely first."""
-
-    question: Annotated[str | None, doc("The label to ask about; null if no answer would tell anything.")]
-    share: Annotated[float | None, doc("Probability that the answer is yes.")]
-    remaining: Annotated[int, doc("Number of images that fit the answers; a likely one counts more.")]
-    images: list[LikelyImage]
-
-
 # --- catalog ---
 
 
@@ -312,7 +288,7 @@ class CompletedLabel(LabelCount):
     """A label that completes the text."""
 
     why: Annotated[
-        Literal["context", "frequency", "typo"],
+        Why,
         doc("It suits the other labels, or it is frequent, or it differs from the text by one letter."),
     ]
 
@@ -390,21 +366,6 @@ class DuplicatesResponse(Answer, kw_only=True):
     findings: list[Duplicate]
 
 
-class LabelPosition(Answer):
-    """Position of a label on the map; both coordinates are between 0 and 1."""
-
-    label: str
-    x: float
-    y: float
-    images: int
-
-
-class MapResponse(Answer):
-    """The map: labels with similar use are close together."""
-
-    labels: list[LabelPosition]
-
-
 # --- rankings ---
 
 
@@ -422,7 +383,7 @@ class GridResponse(Answer):
 
     model: Fingerprint
     label: str
-    kind: Literal["missing", "wrong"]
+    kind: Kind
     images: list[GridImage]
     above: Annotated[
         dict[str, int],

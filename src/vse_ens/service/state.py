@@ -33,14 +33,15 @@ class Service:
         limits = settings.limits
         self.settings = settings
         self.metrics = ServiceMetrics()
-        self._feedback = Feedback(settings.feedback) if settings.feedback is not None else None
+        self.feedback = Feedback(settings.feedback) if settings.feedback is not None else None
+        """The feedback file, or None if the service runs without one."""
         self._rules = RulesFile(rules_path(settings.feedback)) if settings.feedback is not None else None
         self.models = ModelManager(
             settings.model,
             self.metrics,
             limits.ready_seconds,
             verify=settings.verify,
-            feedback=self._feedback,
+            feedback=self.feedback,
             rules=self._rules,
         )
         self.compute = BoundedExecutor("compute", limits.threads, limits.waiting, limits.answer_seconds)
@@ -49,15 +50,11 @@ class Service:
         # Separate from both, so that a verdict is stored without waiting for searches.
         self.disk = BoundedExecutor("disk", 1, limits.waiting, limits.answer_seconds)
         self.pictures = PictureService(settings)
-        self.learner = self._make_learner()
-        self._calibrator = VerdictCalibrator(self.models, self._feedback) if self._feedback is not None else None
+        self.learner: Learner | None = None
+        if settings.learn_after and settings.feedback is not None:
+            self.learner = Learner(self.models, settings.model, settings.feedback, settings.learn_after)
+        self._calibrator = VerdictCalibrator(self.models, self.feedback) if self.feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
-
-    def _make_learner(self) -> Learner | None:
-        settings = self.settings
-        if not settings.learn_after or settings.feedback is None:
-            return None
-        return Learner(self.models, settings.model, settings.feedback, settings.learn_after)
 
     def learn(self, verdicts: int) -> None:
         """Count verdicts, which correct confidences, and from which the service may learn."""
@@ -84,28 +81,16 @@ class Service:
 
     def close(self) -> None:
         """Release threads and files after the last response."""
-        if self.learner is not None:
-            self.learner.close()
-        if self._calibrator is not None:
-            self._calibrator.close()
-        self.models.close()
-        self.compute.close()
-        self.suggest.close()
-        self.disk.close()
-        self.pictures.close()
-        if self._feedback is not None:
-            self._feedback.close()
-
-    @property
-    def feedback(self) -> Feedback | None:
-        """The feedback file, or None if the service runs without one."""
-        return self._feedback
+        workers = (self.learner, self._calibrator, self.models, self.compute, self.suggest, self.disk, self.pictures)
+        for one in (*workers, self.feedback):
+            if one is not None:
+                one.close()
 
     def require_feedback(self) -> Feedback:
         """Return the feedback file, or raise an `ApiError` if the service runs without one."""
-        if self._feedback is None:
+        if self.feedback is None:
             raise ApiError(403, "this service stores no feedback; start it with --feedback FILE.sqlite")
-        return self._feedback
+        return self.feedback
 
     def require_rules(self) -> RulesFile:
         """Return the rules file, or raise an `ApiError` if the service stores nothing."""

@@ -222,7 +222,7 @@ class TensorBoardTracker(Tracker):
 
 
 class WandbTracker(Tracker):
-    """Records with Weights & Biases, offline unless told otherwise: ``wandb sync`` sends a run later.
+    """Records with Weights & Biases, offline by default: ``wandb sync`` sends a run later.
 
         model.fit(data, callbacks=[WandbTracker(project="holiday photos")])
 

@@ -8,38 +8,24 @@ import time
 from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.partition.store import Partition
 from vse_ens.errors import ConfigError, DataError, ModelError, VseError
 from vse_ens.model.checkpoint_store import CHECKPOINT, load_state, save_state
 from vse_ens.model.cpu import cpu_kind
 from vse_ens.portable import PORTABLE_CPU, portable_requested
+from vse_ens.train.trainer import Trainer
 
 _IDS_PER_BLOCK = 65_536
 # Writing may take one part in this many of the time.
 _PAUSE_FACTOR = 20
 
 _log = logging.getLogger(__name__)
-
-
-class Resumable(Protocol):
-    """A training that can be saved and continued."""
-
-    @property
-    def config(self) -> Config:
-        """The complete settings."""
-
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and JSON from which `restore` continues."""
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
-        """Continue from a saved state."""
 
 
 class Checkpoints:
@@ -63,12 +49,12 @@ class Checkpoints:
         self._due = time.monotonic() + seconds
         self._failing = False
 
-    def after_round(self, trainer: Resumable) -> None:
+    def after_round(self, trainer: Trainer) -> None:
         """Write a checkpoint if it is due."""
         if time.monotonic() >= self._due:
             self.try_write(trainer)
 
-    def try_write(self, trainer: Resumable) -> None:
+    def try_write(self, trainer: Trainer) -> None:
         """Write a checkpoint now; log a warning, once until it succeeds again, if the file system refuses."""
         try:
             self.write(trainer)
@@ -81,7 +67,7 @@ class Checkpoints:
         else:
             self._failing = False
 
-    def write(self, trainer: Resumable) -> None:
+    def write(self, trainer: Trainer) -> None:
         """Write a checkpoint now."""
         began = time.monotonic()
         try:
@@ -91,7 +77,7 @@ class Checkpoints:
             ended = time.monotonic()
             self._due = ended + max(self._seconds, _PAUSE_FACTOR * (ended - began))
 
-    def resume(self, trainer: Resumable) -> bool:
+    def resume(self, trainer: Trainer) -> bool:
         """Restore a trainer from the last checkpoint; return whether there was one."""
         if not self.path.exists():
             return False
@@ -107,7 +93,7 @@ class Checkpoints:
                 f"{self.path} is damaged: it is not the state of a training run; {CHECKPOINT.remedy}"
             ) from error
 
-    def _restore(self, trainer: Resumable, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> bool:
+    def _restore(self, trainer: Trainer, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> bool:
         if state["data"] != self._data:
             raise ConfigError(
                 f"{self.path} is a checkpoint of other data; resume with the pairs the run was started with"

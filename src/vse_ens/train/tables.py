@@ -68,7 +68,7 @@ def _normal(streams: Streams, name: str, rows: int, config: Config, scale: float
 
 
 def initial_tables(config: Config, data: Annotations, label_pairs: NDArray[np.int32] | None = None) -> Embeddings:
-    """All but the images' own vectors; the ``combinations`` of the data are found here unless they are given."""
+    """Draw all but the images' own vectors; the label pairs of the data are chosen here unless they are given."""
     streams = Streams(config.seed).child("init")
 
     def normal(name: str, rows: int, scale: float | None = None) -> Floats:

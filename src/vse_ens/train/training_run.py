@@ -160,10 +160,6 @@ class _TrainingBar(ProgressBar):
     def __init__(self, progress: ProgressOption) -> None:
         super().__init__("training", progress)
 
-    def __enter__(self) -> _TrainingBar:
-        super().__enter__()
-        return self
-
     def show(self, step: Progress) -> None:
         """Show the epoch and the time left, or call the function that was given."""
         if self._given:

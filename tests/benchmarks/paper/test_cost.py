@@ -20,7 +20,7 @@ def test_growth_is_the_exponent() -> None:
     assert [x for x, _ in series(costs, "naive", "labels", GRID)] == [100, 1_000, 10_000]
 
 
-def test_what_two_samplers_share_cancels() -> None:
+def test_cost_that_two_samplers_share_cancels() -> None:
     costs = [
         {"sampler": sampler, "dimensions": k, "labels": a, "nanoseconds": factor * a**0.3}
         for k, a in GRID.points()

@@ -139,7 +139,7 @@ def test_finished_parts_are_not_done_again(done: tuple[Path, dict[str, Any]]) ->
     assert again["cost"] == document["cost"]
 
 
-def test_a_stopped_run_leaves_what_is_done_and_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_stopped_run_keeps_its_parts_and_continues(tmp_path: Path) -> None:
     options: dict[str, Any] = {"effort": TOY, "data_sets": ("openimages",), "workers": 1}
     stopped = CountingListener(stop_after=2)
     with pytest.raises(KeyboardInterrupt):

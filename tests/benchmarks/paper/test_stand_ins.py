@@ -55,7 +55,7 @@ def test_a_stand_in_depends_on_shape_and_seed_alone() -> None:
     assert stand_in(shape, 1) != stand_in(shape, 2)
 
 
-def test_what_is_added_belongs_to_the_scene() -> None:
+def test_added_labels_belong_to_the_scene() -> None:
     """Labels of a fuller stand-in keep each other's company: some pairs of labels are far commoner than by chance."""
     data = stand_in(Shape(2_000, 100, 18_000, 2_000))
     table = np.zeros((2_000, 100))

@@ -73,7 +73,7 @@ def test_the_last_iteration_counts_and_not_the_best(split: Split) -> None:
     assert (ranks <= 10).mean() == pytest.approx(result["metrics"]["recall@10"], abs=0.01)
 
 
-def test_out_of_time_ends_after_the_iteration_and_projects_the_rest(split: Split) -> None:
+def test_out_of_time_ends_the_iteration_and_projects_the_rest(split: Split) -> None:
     result = TrainingRun(small(), split, Limits(seconds=1e-9)).run()
     assert (result["ending"], result["iterations"], len(result["points"])) == ("out of time", 1, 1)
     assert result["projected_seconds"] == pytest.approx(result["seconds"] + 39 * result["epochs"][-1]["seconds"])
@@ -85,7 +85,7 @@ def test_a_training_that_diverges_has_no_accuracy(split: Split) -> None:
     assert (result["ending"], result["ranks"], set(result["metrics"].values())) == ("diverged", [], {0.0})
 
 
-def test_it_stops_when_asked(split: Split) -> None:
+def test_training_stops_when_asked(split: Split) -> None:
     with pytest.raises(Stopped):
         TrainingRun(small(), split, stopped=lambda: True).run()
 

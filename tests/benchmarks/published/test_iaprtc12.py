@@ -184,7 +184,7 @@ def test_a_fault_in_a_list_is_named_by_line(file: str, text: str, fault: str, ta
     assert fault in str(error.value)
 
 
-def test_what_is_missing_is_named_with_where_to_get_it(tagprop: Path, tmp_path: Path) -> None:
+def test_missing_files_are_named_with_their_source(tagprop: Path, tmp_path: Path) -> None:
     (tagprop / "iaprtc12_test_list.txt").unlink()
     with pytest.raises(DataError, match=r"has no iaprtc12_test_list\.txt to name images by; .*guillaumin/data\.php"):
         read_iaprtc12(tagprop)

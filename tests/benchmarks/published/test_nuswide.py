@@ -108,7 +108,7 @@ def test_the_splits_make_up_the_whole(labels: str, folder: Path) -> None:
     assert sorted(train + test) == pairs(folder, labels=labels)
 
 
-def test_concepts_of_splits_are_read_where_those_of_the_whole_are_missing(folder: Path) -> None:
+def test_concepts_of_splits_replace_missing_ones_of_the_whole(folder: Path) -> None:
     whole = {image.partition("#")[0]: label for image, label in pairs(folder, labels="concepts81", split="train")}
     for file in (folder / "Groundtruth" / "AllLabels").iterdir():
         file.unlink()
@@ -233,7 +233,7 @@ def test_options_that_cannot_work_are_refused(folder: Path) -> None:
 
 
 @pytest.mark.shared_data
-def test_the_real_concepts_come_back_from_files_of_the_published_form(shared_data: Path, tmp_path: Path) -> None:
+def test_real_concepts_survive_the_published_form(shared_data: Path, tmp_path: Path) -> None:
     """The first 20,000 images of the real labels, written as the archives have them."""
     with gzip.open(shared_data / "nuswide81" / "split.tsv.gz", "rt", encoding="utf-8") as rows:
         images = [row.split("\t")[0] for row, _ in zip(rows, range(20_000), strict=False)]

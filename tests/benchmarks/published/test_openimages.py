@@ -85,7 +85,7 @@ def test_every_version_gives_the_same_pairs(version: Callable[[Path], None], tmp
     assert pairs(tmp_path, source="machine", split="train") == guessed
 
 
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+def test_left_out_rows_are_counted(tmp_path: Path) -> None:
     v4(tmp_path)
     notes = read_openimages(tmp_path, source="both", min_confidence=0.6).notes
     assert "dropped 1 label verified as absent" in notes
@@ -243,7 +243,7 @@ def test_options_that_cannot_work_are_refused(tmp_path: Path) -> None:
         read_openimages(tmp_path / "train-annotations-machine-imagelabels.csv", split="train")
 
 
-def test_it_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small blocks give what one block gives, and progress ends with all bytes."""
     rows = "".join(f"{image:016x},machine,/m/{image * 7 % 31:02x},0.{5 + image % 5}\n" for image in range(3000))
     file = write(tmp_path / "labels.csv", HEADER + rows)

@@ -159,7 +159,9 @@ def test_a_model_without_held_out_labels_has_no_confidence(vse: Vse, tmp_path: P
         (["img_0000001", "--min-confidence", "1.5"], 2, "--min-confidence must be"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(
+    arguments: list[str], status: int, sentence: str, vse: Vse, model: Path
+) -> None:
     answer = vse("annotate", model, *arguments)
     assert (answer.status, answer.out) == (status, "")
     assert sentence in answer.err

@@ -66,7 +66,9 @@ def test_progress_counts_all_rows(vse: Vse, model: Path, monkeypatch: pytest.Mon
         (["--wrong-share", "1"], 1, "--wrong-share must lie between 0 and 1"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(
+    arguments: list[str], status: int, sentence: str, vse: Vse, model: Path
+) -> None:
     answer = vse("audit", model, *arguments)
     assert (answer.status, answer.out) == (status, "")
     assert sentence in answer.err

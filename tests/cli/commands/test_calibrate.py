@@ -75,7 +75,7 @@ def test_questions_and_answers(vse: Vse, model: Path, tmp_path: Path) -> None:
         (("--ask", "20", "--out", "x.csv", "--completeness", "0.5"), "cannot be combined with --ask"),
     ],
 )
-def test_what_cannot_be_done_is_said(vse: Vse, model: Path, options: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_an_error_in_one_line(vse: Vse, model: Path, options: tuple[str, ...], message: str) -> None:
     answer = vse("calibrate", model, *options)
     assert answer.status != 0
     assert message in " ".join(answer.err.split())

@@ -16,7 +16,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_one_table_on_standard_output_and_progress_on_standard_error(vse: Callable[..., Answer], scenes: Path) -> None:
+def test_table_goes_to_stdout_and_progress_to_stderr(vse: Callable[..., Answer], scenes: Path) -> None:
     answer = vse("compare", scenes, "--models", "vse-ens:epochs=3,popularity,ease", "--dimensions", 8)
     assert answer.status == 0
     heading = next(line for line in answer.out.splitlines() if line.startswith("model"))
@@ -27,9 +27,7 @@ def test_one_table_on_standard_output_and_progress_on_standard_error(vse: Callab
         assert f"{number} of 3: {name}" in answer.err
 
 
-def test_a_report_with_its_rankings_and_both_again_without_training(
-    vse: Callable[..., Answer], scenes: Path, tmp_path: Path
-) -> None:
+def test_report_is_made_again_from_its_rankings(vse: Callable[..., Answer], scenes: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     answer = vse("compare", scenes, "--models", "popularity,cooccurrence", "--seed", 3, "--out", out, "--json")
     assert answer.status == 0

@@ -15,7 +15,7 @@ import pytest
 Vse = Callable[..., Any]
 
 
-def test_it_writes_the_file_and_says_what_is_in_it(vse: Vse, tmp_path: Path) -> None:
+def test_file_is_written_and_its_counts_shown(vse: Vse, tmp_path: Path) -> None:
     out = tmp_path / "scenes.parquet"
     answer = vse("data", "scenes", "--images", 300, "--out", out, "--json")
     assert (answer.status, answer.err) == (0, "")

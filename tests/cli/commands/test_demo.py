@@ -6,7 +6,7 @@ from typing import Any
 Vse = Callable[..., Any]
 
 
-def test_it_shows_images_with_what_is_known_and_what_is_suggested(vse: Vse) -> None:
+def test_examples_show_known_and_suggested_labels(vse: Vse) -> None:
     document = vse("demo", "--images", 500, "--shown", 3, "--json").document
     assert document["data"]["images"] == 500
     assert document["train"] + document["test"] == document["data"]["pairs"]
@@ -20,7 +20,7 @@ def test_it_shows_images_with_what_is_known_and_what_is_suggested(vse: Vse) -> N
         assert not set(suggested) & set(example["known"])
 
 
-def test_it_reads_well_in_a_terminal(vse: Vse) -> None:
+def test_demo_reads_well_in_a_terminal(vse: Vse) -> None:
     answer = vse("demo", "--images", 500, "--shown", 3)
     assert answer.status == 0
     assert answer.out.startswith("Built-in data set: 500 everyday scenes")
@@ -28,7 +28,7 @@ def test_it_reads_well_in_a_terminal(vse: Vse) -> None:
     assert max(map(len, answer.out.splitlines())) <= 80
 
 
-def test_it_is_the_same_every_time(vse: Vse) -> None:
+def test_demo_is_the_same_every_time(vse: Vse) -> None:
     def examples(*options: object) -> Any:
         return vse("demo", "--images", 300, "--json", *options).document["examples"]
 

@@ -39,7 +39,7 @@ def test_a_machine_that_runs_the_tests_is_healthy(vse: Vse) -> None:
     assert {found[topic]["state"] for topic in required} == {"ok"}
 
 
-def test_it_prints_a_table_that_fits(vse: Vse) -> None:
+def test_table_fits_the_terminal(vse: Vse) -> None:
     answer = vse("doctor")
     assert answer.out.rstrip().endswith("vse is ready to use")
     assert max(map(len, answer.out.splitlines())) <= 80
@@ -54,9 +54,7 @@ def test_a_required_part_that_does_not_work_is_a_failure(vse: Vse, monkeypatch: 
     assert vse("doctor", "--json").document["healthy"] is False
 
 
-def test_an_optional_part_that_is_absent_is_no_failure_and_says_how_to_get_it(
-    vse: Vse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_absent_optional_part_says_how_to_get_it(vse: Vse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_checks, "OPTIONAL_PARTS", {"more": "to do more"})
     monkeypatch.setattr(doctor_checks, "packages_of", {"more": ["numpy", "no_such_package"]}.__getitem__)
     answer = vse("doctor", "--json")

@@ -41,7 +41,7 @@ def test_json_is_what_the_library_finds(vse: Vse, trained: Path) -> None:
     assert wanted <= document["metrics"].keys()
 
 
-def test_it_shows_a_table(vse: Vse, trained: Path) -> None:
+def test_metrics_are_shown_as_a_table(vse: Vse, trained: Path) -> None:
     answer = vse("evaluate", trained / "model", trained / "test.parquet", "--top", 3, "--top", 20)
     assert (answer.status, answer.err) == (0, "")
     assert "held-out labels, ranked among" in answer.out.splitlines()[0]
@@ -129,7 +129,7 @@ def test_the_options_of_reading_reach_the_reader(vse: Vse, trained: Path, tmp_pa
         ("model", "train.parquet", "is both held out and known from training"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(model: str, test: str, sentence: str, vse: Vse, trained: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(model: str, test: str, sentence: str, vse: Vse, trained: Path) -> None:
     answer = vse("evaluate", trained / model, trained / test)
     assert (answer.status, answer.out) == (1, "")
     assert sentence in answer.err

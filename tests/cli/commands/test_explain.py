@@ -87,7 +87,7 @@ def test_a_label_that_the_image_has_is_explained_by_its_others(vse: Vse, model: 
         (["img_0000001", "{label}", "--top", "0"], 2, "--top must be"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(
+def test_bad_input_is_an_error_in_one_line(
     arguments: list[str], status: int, sentence: str, vse: Vse, model: Path, suggested: str
 ) -> None:
     known = Annotator.load(model).known_.labels_of("img_0000001")[0]

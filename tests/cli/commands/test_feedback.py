@@ -52,7 +52,7 @@ def test_json_counts_by_verdict_person_and_day(vse: Vse, judged: Path) -> None:
     assert max(document["by_day"]) == datetime.now(UTC).strftime("%Y-%m-%d")
 
 
-def test_it_shows_tables(vse: Vse, judged: Path) -> None:
+def test_counts_are_shown_as_tables(vse: Vse, judged: Path) -> None:
     answer = vse("feedback", judged)
     assert (answer.status, answer.err) == (0, "")
     lines = [line.split() for line in answer.out.splitlines()]
@@ -71,9 +71,7 @@ def test_a_file_that_nobody_wrote_to_is_empty(vse: Vse, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-def test_accepted_pairs_are_written_so_that_every_command_reads_them(
-    vse: Vse, judged: Path, tmp_path: Path, suffix: str
-) -> None:
+def test_accepted_pairs_are_written_for_every_command(vse: Vse, judged: Path, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / "new" / f"pairs.{suffix}"
     answer = vse("feedback", judged, "--out", out, "--json")
     assert (answer.document["out"], answer.document["written"]) == (str(out), 2)
@@ -84,7 +82,7 @@ def test_accepted_pairs_are_written_so_that_every_command_reads_them(
     assert frame["by"].to_list() == ["ben", "anna"]
 
 
-def test_what_cannot_be_done_is_one_sentence(vse: Vse, judged: Path, pairs: Path, tmp_path: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(vse: Vse, judged: Path, pairs: Path, tmp_path: Path) -> None:
     for arguments, sentence in (
         ((tmp_path / "none.sqlite",), "does not exist"),
         ((pairs,), "is not a feedback file; name one that vse serve wrote"),

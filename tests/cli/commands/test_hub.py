@@ -59,7 +59,7 @@ def test_another_revision(vse: Vse, hub: HubStandIn, saved: Path, tmp_path: Path
     assert vse("pull", "ann/holiday", "--out", tmp_path / "b", "--revision", "trial").status == 0
 
 
-def test_what_is_in_the_way_is_kept(vse: Vse, hub: HubStandIn, saved: Path, tmp_path: Path) -> None:
+def test_existing_files_are_kept(vse: Vse, hub: HubStandIn, saved: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("mine")
     answer = vse("pull", "ann/holiday", "--out", tmp_path / "notes")

@@ -9,7 +9,7 @@ import pytest
 Vse = Callable[..., Any]
 
 
-def test_it_shows_the_summary(vse: Vse, pairs: Path) -> None:
+def test_summary_is_shown(vse: Vse, pairs: Path) -> None:
     answer = vse("info", pairs)
     assert (answer.status, answer.err) == (0, "")
     assert [line.rstrip() for line in answer.out.splitlines()] == [

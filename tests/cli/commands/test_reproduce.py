@@ -49,7 +49,7 @@ def test_budgets_are_options(vse: Callable[..., Answer], tmp_path: Path) -> None
     assert (found["seeds"], found["trials"], found["limits"]["seconds"]) == (2, 1, pytest.approx(0.006))
 
 
-def test_a_file_in_place_of_the_folder_is_refused_before_the_work(vse: Callable[..., Answer], tmp_path: Path) -> None:
+def test_file_in_place_of_the_folder_is_refused_first(vse: Callable[..., Answer], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = vse("reproduce", "--quick", "--out", tmp_path / "file")
     assert answer.status == 1

@@ -73,7 +73,9 @@ def test_letters_of_options_may_begin_a_label(vse: Vse, model: Path) -> None:
         ([], 2, "'LABEL"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(
+    arguments: list[str], status: int, sentence: str, vse: Vse, model: Path
+) -> None:
     answer = vse("search", model, *arguments)
     assert (answer.status, answer.out) == (status, "")
     assert sentence in answer.err

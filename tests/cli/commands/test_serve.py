@@ -31,7 +31,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     return found
 
 
-def test_it_says_where_and_keeps_feedback_beside_the_model(vse: Vse, started: list[Settings], tmp_path: Path) -> None:
+def test_address_is_shown_and_feedback_is_beside_the_model(vse: Vse, started: list[Settings], tmp_path: Path) -> None:
     model = tmp_path / "model"
     answer = vse("serve", model, "--image-url", "https://a.example/{image}")
     assert (answer.status, answer.err) == (0, "")
@@ -100,7 +100,7 @@ def test_a_line_that_is_no_key_is_named(
         (("--image-url", "https://a.example/{image}", "--images", "photos"), "give either --images or --image-url"),
     ],
 )
-def test_what_cannot_work_is_refused(vse: Vse, started: list[Settings], options: Any, sentence: str) -> None:
+def test_bad_options_are_refused(vse: Vse, started: list[Settings], options: Any, sentence: str) -> None:
     answer = vse("serve", "model", *options)
     assert answer.status in (1, 2)
     assert sentence in answer.err.replace("\n", " ")
@@ -143,7 +143,7 @@ def test_an_endless_key_file_is_not_read_to_its_end(vse: Vse, started: list[Sett
     assert started == []
 
 
-def test_pictures_of_the_training_source_are_shown_unless_told_otherwise(vse: Vse, started: list[Settings]) -> None:
+def test_pictures_of_the_source_are_shown_unless_disabled(vse: Vse, started: list[Settings]) -> None:
     assert vse("serve", "model").status == vse("serve", "model", "--no-images", "--picture-cache", 5).status == 0
     assert vse("serve", "model", "--images", "photos").status == 0
     shown = [(one.images, one.own_images, one.picture_cache_bytes) for one in started]

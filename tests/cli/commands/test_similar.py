@@ -37,7 +37,9 @@ def test_images_like_an_image(vse: Vse, model: Path) -> None:
         (["--image", "nie"], 1, "unknown image 'nie'"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(arguments: list[str], status: int, sentence: str, vse: Vse, model: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(
+    arguments: list[str], status: int, sentence: str, vse: Vse, model: Path
+) -> None:
     answer = vse("similar", model, *arguments)
     assert (answer.status, answer.out) == (status, "")
     assert sentence in answer.err

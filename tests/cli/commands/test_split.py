@@ -42,7 +42,7 @@ def test_leave_one_out_writes_two_files(vse: Vse, pairs: Path, tmp_path: Path) -
     assert pl.read_parquet(out / "train.parquet").columns == ["image", "label"]
 
 
-def test_it_says_what_it_did_in_a_table(vse: Vse, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_is_shown_as_a_table(vse: Vse, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     answer = vse("split", pairs.name, "--out", "split")
     assert answer.status == 0
@@ -95,7 +95,7 @@ def test_the_seed_decides(vse: Vse, pairs: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_work_is_refused_and_nothing_written(
+def test_bad_input_is_refused_and_nothing_is_written(
     arguments: list[str], status: int, sentence: str, vse: Vse, pairs: Path, tmp_path: Path
 ) -> None:
     answer = vse("split", pairs, "--out", tmp_path / "split", *arguments)

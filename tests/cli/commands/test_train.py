@@ -36,7 +36,7 @@ def test_the_document_tells_what_was_done(vse: Vse, pairs: Path, tmp_path: Path)
     assert not (tmp_path / "model.checkpoint").exists()
 
 
-def test_a_model_that_cannot_be_saved_is_kept_among_the_temporary_files(
+def test_model_that_cannot_be_saved_is_kept_in_temporary_files(
     vse: Vse, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -98,7 +98,7 @@ def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: P
         (("--preset", "vse-ens", "--learning-rate", "10", "--epochs", "50"), "lower the learning rate (10)"),
     ],
 )
-def test_what_cannot_work_is_one_sentence(
+def test_bad_input_is_an_error_in_one_line(
     vse: Vse, pairs: Path, tmp_path: Path, settings: tuple[str, ...], sentence: str
 ) -> None:
     answer = vse("train", pairs, "--out", tmp_path / "model", "--dimensions", 8, *settings)
@@ -114,9 +114,7 @@ def test_a_place_that_is_not_a_model_is_refused_before_the_work(vse: Vse, pairs:
     assert "epoch" not in answer.err
 
 
-def test_an_out_that_cannot_be_written_is_found_before_the_pairs_are_read(
-    vse: Vse, pairs: Path, tmp_path: Path
-) -> None:
+def test_unwritable_out_is_found_before_pairs_are_read(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     answer = vse("train", tmp_path / "no pairs.csv", "--out", pairs / "model", *SETTINGS)
     assert answer.status == 1
     assert "could not be written: Not a directory" in answer.err
@@ -148,7 +146,7 @@ def test_a_file_that_no_training_wrote_is_named_and_kept(vse: Vse, tmp_path: Pat
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_second_training_of_one_model_is_refused_and_disturbs_nothing(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+def test_second_training_of_one_model_is_refused(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     with reserve(tmp_path / "model"):  # as the first does from start to end
         (tmp_path / "model.checkpoint").mkdir()
         before = sorted(tmp_path.rglob("*"))
@@ -180,7 +178,7 @@ def test_the_model_is_reserved_until_its_checkpoint_is_removed(
     assert [path.name for path in tmp_path.iterdir() if path != pairs] == ["model"]
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_are_removed_by_the_next(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     save_state(tmp_path / "model.checkpoint", {}, {})
     shutil.copytree(tmp_path / "model.checkpoint", tmp_path / ".model.checkpoint.partial")
     for name in (".model.checkpoint.lock", ".model.checkpoint.run.lock", ".model.run.lock"):
@@ -212,7 +210,7 @@ def test_a_folder_of_parts_is_trained_by_shards(vse: Vse, tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "other", "pairs.parquet", "parts"]
 
 
-def test_what_a_cluster_cannot_have_is_a_sentence(vse: Vse, pairs: Path, tmp_path: Path) -> None:
+def test_options_that_a_cluster_lacks_are_refused(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "model")
     for arguments, status, sentence in (
         ([pairs, *out, "--address", "localhost:1"], 1, "address needs a cluster"),

@@ -19,7 +19,7 @@ def features(tmp_path: Path) -> Path:
     return path
 
 
-def test_features_are_read_and_images_that_no_pair_has_are_counted(
+def test_features_are_read_and_images_without_pairs_counted(
     vse: Vse, pairs: Path, features: Path, tmp_path: Path
 ) -> None:
     answer = vse("train", pairs, "--out", tmp_path / "model", "--features", features, *SETTINGS, "--json")

@@ -77,7 +77,7 @@ def test_a_model_may_be_updated_in_place(vse: Vse, model: Path, more: Path, tmp_
     assert Annotator.load(place).known_labels("img 3") == ["sea"]
 
 
-def test_what_cannot_be_done_is_one_sentence(vse: Vse, model: Path, more: Path, tmp_path: Path) -> None:
+def test_bad_input_is_an_error_in_one_line(vse: Vse, model: Path, more: Path, tmp_path: Path) -> None:
     for arguments, sentence in (
         ((model, tmp_path / "none.csv", "--out", tmp_path / "x"), "none.csv"),
         ((tmp_path / "none", more, "--out", tmp_path / "x"), "none"),

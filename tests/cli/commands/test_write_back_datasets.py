@@ -76,9 +76,7 @@ def test_an_audit_decision_removes_the_boxes_of_a_label(vse: Vse, tmp_path: Path
     assert labels(source) == {"a.jpg": {"dog"}, "b.jpg": {"cat"}}
 
 
-def test_formats_without_labels_of_images_and_catalogs_are_not_written(
-    vse: Vse, dataset_model: Path, tmp_path: Path
-) -> None:
+def test_read_only_formats_and_catalogs_are_not_written(vse: Vse, dataset_model: Path, tmp_path: Path) -> None:
     for name, source in (("yolo", yolo(tmp_path, {"a.jpg": ["x"]})), ("digikam", digikam(tmp_path, {"a.jpg": ["x"]}))):
         answer = vse("annotate", dataset_model, "--all", "--write", source, "--format", name)
         assert answer.status != 0

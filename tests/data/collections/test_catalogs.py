@@ -88,7 +88,7 @@ def test_a_catalog_is_read_while_its_program_writes_to_it(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_locked_catalog_and_one_of_a_closed_program_are_read_in_place(name: str, tmp_path: Path) -> None:
+def test_locked_and_closed_catalogs_are_read_in_place(name: str, tmp_path: Path) -> None:
     path, table = make(name, tmp_path)
     database = tmp_path / FILES[name][1]
     with closing(sqlite3.connect(database, isolation_level=None)) as program:
@@ -102,7 +102,7 @@ def test_a_locked_catalog_and_one_of_a_closed_program_are_read_in_place(name: st
         assert labels(path) == {image: sorted(given) for image, given in table.items()}
 
 
-def test_an_error_message_of_sqlite_that_is_not_utf_8_is_one_sentence(tmp_path: Path) -> None:
+def test_sqlite_message_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
     path = made.digikam(tmp_path, TREE)
     path.write_bytes(path.read_bytes().replace(b"TABLE Tags", b"TABLE \xc7 \xc7s"))
     with pytest.raises(DataError, match="cannot be read as a database"):
@@ -122,7 +122,7 @@ def test_a_view_is_not_taken_for_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["lightroom", "digikam"])
-def test_changes_in_a_write_ahead_log_are_read_and_the_log_is_left_alone(name: str, tmp_path: Path) -> None:
+def test_write_ahead_log_is_read_and_left_alone(name: str, tmp_path: Path) -> None:
     path, _ = make(name, tmp_path)
     table, column = ("AgLibraryKeyword", "name") if name == "lightroom" else ("Tags", "name")
     with closing(sqlite3.connect(path, isolation_level=None)) as program:
@@ -181,7 +181,7 @@ def test_an_answer_of_hydrus_api_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_no_catalog_is_one_sentence(name: str, tmp_path: Path) -> None:
+def test_other_files_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
     path = tmp_path / FILES[name][1]
     with pytest.raises(DataError, match=r"cannot be read|does not exist"):
         list(open_collection(path, name).items())
@@ -189,7 +189,7 @@ def test_what_is_no_catalog_is_one_sentence(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot be read as a database|no catalog"):
         list(open_collection(path, name).items())
     path.write_bytes(b"text")
-    with pytest.raises(DataError, match="is no SQLite database"):
+    with pytest.raises(DataError, match="is not a SQLite database"):
         list(open_collection(path, name).items())
     path.unlink()
     with closing(sqlite3.connect(path)) as db:

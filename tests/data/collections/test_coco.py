@@ -42,7 +42,7 @@ def test_pycocotools_loads_what_was_written(tmp_path: Path, capsys: pytest.Captu
     assert truth.getCatIds(supNms=["place"]) == truth.getCatIds(catNms=["place|beach"])
     crowds = truth.loadAnns(truth.getAnnIds(areaRng=[1000, 2000], iscrowd=True))
     assert [truth.annToMask(one).sum() for one in crowds] == [1200] * 3
-    # A label of a whole image is no object that a detector can miss, and a box inside it is no false alarm.
+    # A label of a whole image is not an object that a detector can miss, and a box inside it not a false alarm.
     boxes = [one for one in truth.dataset["annotations"] if not one["iscrowd"]]
     found = [{"image_id": 1, "category_id": truth.getCatIds(["dog"])[0], "bbox": [5, 5, 9, 9], "score": 0.9}]
     found += [{**{key: one[key] for key in ("image_id", "category_id", "bbox")}, "score": 0.9} for one in boxes]
@@ -59,7 +59,7 @@ def test_a_file_without_boxes_gets_annotations_without_boxes(tmp_path: Path) -> 
     assert document["annotations"][-1] == {"id": 14, "image_id": 2, "category_id": 1}
 
 
-def test_annotations_and_categories_are_added_where_there_are_none(tmp_path: Path) -> None:
+def test_missing_annotations_and_categories_are_added(tmp_path: Path) -> None:
     path = write(tmp_path / "x.json", images=[{"id": 7, "file_name": "a.jpg"}])
     document = edited(path, {"a.jpg": LabelEdit(("cat",))})
     assert document["categories"] == [{"id": 1, "name": "cat"}]
@@ -98,7 +98,7 @@ def test_without_pictures_the_url_says_where_they_are(tmp_path: Path) -> None:
     assert item.picture == "http://example.com/a.jpg"
 
 
-def test_annotations_of_unknown_images_and_categories_are_counted(tmp_path: Path) -> None:
+def test_annotations_of_unknown_ids_are_counted(tmp_path: Path) -> None:
     path = write(
         tmp_path / "x.json",
         annotations=[{"id": 1, "image_id": 1, "category_id": 9}, {"id": 2, "image_id": 5, "category_id": 1}],
@@ -125,7 +125,7 @@ def test_annotations_of_unknown_images_and_categories_are_counted(tmp_path: Path
         (b'{"images": [], "categories": "\xff"}', "line 1 is not UTF-8"),
         (b'{"images": []} x', "there is more after its end"),
         (b'{"categories": []}', "it has no array of images"),
-        (b"[]", "it is no JSON object"),
+        (b"[]", "it is not a JSON object"),
     ],
 )
 def test_a_damaged_file_is_one_sentence_with_the_place(content: bytes, message: str, tmp_path: Path) -> None:

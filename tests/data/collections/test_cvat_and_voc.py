@@ -156,7 +156,7 @@ def test_latin_1_files_stay_latin_1(tmp_path: Path) -> None:
     assert [item.labels for item in CvatCollection(path).items()] == [("été", "海")]
 
 
-def test_labels_are_not_written_to_utf_16_or_with_characters_that_xml_lacks(tmp_path: Path) -> None:
+def test_utf_16_and_characters_that_xml_lacks_are_refused(tmp_path: Path) -> None:
     path = cvat(tmp_path, {"a.jpg": []})
     with pytest.raises(DataError, match="XML has no such character"):
         list(CvatCollection(path).changes({"a.jpg": LabelEdit(("a\x00b",))}))
@@ -183,7 +183,7 @@ def test_a_folder_with_annotations_of_cvat_is_that_file(tmp_path: Path) -> None:
     assert (collection.format, collection.root) == ("cvat", tmp_path / "images")
 
 
-def test_an_element_whose_text_ends_like_an_empty_element_is_removed_whole(tmp_path: Path) -> None:
+def test_element_that_ends_like_an_empty_one_is_removed_whole(tmp_path: Path) -> None:
     path = tmp_path / "annotations.xml"
     path.write_text('<annotations><image name="a"><tag label="x">y/></tag><tag label="z"/></image></annotations>')
     (change,) = CvatCollection(path).changes({"a": LabelEdit(remove=("x",))})

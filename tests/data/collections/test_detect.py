@@ -17,7 +17,7 @@ def images(folder: Path, *names: str, content: bytes = b"") -> None:
         (folder / name).write_bytes(content)
 
 
-def test_a_folder_of_photos_is_recognized_by_a_keyword_or_a_sidecar(tmp_path: Path) -> None:
+def test_photos_are_recognized_by_a_keyword_or_a_sidecar(tmp_path: Path) -> None:
     images(tmp_path / "one", "2020/a.jpg", content=jpeg(packet(["sea"])))
     images(tmp_path / "two", "a.jpg", "a.jpg.xmp")
     assert open_collection(tmp_path / "one").format == "photos"

@@ -74,7 +74,7 @@ def test_datasets_loads_a_new_column_beside_a_single_label(tmp_path: Path) -> No
     assert labels(source) == {"a.png": ("3",), "b.png": ("4", "sea")}
 
 
-def test_every_split_has_its_own_file_and_ids_start_with_its_folder(tmp_path: Path) -> None:
+def test_every_split_has_its_own_file_and_its_folder_in_ids(tmp_path: Path) -> None:
     write_lines(tmp_path, {"file_name": "d/a.jpg", "tags": ["sea"]}, name="train/metadata.jsonl")
     write_lines(tmp_path, {"file_name": "a.jpg", "tags": ["sand"]}, name="val/metadata.jsonl")
     assert labels(tmp_path) == {"train/d/a.jpg": ("sea",), "val/a.jpg": ("sand",)}

@@ -81,7 +81,7 @@ class KilledError(BaseException):
 
 
 @pytest.mark.parametrize("written", range(8))
-def test_a_process_that_dies_leaves_whole_files_and_a_journal_that_restores_them(
+def test_killed_process_leaves_whole_files_and_a_usable_journal(
     folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
     before, wanted = state(folder), changes(folder, NEW)
@@ -110,7 +110,7 @@ def stop_after(written: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "_replace", replace)
 
 
-def test_a_killed_write_is_undone_although_a_write_below_it_was_undone_meanwhile(
+def test_killed_write_is_undone_after_a_write_below_it_was(
     folder: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = state(folder)
@@ -128,7 +128,7 @@ def test_a_killed_write_is_undone_although_a_write_below_it_was_undone_meanwhile
     assert (folder / "1").read_bytes() == b"below 1"
 
 
-def test_a_file_that_a_killed_write_did_write_and_somebody_changed_is_no_file_it_was_stopped_before(
+def test_changed_file_of_a_killed_write_counts_as_written(
     folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = changes(folder, {"0": b"new 0", "1": b"new 1", "2": b"new 2"})
@@ -142,7 +142,7 @@ def test_a_file_that_a_killed_write_did_write_and_somebody_changed_is_no_file_it
     assert (folder / "0").read_bytes() == b"new 0"
 
 
-def test_a_journal_is_read_a_batch_at_a_time_and_says_what_became_of_every_file(
+def test_journal_is_read_in_batches_with_the_fate_of_every_file(
     folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal, "_BATCH", 2)
@@ -165,9 +165,7 @@ def test_a_journal_is_read_a_batch_at_a_time_and_says_what_became_of_every_file(
     ]
 
 
-def test_a_journal_of_an_earlier_version_is_undone_and_every_file_in_it_counts_as_written(
-    folder: Path, log: Path
-) -> None:
+def test_files_of_an_earlier_journal_version_count_as_written(folder: Path, log: Path) -> None:
     before = state(folder)
     write_changes(changes(folder, NEW), log)
     header, *lines = log.read_text().splitlines(keepends=True)
@@ -203,7 +201,7 @@ def test_entries_are_on_disk_before_their_files_change(
     assert order == ["0 entries", "2 entries", "0", "1", "3 entries", "2"]
 
 
-def test_a_journal_with_an_incomplete_last_line_restores_the_others(folder: Path, log: Path) -> None:
+def test_incomplete_last_line_does_not_hinder_the_others(folder: Path, log: Path) -> None:
     before = state(folder)
     write_changes(changes(folder, NEW), log)
     lines = log.read_bytes().splitlines(keepends=True)
@@ -213,7 +211,7 @@ def test_a_journal_with_an_incomplete_last_line_restores_the_others(folder: Path
     assert state(folder) == before
 
 
-def test_a_file_that_changed_since_is_named_and_nothing_is_restored(folder: Path, log: Path) -> None:
+def test_changed_file_is_named_and_nothing_is_restored(folder: Path, log: Path) -> None:
     before = state(folder)
     write_changes(changes(folder, NEW), log)
     (folder / "3").write_text("mine")
@@ -224,7 +222,7 @@ def test_a_file_that_changed_since_is_named_and_nothing_is_restored(folder: Path
     assert state(folder) == before
 
 
-def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(folder: Path, log: Path) -> None:
+def test_file_that_changes_before_its_write_is_left(folder: Path, log: Path) -> None:
     wanted = changes(folder, NEW)
     (folder / "3").write_text("mine")
     written = write_changes(wanted, log)
@@ -234,9 +232,7 @@ def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(folder: Path,
     assert (folder / "3").read_text() == "mine"
 
 
-def test_a_file_that_changes_after_its_entry_was_noted_is_left_by_the_write_and_by_the_undo(
-    folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_changes_after_its_entry_is_left(folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = state(folder)
     wanted = changes(folder, {"1": b"new 1", "3": b"new 3", "4": b"new 4"})
     append = journal._append
@@ -255,7 +251,7 @@ def test_a_file_that_changes_after_its_entry_was_noted_is_left_by_the_write_and_
     assert state(folder) == before | {"3": b"mine"}
 
 
-def test_a_created_file_that_somebody_removed_is_no_obstacle_to_an_undo(folder: Path, log: Path) -> None:
+def test_removed_new_file_does_not_hinder_an_undo(folder: Path, log: Path) -> None:
     before = state(folder)
     write_changes(changes(folder, {"0": b"new 0", "9": b"created"}), log)
     (folder / "9").unlink()
@@ -387,9 +383,7 @@ def test_a_diff_shows_a_change() -> None:
     assert diff(FileChange(Path("a.txt"), None, b"one\n")).startswith("--- /dev/null\n+++ a.txt\n")
 
 
-def test_a_full_disk_while_the_journal_is_written_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_under_the_journal_is_an_error_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [tmp_path / f"{n}.txt" for n in range(3)]
     real, flushed = os.fsync, []
 
@@ -419,7 +413,7 @@ def test_an_error_after_some_files_names_the_undo(tmp_path: Path) -> None:
     assert len(undo(tmp_path / "undo.jsonl").files) == 256
 
 
-def test_a_file_that_changed_before_the_write_is_not_in_the_journal(tmp_path: Path) -> None:
+def test_file_changed_before_the_write_is_not_in_the_journal(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"other\n")
     wanted = [
         FileChange(tmp_path / name, b"old\n" if name == "a.txt" else None, b"new\n") for name in ("a.txt", "b.txt")

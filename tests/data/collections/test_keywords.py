@@ -21,7 +21,7 @@ def subjects(body: str) -> list[str]:
     return from_xmp(f"{START}{body}{END}".encode()).flat
 
 
-def test_a_keyword_that_programs_write_five_times_is_one_label_with_its_hierarchy() -> None:
+def test_keyword_written_five_times_is_one_label() -> None:
     xmp = packet(["beach", "place"], ["place|beach"], ["place", "place/beach"], ["place/beach"])
     assert labels(xmp, iptc([b"beach", b"place"])) == ("place|beach", "place")
 
@@ -35,13 +35,13 @@ def test_a_slash_of_a_flat_keyword_is_no_hierarchy() -> None:
     assert labels(packet(["24/7"], last_keyword=["24/7", "place/beach"])) == ("24/7", "place|beach")
 
 
-def test_a_keyword_that_iptc_cut_at_64_bytes_is_not_a_second_label() -> None:
+def test_keyword_cut_by_iptc_is_not_a_second_label() -> None:
     long = "ä" * 40
     assert labels(packet([long]), iptc([long.encode()[:64]])) == (long,)
     assert labels(packet([long]), iptc([long.encode()[:63]])) == (long,)  # inside a character
 
 
-def test_tags_that_darktable_and_digikam_keep_for_themselves_are_no_labels() -> None:
+def test_internal_tags_of_programs_are_not_labels() -> None:
     xmp = packet(["darktable", "exported", "sea"], ["darktable|exported"], ["_Digikam_Internal_Tags_/Color Label None"])
     assert labels(xmp) == ("sea",)
 
@@ -108,7 +108,7 @@ def test_a_packet_without_keywords_is_not_parsed() -> None:
         read_keywords(b"<not xml at all: subject", found)
 
 
-def test_200_damaged_packets_raise_nothing_but_the_error_of_damage() -> None:
+def test_damaged_packets_raise_only_the_error_of_damage() -> None:
     content = packet(["beach"], ["place|beach"], ["place/beach"])
     for damaged in mutated(content, 200):
         found: Keywords = {}

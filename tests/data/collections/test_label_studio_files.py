@@ -155,7 +155,7 @@ def test_the_label_of_the_min_form_is_text_or_choices(tmp_path: Path) -> None:
         (b'[{"data": {"image": "a.jpg"}, "annotations": [}]', "line 1, column 47"),
         (b"[1]", "every task is an object"),
         (b"[]", "has no task with an image"),
-        (b"{}", "is no JSON array of tasks"),
+        (b"{}", "is not a JSON array of tasks"),
     ],
 )
 def test_a_damaged_file_is_one_sentence(content: bytes, message: str, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_damaged_file_is_one_sentence(content: bytes, message: str, tmp_path: 
         list(open_collection(path, "label-studio").items())
 
 
-def test_numbers_of_predictions_make_room_for_one_that_can_be_imported(tmp_path: Path) -> None:
+def test_prediction_numbers_give_way_to_an_importable_one(tmp_path: Path) -> None:
     path = write(tmp_path, {"data": {"image": "a.jpg"}, "annotations": [], "predictions": [17, 18]})
     (changed,) = edited(path, "a.jpg", "sea")
     assert [one["model_version"] for one in changed["predictions"]] == ["vse-ens"]

@@ -284,7 +284,7 @@ def test_two_images_that_share_a_sidecar_are_written_once(root: Path) -> None:
     assert labels(root)["a.jpg"] >= {"moon", "sun", "rain"}
 
 
-def test_a_sidecar_that_cannot_be_changed_is_listed_and_the_others_written(root: Path) -> None:
+def test_unchangeable_sidecar_is_listed_and_others_written(root: Path) -> None:
     (root / "a.jpg.xmp").write_bytes(b"<broken")
     folder = PhotoFolder(root)
     edits = {"a.jpg": LabelEdit(add=("sun",)), "2024/b.jpg": LabelEdit(add=("sun",))}
@@ -292,7 +292,7 @@ def test_a_sidecar_that_cannot_be_changed_is_listed_and_the_others_written(root:
     assert folder.faults.reasons["a.jpg.xmp"].endswith("not changed")
 
 
-def test_an_unknown_image_and_a_label_that_xml_cannot_hold_are_errors(root: Path) -> None:
+def test_unknown_images_and_labels_xml_cannot_hold_are_errors(root: Path) -> None:
     with pytest.raises(DataError, match=r"has no image 'gone\.jpg'"):
         changes(root, gone_jpg=LabelEdit(add=("sun",)))
     with pytest.raises(DataError, match=r"label 'a\\x07' has a character that XMP cannot hold"):

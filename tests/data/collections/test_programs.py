@@ -82,7 +82,7 @@ def test_keywords_of_exiv2_are_read_completely(tmp_path: Path) -> None:
         assert labels(tmp_path, name) == wanted, suffix
 
 
-def test_a_new_sidecar_is_valid_and_read_by_both_with_the_same_keywords(tmp_path: Path) -> None:
+def test_new_sidecar_is_valid_and_read_alike_by_both(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
     sidecar = write(tmp_path, "a.jpg", "sea", "place|beach", "Zürich & <Ulm>").name
     found = exiftool(tmp_path, sidecar, "-validate", "-warning", "-a", *EXIFTOOL)
@@ -125,7 +125,7 @@ def test_a_sidecar_of_another_program_keeps_everything_else(tmp_path: Path, prog
 
 
 @pytest.mark.slow
-def test_darktable_takes_the_labels_of_a_sidecar_and_its_own_are_read(tmp_path: Path) -> None:
+def test_darktable_reads_our_sidecars_and_we_read_its_own(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(MAKERS["jpg"](b""))
     sidecar = write(tmp_path, "a.jpg", "sea", "place|beach", "Zürich & Ulm").name
     settings = ("--core", "--configdir", str(tmp_path / "config"), "--library", ":memory:")

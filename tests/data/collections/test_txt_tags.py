@@ -37,13 +37,13 @@ def test_tags_are_read_as_they_are_written(root: Path) -> None:
     }
 
 
-def test_lists_with_one_tag_per_line_and_files_named_after_the_image_are_read(root: Path) -> None:
+def test_tags_per_line_and_files_named_by_image_are_read(root: Path) -> None:
     (root / "3.jpg").touch()
     (root / "3.jpg.txt").write_bytes(b"\xef\xbb\xbfalice \\(wonderland\\)\r\nsolo\r\n\r\nsolo\r\n")
     assert labels(root)["3.jpg"] == (r"alice \(wonderland\)", "solo")
 
 
-def test_an_image_without_a_file_has_no_tags_and_other_texts_are_not_read(root: Path) -> None:
+def test_image_without_a_file_has_no_tags(root: Path) -> None:
     (root / "4.jpg").touch()
     (root / "readme.txt").write_text("not, tags")
     assert labels(root)["4.jpg"] == ()

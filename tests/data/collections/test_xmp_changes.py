@@ -75,7 +75,7 @@ def test_a_missing_list_is_created_and_everything_else_stays() -> None:
     ],
     ids=["new", "empty description", "no description", "empty list", "other prefixes"],
 )
-def test_keywords_can_be_added_to_every_form_of_a_sidecar_and_removed_again(document: bytes) -> None:
+def test_every_form_of_a_sidecar_takes_and_loses_keywords(document: bytes) -> None:
     added = change_keywords(document, {SUBJECT: ["sea", "<sand>"], HIERARCHICAL: ["place|sea"]}, {})
     assert found(added) == {SUBJECT: ["sea", "<sand>"], HIERARCHICAL: ["place|sea"]}
     removed = change_keywords(added, {}, {SUBJECT: ["sea", "<sand>"], HIERARCHICAL: ["place|sea"]})
@@ -83,7 +83,7 @@ def test_keywords_can_be_added_to_every_form_of_a_sidecar_and_removed_again(docu
 
 
 @given(old=st.lists(words, unique=True, max_size=5), new=st.lists(words, unique=True, min_size=1, max_size=5))
-def test_added_keywords_are_read_back_and_removing_them_restores_the_bytes(old: list[str], new: list[str]) -> None:
+def test_added_keywords_are_read_and_their_removal_is_exact(old: list[str], new: list[str]) -> None:
     before = packet(["first", *old], ["a|b"], ["a/b"], ["a/b"])
     known = found(before)
     fresh = [word for word in new if word not in known[SUBJECT]]

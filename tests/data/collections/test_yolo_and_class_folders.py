@@ -46,14 +46,14 @@ def test_names_are_a_list_or_a_mapping(names: str, tmp_path: Path) -> None:
     assert labels(tmp_path) == {"train/images/a.jpg": ("dog",)}
 
 
-def test_older_programs_have_classes_txt_and_boxes_beside_the_images(tmp_path: Path) -> None:
+def test_classes_txt_with_boxes_beside_the_images_is_read(tmp_path: Path) -> None:
     touch(tmp_path / "classes.txt", "cat\ndog\n")
     touch(tmp_path / "a.jpg")
     touch(tmp_path / "a.txt", BOX)
     assert labels(tmp_path) == {"a.jpg": ("cat",)}
 
 
-def test_bad_lines_unknown_classes_and_boxes_without_image_are_counted(tmp_path: Path) -> None:
+def test_bad_lines_and_boxes_without_image_are_counted(tmp_path: Path) -> None:
     yolo(tmp_path, {"a.jpg": ["cat"], "b.jpg": ["cat"]})
     touch(tmp_path / "labels" / "train" / "a.txt", f"{BOX}7 0 0 0 0\nnonsense\n\n-1 0 0 0 0\n")
     touch(tmp_path / "labels" / "train" / "z.txt", BOX)
@@ -91,7 +91,7 @@ def test_the_label_is_the_folder_below_the_split(tmp_path: Path) -> None:
     assert labels(tmp_path) == {"val/cat/0.jpg": ("cat",), "train/dog/1.jpg": ("dog",)}
 
 
-def test_folders_without_splits_are_classes_if_no_image_has_keywords(tmp_path: Path) -> None:
+def test_folders_are_classes_if_no_image_has_keywords(tmp_path: Path) -> None:
     for name in ("n01440764/a.JPEG", "n01443537/b.JPEG"):
         touch(tmp_path / "imagenet" / name)
     for name in ("cat/a.jpg", "dog/b.jpg"):

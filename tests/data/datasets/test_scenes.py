@@ -130,7 +130,7 @@ def test_labels_per_image(data: Annotations) -> None:
     assert np.percentile(counts, 99) > 15
 
 
-def test_most_images_have_one_scene_and_some_have_two_that_go_together() -> None:
+def test_most_images_have_one_scene_and_some_two() -> None:
     chunk = next(stream_scenes(CHUNK))
     first, second = chunk.scene.T
     assert len(np.unique(first)) == len(SCENE_NAMES)
@@ -195,7 +195,7 @@ def test_a_shorter_vocabulary_keeps_the_popular_words() -> None:
         ({"images": 10_000_001}, "write_scenes"),
     ],
 )
-def test_what_cannot_be_made_is_refused_by_name(options: dict[str, int], said: str) -> None:
+def test_bad_arguments_are_refused_by_name(options: dict[str, int], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         scenes(**options)
 

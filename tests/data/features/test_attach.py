@@ -56,7 +56,7 @@ def test_a_gzipped_parquet_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_features(zipped, IMAGES).matrix, read_features(plain, IMAGES).matrix)
 
 
-def test_the_image_column_may_stand_anywhere_if_its_name_is_known(tmp_path: Path) -> None:
+def test_image_column_with_a_known_name_may_be_anywhere(tmp_path: Path) -> None:
     frame = dense_frame().select("red", pl.col("image").alias("Image ID"), "blue")
     for name in ("f.csv", "f.parquet"):
         table = read_features(write(tmp_path / name, frame), IMAGES)
@@ -70,9 +70,7 @@ def test_a_text_without_a_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("corner", ["image", ""])
-def test_columns_named_by_numbers_are_a_header_where_the_images_have_a_name_or_none(
-    tmp_path: Path, corner: str
-) -> None:
+def test_header_of_numbers_is_recognized_by_its_first_column(tmp_path: Path, corner: str) -> None:
     path = write_text(tmp_path / "f.csv", f"{corner},0,1\na,5,6\n")
     table = read_features(path, Vocabulary.from_ids(["a"]))
     assert (table.matrix.tolist(), table.names, table.ignored) == ([[5.0, 6.0]], ["0", "1"], 0)
@@ -118,7 +116,7 @@ def test_a_value_a_row(tmp_path: Path, name: str) -> None:
     assert (table.names, table.ignored) == (["sea", "sky"], 1)
 
 
-def test_features_may_be_numbered_and_an_image_may_have_nothing_but_a_zero(tmp_path: Path) -> None:
+def test_features_may_be_numbers_and_an_image_may_be_all_zero(tmp_path: Path) -> None:
     path = write_text(tmp_path / "f.csv", "image,feature,value\na,10,1\nb,9,0\n")
     table = read_features(path, Vocabulary.from_ids(["a", "b"]))
     assert table.matrix.toarray().tolist() == [[1.0, 0.0], [0.0, 0.0]]
@@ -160,7 +158,7 @@ BAD_TEXT = {
 
 
 @pytest.mark.parametrize("text", BAD_TEXT)
-def test_what_is_wrong_with_a_text_is_said_in_a_sentence(tmp_path: Path, text: str) -> None:
+def test_faults_of_a_text_are_errors_in_one_line(tmp_path: Path, text: str) -> None:
     path = write_text(tmp_path / "f.csv", text)
     with pytest.raises(DataError, match=re.escape(BAD_TEXT[text].format(path=path))) as caught:
         read_features(path, Vocabulary.from_ids(["a", "b"]))
@@ -185,9 +183,7 @@ BAD_PARQUET: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("columns", "message"), BAD_PARQUET)
-def test_what_is_wrong_with_a_parquet_file_is_said_in_a_sentence(
-    tmp_path: Path, columns: dict[str, Any], message: str
-) -> None:
+def test_faults_of_a_parquet_file_are_errors_in_one_line(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
     path = tmp_path / "f.parquet"
     pq.write_table(pa.table(columns), path)
     with pytest.raises(DataError, match=re.escape(message.format(path=path))):

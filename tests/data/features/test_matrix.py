@@ -51,7 +51,7 @@ def test_whatever_the_form_the_numbers_are_the_same(form: str) -> None:
     assert plain_features(plain) is plain
 
 
-def test_what_was_given_is_not_changed() -> None:
+def test_input_is_not_changed() -> None:
     given = untidy()
     plain_features(given)
     assert given.indices.tolist() == [2, 1, 1, 0, 2, 0]
@@ -65,7 +65,7 @@ def test_numbers_that_are_not_finite_are_refused(wrong: float) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["text", [["a", "b"]], [[1.0], [1.0, 2.0]], {"a": 1}])
-def test_what_is_no_matrix_of_numbers_is_refused(wrong: Any) -> None:
+def test_input_that_is_not_a_matrix_of_numbers_is_refused(wrong: Any) -> None:
     with pytest.raises(DataError, match="must be a 2-d array or a SciPy sparse matrix of numbers"):
         plain_features(wrong)
 

@@ -28,7 +28,7 @@ def listed(data: Annotations) -> set[tuple[str, str]]:
     return set(data.to_frame("polars").iter_rows())
 
 
-def test_what_is_in_force_is_read(tmp_path: Path) -> None:
+def test_verdicts_in_force_are_read(tmp_path: Path) -> None:
     path = judged(tmp_path / "f.sqlite", [("a", "sea"), ("b", "海")], [("a", "fog")])
     feedback = Feedback(path)
     feedback.undo(1, by="anna", model="m")
@@ -67,7 +67,7 @@ PAIRS = st.sets(st.tuples(st.sampled_from("abcd"), st.sampled_from("wxyz")))
 
 
 @given(known=PAIRS.filter(bool), accepted=PAIRS, rejected=PAIRS)
-def test_it_agrees_with_sets(
+def test_feedback_agrees_with_sets(
     known: set[tuple[str, str]],
     accepted: set[tuple[str, str]],
     rejected: set[tuple[str, str]],

@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_was_written_is_read(path: Path) -> None:
+def test_written_events_are_read(path: Path) -> None:
     with read_connection(path) as file:
         assert file.execute("SELECT count(*) FROM in_force").fetchone() == (500,)
 
@@ -98,7 +98,7 @@ def test_a_file_whose_maker_was_killed_at_once_is_made_again(tmp_path: Path) -> 
         assert is_feedback_file(path)
 
 
-def test_files_that_are_something_else_are_refused_and_left_alone(tmp_path: Path) -> None:
+def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     text = tmp_path / "pairs.csv"
     text.write_text("image,label\na,sea\n" * 100)
     short = tmp_path / "short.csv"
@@ -120,7 +120,7 @@ def test_files_that_are_something_else_are_refused_and_left_alone(tmp_path: Path
         assert (path.read_bytes() if path.is_file() else None) == before
     assert not is_feedback_file(text)
     assert not is_feedback_file(tmp_path)
-    assert is_feedback_file(other)  # whatever it is, it is no file of pairs
+    assert is_feedback_file(other)  # whatever it is, it is not a file of pairs
 
 
 def test_a_file_of_another_version_is_refused(path: Path) -> None:

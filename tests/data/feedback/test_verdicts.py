@@ -40,7 +40,7 @@ def test_a_verdict_is_in_force_until_it_is_undone(feedback: Feedback) -> None:
     assert feedback.changes(2) == (3, [("img", "sea", None, 0)])
 
 
-def test_the_last_verdict_counts_and_an_undo_brings_the_one_before_back(feedback: Feedback) -> None:
+def test_last_verdict_counts_and_an_undo_restores_the_previous(feedback: Feedback) -> None:
     first = feedback.add("img", "sea", "accept", **WHO)
     second = feedback.add("img", "sea", "reject", **WHO)
     assert feedback.of("img") == ImageVerdicts({}, {"sea": second})
@@ -59,7 +59,7 @@ def test_a_request_sent_twice_is_one_event(feedback: Feedback) -> None:
     assert [event.event for event in feedback.events()] == [first, second, undone]
 
 
-def test_every_event_tells_who_when_and_what_the_machine_had_said(feedback: Feedback) -> None:
+def test_every_event_has_person_time_and_confidence(feedback: Feedback) -> None:
     before = datetime.now(UTC)
     event = feedback.add("img", "sea", "accept", **WHO, reference="task 7")
     undo = feedback.undo(event, by="ben", model="def")
@@ -87,7 +87,7 @@ def test_pairs_are_the_accepted_ones_in_force(feedback: Feedback) -> None:
     ]
 
 
-def test_what_came_from_elsewhere_is_found_by_its_reference(feedback: Feedback) -> None:
+def test_events_of_other_programs_are_found_by_reference(feedback: Feedback) -> None:
     kept = feedback.add("img", "sea", "accept", **WHO, reference="annotation 1")
     feedback.undo(feedback.add("img", "fog", "accept", **WHO, reference="annotation 1"), by="anna", model="abc")
     feedback.add("img", "sand", "accept", **WHO, reference="annotation 2")
@@ -118,7 +118,7 @@ def test_ids_may_hold_anything_that_is_text(feedback: Feedback) -> None:
         ({"confidence": 1.5}, "confidence must be between 0 and 1"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(feedback: Feedback, wrong: dict[str, Any], sentence: str) -> None:
+def test_bad_verdicts_are_refused(feedback: Feedback, wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         feedback.add(**{"image": "img", "label": "sea", "verdict": "accept", **WHO, **wrong})
     assert feedback.events() == []
@@ -158,7 +158,7 @@ def test_a_name_may_be_of_any_language(feedback: Feedback) -> None:
         assert feedback.add("img", name, "accept", **WHO | {"by": name})
 
 
-def test_it_is_all_there_when_opened_again(tmp_path: Path) -> None:
+def test_all_events_are_there_when_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "f.sqlite"
     first = Feedback(path)
     event = first.add("img", "sea", "accept", **WHO)
@@ -214,9 +214,7 @@ class Twin:
 
 
 @given(steps=STEPS)
-def test_it_agrees_with_a_list_of_events_gone_through(
-    steps: list[Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_feedback_agrees_with_replayed_events(steps: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     twin, feedback = Twin(), Feedback(tmp_path_factory.mktemp("twin") / "f.sqlite")
     try:
         for step in steps:
@@ -359,7 +357,7 @@ def test_nothing_is_acknowledged_after_the_file_was_deleted(tmp_path: Path, what
     feedback.close()
 
 
-def test_nothing_is_acknowledged_if_the_file_is_deleted_while_it_is_written(tmp_path: Path) -> None:
+def test_nothing_is_acknowledged_if_the_file_is_deleted(tmp_path: Path) -> None:
     feedback = Feedback(tmp_path / "f.sqlite")
 
     def delete() -> None:
@@ -406,7 +404,7 @@ def test_changes_of_another_process_are_seen_at_once(feedback: Feedback) -> None
     assert feedback.changes(1)[0] == 2
 
 
-def test_changes_are_the_pairs_with_an_event_since_and_what_is_in_force_on_them(feedback: Feedback) -> None:
+def test_changes_are_pairs_with_new_events_and_their_verdicts(feedback: Feedback) -> None:
     first = feedback.add("img", "sea", "accept", **WHO)
     assert feedback.changes(0) == (first, [("img", "sea", "accept", first)])
     assert feedback.changes(first) == (first, [])

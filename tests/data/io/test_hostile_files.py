@@ -105,7 +105,7 @@ GROWING = {
 
 
 @pytest.mark.parametrize("case", GROWING)
-def test_what_grows_past_the_limit_is_refused_with_its_line(tmp_path: Path, case: str) -> None:
+def test_input_past_the_limit_is_refused_with_its_line(tmp_path: Path, case: str) -> None:
     name, start, repeated, message = GROWING[case]
     path = bomb(tmp_path / name, start, repeated, OVER_THE_LIMIT)
     assert path.stat().st_size < 1 << 20
@@ -273,7 +273,7 @@ def test_a_file_is_read_by_the_calling_thread_only(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.slow
-def test_a_large_file_with_a_wrong_line_ends_the_process_with_an_error(tmp_path: Path, python) -> None:
+def test_large_file_with_a_wrong_line_is_an_error(tmp_path: Path, python) -> None:
     (tmp_path / "a.csv").write_bytes(b"image,label\n" + b"a,b\n" * 300_000 + b"a,b,c\n" + b"a,b\n" * 2_000_000)
     code = (
         "import sys; from vse_ens.errors import DataError; from vse_ens.data.io import delimited, read\n"

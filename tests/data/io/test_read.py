@@ -217,7 +217,7 @@ def test_wide_parquet(tmp_path: Path) -> None:
     assert data.labels_of("y") == []
 
 
-def test_labels_that_only_partly_look_like_lists_are_left_alone_and_told(write) -> None:
+def test_labels_that_partly_look_like_lists_are_kept_and_noted(write) -> None:
     path = write("a.csv", 'image,label\nx,[1]\ny,[untitled]\nz,"[2, 3]"\n')
     data = Annotations.read(path)
     assert list(data.labels) == ["[1]", "[2, 3]", "[untitled]"]

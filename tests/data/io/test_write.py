@@ -35,9 +35,7 @@ def test_a_file_that_was_there_is_replaced(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "a.parquet").height == 3
 
 
-def test_when_one_file_fails_none_is_changed_and_nothing_half_written_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_is_changed_when_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.parquet").write_text("old")
     write_table = pq.ParquetWriter.write_table
 

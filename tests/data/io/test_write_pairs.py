@@ -14,7 +14,7 @@ PAIRS = [(f"img {image:03}", f"label {label}") for image in range(50) for label 
 
 
 @pytest.mark.parametrize("group", [1, 10, 1 << 20])
-def test_what_is_written_is_what_is_read(group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_pairs_are_read_again(group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "_GROUP_PAIRS", group)
     data, path, told = Annotations.from_pairs(PAIRS), tmp_path / "new" / "pairs.parquet", []
     write_pairs(path, data, told.append)

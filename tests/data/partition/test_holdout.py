@@ -30,7 +30,7 @@ def whole(data: Annotations, tmp_path_factory: pytest.TempPathFactory) -> Partit
 
 
 @pytest.mark.parametrize("most", [1, 30, None])
-def test_what_is_left_is_the_training_part_of_a_split(
+def test_remaining_pairs_are_the_training_part_of_a_split(
     data: Annotations, whole: Partition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
 ) -> None:
     train = leave_one_out(data, 5, name="validation", max_images=most).train
@@ -43,7 +43,7 @@ def test_what_is_left_is_the_training_part_of_a_split(
         assert all(map(np.array_equal, left.rows(shard), wanted))
 
 
-def test_it_is_made_once_and_anew_for_others(whole: Partition, tmp_path: Path) -> None:
+def test_holdout_is_reused_and_made_anew_for_other_pairs(whole: Partition, tmp_path: Path) -> None:
     some, others = (one_label_each(whole.known.indptr, seed, "validation", 20) for seed in (1, 2))
     made = without_pairs(whole, some, tmp_path / "train")
     written = (tmp_path / "train" / "indices").stat().st_mtime_ns

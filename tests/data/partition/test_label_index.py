@@ -69,9 +69,7 @@ def test_they_are_made_once(pairs: Partition) -> None:
     assert [(pairs.folder / name).stat().st_mtime_ns for name in NAMES] == made
 
 
-def test_what_was_interrupted_is_not_taken_and_made_again(
-    data: Annotations, pairs: Partition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_index_is_made_again(data: Annotations, pairs: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(store, "transpose_pairs", _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -89,7 +87,7 @@ def _interrupt(*_: object) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_cut_off_is_refused_and_made_again(name: str, data: Annotations, pairs: Partition) -> None:
+def test_truncated_index_is_refused_and_made_again(name: str, data: Annotations, pairs: Partition) -> None:
     pairs.build_label_index()
     with (pairs.folder / name).open("r+b") as file:
         file.truncate(8)

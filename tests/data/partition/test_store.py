@@ -33,7 +33,9 @@ def parts(data: Annotations, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("bucket_pairs", [100, 700, 10**6])
-def test_it_is_what_reading_gives(data: Annotations, parts: Path, tmp_path: Path, bucket_pairs: int) -> None:
+def test_partition_has_the_pairs_that_reading_gives(
+    data: Annotations, parts: Path, tmp_path: Path, bucket_pairs: int
+) -> None:
     made = partition(PartFiles.find(parts), tmp_path / "sorted", 4, bucket_pairs)
     assert made.known == data
     for shard in range(4):
@@ -60,7 +62,7 @@ def test_lists_of_labels_are_pairs_too(tmp_path: Path) -> None:
     assert made.known == Annotations.from_pairs([("b", "x"), ("b", "y"), ("a", "y")])
 
 
-def test_what_was_made_before_is_taken_unless_it_is_of_other_parts_or_shards(parts: Path, tmp_path: Path) -> None:
+def test_partition_is_reused_unless_parts_or_shards_differ(parts: Path, tmp_path: Path) -> None:
     def made(shards: int) -> int:
         partition(PartFiles.find(parts), tmp_path / "sorted", shards)
         return (tmp_path / "sorted" / "indptr").stat().st_mtime_ns
@@ -86,7 +88,7 @@ def test_blank_ids_are_refused(frame: pl.DataFrame, told: str, tmp_path: Path) -
     assert not (tmp_path / "sorted").exists()
 
 
-def test_what_is_not_there_is_told(parts: Path, tmp_path: Path) -> None:
+def test_missing_files_are_named(parts: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no \.parquet file"):
         PartFiles.find(tmp_path)
     with pytest.raises(DataError, match="cannot be listed"):
@@ -100,7 +102,7 @@ def test_what_is_not_there_is_told(parts: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bucket_pairs", [100, 10**6])
-def test_it_tells_how_far_it_is(parts: Path, tmp_path: Path, bucket_pairs: int) -> None:
+def test_progress_is_reported(parts: Path, tmp_path: Path, bucket_pairs: int) -> None:
     told: list[int] = []
     files = PartFiles.find(parts)
     partition(files, tmp_path / "sorted", 2, bucket_pairs, progress=told.append)

@@ -131,7 +131,7 @@ def test_a_rejection_holds_under_the_names_in_force() -> None:
     assert found.is_open("implication", "dalmatian", "hound")
 
 
-def test_a_rule_wins_over_an_earlier_rejection_until_it_is_removed() -> None:
+def test_rule_wins_over_an_earlier_rejection_until_removed() -> None:
     found = rules(("rejected", "beach", "sea"), ("implication", "beach", "sea"))
     assert found.closure() == {"beach": ["sea"]}
     assert found.find("rejected", "beach", "sea") is None

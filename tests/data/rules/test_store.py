@@ -126,7 +126,7 @@ def test_another_process_is_seen_at_once(path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", range(1, 40, 6))
-def test_an_incomplete_line_is_ignored_and_removed_by_the_next_writer(path: Path, kept: int) -> None:
+def test_incomplete_line_is_removed_by_the_next_writer(path: Path, kept: int) -> None:
     file = RulesFile(path)
     file.add([ALIAS], by="anna")
     whole = path.read_bytes()

@@ -65,7 +65,7 @@ def test_accepting_changes_the_list_at_once_and_says_so(fresh_page: Open) -> Non
     expect(tab.locator("#announcer")).to_contain_text(f"Accepted {before[0]}. Top suggestion: {after[0]}")
 
 
-def test_what_was_accepted_is_kept_and_can_be_undone(fresh_page: Open) -> None:
+def test_an_accepted_label_is_kept_and_can_be_undone(fresh_page: Open) -> None:
     tab = fresh_page(IMAGE)
     before, labels = names(tab), held(tab)
     accept(tab, before[1])
@@ -103,7 +103,7 @@ def test_a_label_of_the_data_can_be_taken_off_and_another_put_on(fresh_page: Ope
     expect(tab.get_by_role("button", name="Undo: accept zeppelin of 1931")).to_be_visible()
 
 
-def test_the_reason_is_there_on_hover_and_on_focus_and_covers_nothing(page: Open) -> None:
+def test_the_reason_shows_on_hover_and_focus_covering_nothing(page: Open) -> None:
     tab = page(IMAGE)
     names(tab)
     chip = tab.locator(".suggestion").nth(1)
@@ -250,7 +250,7 @@ def test_undo_returns_to_the_image_and_says_what_it_undid(fresh_page: Open, tmp_
     second = names(tab)[0]
     accept(tab, second)
     other = tab.get_by_role("heading", level=1).inner_text()
-    tab.get_by_role("link", name="Map").click()
+    tab.get_by_role("link", name="About").click()
     tab.get_by_role("link", name="Annotate").click()
     tab.keyboard.press("n")
     expect(tab.get_by_role("heading", name=other, level=1)).to_have_count(0)
@@ -337,7 +337,7 @@ def test_a_random_image_and_the_way_back(page: Open) -> None:
 def test_annotate_leads_back_to_the_image_one_was_at(page: Open) -> None:
     tab = page(IMAGE)
     names(tab)
-    tab.get_by_role("link", name="Map").click()
+    tab.get_by_role("link", name="About").click()
     tab.get_by_role("link", name="Annotate").click()
     expect(tab.get_by_role("heading", name="img_0000017", level=1)).to_be_visible()
 
@@ -387,9 +387,7 @@ def test_without_feedback_the_page_says_so(serve: Callable[..., Running], open_p
     assert names(tab)[0] == first
 
 
-def test_the_first_image_and_the_next_come_from_the_queue_with_progress(
-    service: Running, open_page: Open, tmp_path: Path
-) -> None:
+def test_the_first_image_and_the_next_come_from_the_queue(service: Running, open_page: Open, tmp_path: Path) -> None:
     with urlopen(f"{service.address}api/queue?limit=3") as answer:
         queue = [one["image"] for one in json.load(answer)["images"]]
     tab = open_page(service.address)
@@ -411,7 +409,7 @@ def test_the_first_image_and_the_next_come_from_the_queue_with_progress(
 def test_the_page_goes_on_by_itself_if_wished_and_undo_returns(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page(IMAGE)
     names(tab)
-    tab.get_by_role("combobox", name="When to go on").select_option("verdict")
+    tab.get_by_role("combobox", name="When to advance").select_option("verdict")
     tab.keyboard.press("Escape")
     tab.locator("h1").focus()
     settled(tab)

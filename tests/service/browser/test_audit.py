@@ -72,7 +72,7 @@ def test_a_queue_by_keyboard(fresh_page: Open, tmp_path: Path) -> None:
     assert front(tab) == second
 
 
-def test_the_buttons_say_what_happens_and_a_wrong_label_is_taken_off(fresh_page: Open, tmp_path: Path) -> None:
+def test_buttons_say_what_happens_and_remove_a_wrong_label(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/audit/wrong")
     label, image = front(tab)
     expect(tab.locator(".doubted")).to_have_text(label)
@@ -96,7 +96,7 @@ def test_all_reasons_of_a_doubted_label_are_those_of_the_others(page: Open) -> N
     assert all(label not in name.split(" with ") for name in names)
 
 
-def test_duplicates_show_the_images_of_both_labels_and_a_merge_is_a_rule(page: Open) -> None:
+def test_duplicates_show_both_labels_and_a_merge_is_a_rule(page: Open) -> None:
     tab = page("#/about")
     rules = install(tab)
     tab.route(re.compile("/api/audit.kind=duplicates"), lambda route: route.fulfill(json=DUPLICATES))

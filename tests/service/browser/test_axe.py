@@ -30,8 +30,6 @@ VIEWS = {
     "vocabulary": ("#/vocabulary/labels/sea", ".label-detail .example", ()),
     "implications": ("#/vocabulary/implications", ".finding .example, .stage .none", ()),
     "rules": ("#/vocabulary/rules", ".vocabulary-body .none", ()),
-    "questions": ("#/questions/beach", ".questions-left strong", ()),
-    "map": ("#/map", ".map-canvas", ("+",)),
     "about": ("#/about", ".facts", ()),
     "help": ("#/search/sea", ".choice", ("?",)),
 }

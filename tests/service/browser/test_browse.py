@@ -125,7 +125,7 @@ def stored(tmp_path: Path) -> list[tuple[str, str, str]]:
     return events
 
 
-def test_a_label_is_decided_for_many_images_by_keys_and_undone_at_once(fresh_page: Open, tmp_path: Path) -> None:
+def test_a_label_of_many_images_is_decided_by_keys_and_undone(fresh_page: Open, tmp_path: Path) -> None:
     tab = fresh_page("#/search/sea")
     before = images(tab)
     requests: list[str] = []

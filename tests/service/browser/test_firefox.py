@@ -112,7 +112,7 @@ def test_the_queue_and_several_images_together(open_tab: Callable[[str], Firefox
     tab.wait_text("#announcer", f"Undone: accept {label} for")
 
 
-def test_the_audit_rules_and_questions_by_key(open_tab: Callable[[str], FirefoxPage], tmp_path: Path) -> None:
+def test_the_audit_and_the_labels_by_key(open_tab: Callable[[str], FirefoxPage], tmp_path: Path) -> None:
     tab = open_tab("#/audit/missing")
     tab.wait("() => document.querySelector('.finding h2 em')")
     label, image = tab.text(".finding h2 em"), tab.text(".finding-image > a")
@@ -122,16 +122,6 @@ def test_the_audit_rules_and_questions_by_key(open_tab: Callable[[str], FirefoxP
     assert verdicts(tmp_path) == [("accept", image, label)]
     tab.press("u")
     tab.wait_text(".tally", "0 of ")
-    tab.go("#/questions")
-    tab.wait("() => document.querySelector('.question h1 em')")
-    asked = tab.text(".question h1 em")
-    tab.press("y")
-    tab.wait_text(".question .label-chips", asked)
     tab.go("#/vocabulary/labels/sea")
     tab.wait("() => document.querySelector('.label-detail .example')")
     assert tab.texts(".label-row[aria-current]")[0].startswith("sea")
-    tab.go("#/map")
-    tab.wait("() => document.querySelector('.map-canvas')")
-    tab.press("ArrowRight")
-    tab.press("Enter")
-    tab.wait("() => location.hash.startsWith('#/search/')")

@@ -28,8 +28,6 @@ VIEWS = {
     "implications": "#/vocabulary/implications",
     "aliases": "#/vocabulary/aliases",
     "rules": "#/vocabulary/rules",
-    "questions": "#/questions",
-    "map": "#/map",
     "about": "#/about",
 }
 WIDTHS = (1400, 360)
@@ -51,11 +49,9 @@ _SETTLED = """() => !document.querySelector("[aria-busy=true], .working, .placeh
 
 def test_no_view_shifts_while_it_loads(serve: Callable[..., Running], open_page: Callable[..., Page]) -> None:
     service = serve(images="drawn")
-    # The audit, the map and the proposals are computed on first use; a page that waits for them is another test.
+    # The audit and the proposals are computed on first use; a page that waits for them is another test.
     warm = open_page(service.address, "#/audit")
     warm.get_by_role("heading", level=2).first.wait_for()
-    warm.goto(f"{service.address}#/map")
-    warm.locator("canvas").wait_for()
     while warm.request.get(f"{service.address}api/rules/proposals").status == 202:
         warm.wait_for_timeout(100)
     shifted = {}

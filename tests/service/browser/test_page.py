@@ -33,9 +33,6 @@ VIEWS = {
     "#/vocabulary/labels/sea": ".label-detail .example",
     "#/vocabulary/implications": ".finding .example",
     "#/vocabulary/rules": ".vocabulary-body .none",
-    "#/questions": ".question h1 em",
-    "#/questions/beach,-person": ".card",
-    "#/map": ".map-canvas",
     "#/about": ".facts",
 }
 

@@ -67,7 +67,7 @@ def test_the_bundle_has_every_module_once_after_those_it_imports() -> None:
             assert path.read_text(encoding="utf-8") in style
 
 
-def test_what_cannot_be_bundled_is_named(tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_bundled_is_named(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text('<script type="module" src="static/app.js"></script>')
     (tmp_path / "app.js").write_text('import { one } from "./one.js";\n')
     (tmp_path / "one.js").write_text("export default 1;\n")

@@ -104,7 +104,7 @@ def _is_rejection(response: Response) -> bool:
     return '"rejected"' in (response.request.post_data or "")
 
 
-def test_a_rejected_proposal_stays_away_and_is_undone_under_rules(
+def test_a_rejected_proposal_stays_away_until_undone_in_rules(
     serve: Callable[..., Running], open_page: Open, tmp_path: Path
 ) -> None:
     places = {"dalmatian": range(100), "dog": range(3, 390), "sea": range(400, 1_500)}

@@ -63,7 +63,7 @@ def test_a_taxonomy_has_paths() -> None:
     assert leaves.top == 2
 
 
-def test_tags_that_choose_nothing_for_a_whole_image_are_passed_over() -> None:
+def test_tags_that_choose_nothing_for_a_whole_image_are_skipped() -> None:
     for config in (
         "<View></View>",
         '<View><Image name="i" value="$x"/><Labels name="l" toName="i"><Label value="sea"/></Labels></View>',
@@ -128,7 +128,7 @@ def test_how_sure_a_tick_must_be_is_said_in_the_interface() -> None:
         (VIEW + f'<Choices name="{"c" * 1_001}" toName="i"/>' + END, "has a name longer than 1,000 characters"),
     ],
 )
-def test_what_is_no_interface_is_refused(config: str, sentence: str) -> None:
+def test_an_invalid_interface_is_refused(config: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=f"the labeling interface .*{sentence}"):
         controls(config)
 
@@ -154,7 +154,7 @@ def test_the_first_label_of_a_model_is_known_like_any_other() -> None:
     assert list(control.labels(Vocabulary.from_ids(["z"], "label"))) == ["B"]
 
 
-def test_a_blank_choice_of_a_taxonomy_is_passed_over_and_the_next_ones_are_not() -> None:
+def test_only_the_blank_choice_of_a_taxonomy_is_skipped() -> None:
     listed = '<Choice value="a"/><Choice value=" "><Choice value="hidden"/></Choice><Choice value="b"/>'
     [control] = controls(VIEW + f'<Taxonomy name="c" toName="i" maxUsages="1">{listed}</Taxonomy>' + END)
     assert [choice.path for choice in control.choices] == [("a",), ("b",)]

@@ -94,7 +94,7 @@ def known_labels(process: Process) -> set[str]:
     return {one["label"] for one in process.http.get("/api/image", params={"id": IMAGE}).json()["labels"]}
 
 
-def test_it_keeps_our_predictions_with_the_version_of_the_model(
+def test_label_studio_keeps_predictions_and_the_model_version(
     served: tuple[Process, Path], connected: tuple[int, int, Any]
 ) -> None:
     process, _ = served
@@ -130,7 +130,7 @@ def test_its_page_shows_our_predictions(studio: Server, connected: tuple[int, in
     assert all(any(choice in text for text in shown) for choice in selected(prediction)), shown
 
 
-def test_annotations_come_back_and_a_model_that_learnt_them_is_seen(
+def test_annotations_come_back_and_a_learnt_model_is_noticed(
     studio: Server, served: tuple[Process, Path], connected: tuple[int, int, Any]
 ) -> None:
     process, folder = served

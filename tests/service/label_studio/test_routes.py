@@ -94,7 +94,7 @@ def test_the_key_may_come_as_a_password(studio: Callable[..., Client]) -> None:
 # --- predicting -----------------------------------------------------------------------------------------------------
 
 
-def test_what_an_image_has_and_likely_lacks_is_ticked(studio: Callable[..., Client]) -> None:
+def test_labels_an_image_has_or_likely_lacks_are_selected(studio: Callable[..., Client]) -> None:
     client = studio()
     had, best = labels_of(client)[:2], suggested(client)
     offered = [*best[3:20], *had, "a label the model has never seen"]
@@ -156,7 +156,16 @@ def test_only_sure_suggestions_are_ticked(studio: Callable[..., Client]) -> None
         assert ticked == [label for label, sure in confidences.items() if sure >= least]
 
 
-def test_what_people_said_counts(studio: Callable[..., Client]) -> None:
+def test_two_choices_need_a_confidence_and_one_does_not(studio: Callable[..., Client]) -> None:
+    client = studio()
+    unlikely = suggested(client)[-2:]
+    for limit, count in ((1, 1), (2, 0)):
+        config = interface(unlikely, f'Taxonomy maxUsages="{limit}"')
+        [prediction] = predict(client, config, task(IMAGE))
+        assert sum(len(one["value"]["taxonomy"]) for one in prediction["result"]) == count
+
+
+def test_verdicts_change_predictions(studio: Callable[..., Client]) -> None:
     client = studio()
     best, had = suggested(client), labels_of(client)
     for label, verdict in ((best[0], "reject"), (had[0], "reject"), (best[1], "accept")):
@@ -171,7 +180,7 @@ def test_what_people_said_counts(studio: Callable[..., Client]) -> None:
     assert len(ticked) == 6
 
 
-def test_an_image_the_model_has_never_seen_is_known_by_what_its_task_says(studio: Callable[..., Client]) -> None:
+def test_an_unknown_image_is_known_by_the_labels_of_its_task(studio: Callable[..., Client]) -> None:
     client = studio()
     [hint] = labels_of(client)[:1]
     offered = [hint, *suggested(client)[:10]]
@@ -217,9 +226,7 @@ def test_tasks_that_are_about_nothing_are_answered_with_nothing(studio: Callable
     assert predict(client, interface(["sea"])) == []
 
 
-def test_a_model_without_a_context_and_without_confidences_answers_too(
-    studio: Callable[..., Client], other_model: Path
-) -> None:
+def test_a_model_without_context_and_confidences_predicts_too(studio: Callable[..., Client], other_model: Path) -> None:
     client = studio(model=other_model)
     best = suggested(client)
     client.post("/api/feedback", json={"image": IMAGE, "label": best[0], "verdict": "reject"})
@@ -314,7 +321,7 @@ def in_force(client: Client, image: str = IMAGE) -> dict[str, int]:
     return accepted
 
 
-def test_an_annotation_accepts_what_it_chooses_for_as_long_as_it_does(studio: Callable[..., Client]) -> None:
+def test_an_annotation_accepts_what_it_chooses_while_it_does(studio: Callable[..., Client]) -> None:
     client = studio()
     answer = client.post("/webhook", json=annotated("ANNOTATION_CREATED", ["Sea", "unheard of"]))
     assert (answer.status_code, answer.json()) == (201, {"status": "ok", "result": {"accepted": [1, 2], "undone": []}})
@@ -357,7 +364,7 @@ def test_annotations_of_two_people_stand_side_by_side(studio: Callable[..., Clie
         assert list(in_force(client)) == ["sea"]
 
 
-def test_what_the_machine_had_said_is_kept_with_the_event(studio: Callable[..., Client]) -> None:
+def test_the_event_keeps_the_prediction_that_the_person_saw(studio: Callable[..., Client]) -> None:
     client = studio()
     best = suggested(client)
     config = interface(best[:3])
@@ -467,7 +474,7 @@ def test_the_published_example_which_chooses_no_label_is_taken(studio: Callable[
 
 
 @pytest.mark.parametrize("action", ["PROJECT_UPDATED", "TASKS_CREATED", "START_TRAINING", "LABEL_LINK_CREATED"])
-def test_what_is_not_about_annotations_is_passed_over(studio: Callable[..., Client], action: str) -> None:
+def test_events_not_about_annotations_are_ignored(studio: Callable[..., Client], action: str) -> None:
     answer = studio().post("/webhook", json={"action": action, "project": {"id": 2}})
     assert (answer.status_code, answer.json()["status"]) == (200, "Unknown event")
 

@@ -15,6 +15,7 @@ from vse_ens.data.rules.store import NewRule, RulesFile
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio import webhook
 from vse_ens.service.label_studio.webhook import parse_webhook, store_annotations
+from vse_ens.service.settings import MAX_ID_LENGTH
 
 KNOWN = CurrentLabels(Annotations.from_pairs([("a.jpg", "fog"), ("b.jpg", "sea"), ("b.jpg", "sand")]))
 CONFIG = (
@@ -47,7 +48,7 @@ def feedback(tmp_path: Path) -> Iterator[Feedback]:
     opened.close()
 
 
-def test_a_webhook_may_have_exactly_as_many_annotations_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_webhook_may_have_exactly_the_limit_of_annotations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook, "MAX_EVENTS", 2)
     deleted = [{"id": number} for number in range(3)]
     assert len(parse_webhook(KNOWN, "ANNOTATIONS_DELETED", payload(*deleted[:2]))) == 2
@@ -97,8 +98,20 @@ def test_the_person_is_known_by_address_or_number(who: dict[str, Any], by: str) 
     assert parsed(annotation(**who))[0].by == by
 
 
-def test_an_annotation_that_moves_to_another_image_takes_its_labels_along(feedback: Feedback) -> None:
+def test_an_annotation_takes_its_labels_to_another_image(feedback: Feedback) -> None:
     store_annotations(feedback, "m", parsed(annotation()))
     stored = store_annotations(feedback, "m", parsed(annotation(), image="b.jpg"))
     assert (len(stored.accepted), len(stored.undone)) == (1, 1)
     assert [(event.image, event.label) for event in feedback.pairs()] == [("b.jpg", "sea")]
+
+
+def test_only_paths_of_text_are_choices() -> None:
+    given: list[Any] = [[1, "sea"], ["sea", 1], [], None, " ", ["sand"], "fog"]
+    assert parsed(annotation(labels=tuple(given)))[0].labels.keys() == {"sand", "fog"}
+
+
+def test_a_chosen_label_has_the_length_of_an_id() -> None:
+    longest = "x" * MAX_ID_LENGTH
+    assert parsed(annotation(labels=(longest,)))[0].labels.keys() == {longest}
+    with pytest.raises(ConfigError, match="annotation 1 chooses a label longer than 1,000 characters"):
+        parsed(annotation(labels=(f"{longest}x",)))

@@ -134,7 +134,7 @@ def test_a_form_cannot_send_a_body(client: Client, kind: str) -> None:
     assert chunked.status_code == 415
 
 
-def test_a_refusal_closes_the_connection_after_the_body_was_discarded(serve: Callable[..., Client]) -> None:
+def test_a_refusal_discards_the_body_and_closes_the_connection(serve: Callable[..., Client]) -> None:
     client = serve(api_key=KEY, limits=Limits(body_bytes=100))
     taken = 0
 
@@ -232,7 +232,7 @@ def test_a_key_for_reading_reads_and_writes_nothing(serve: Callable[..., Client]
     assert [(card["feedback"], card["read_only"]) for card in cards] == [(True, False), (False, True)]
 
 
-def test_feedback_has_the_name_of_its_key_whatever_the_request_says(serve: Callable[..., Client]) -> None:
+def test_feedback_has_the_name_of_its_key_not_of_the_request(serve: Callable[..., Client]) -> None:
     client = serve(keys=(Key("key-of-anna-0123456789", "Änna K"), Key("key-of-nobody-0123456789")))
     for key in ("key-of-anna-0123456789", "key-of-nobody-0123456789"):
         headers = {**bearer(key), "X-VSE-User": "eve"}
@@ -243,7 +243,7 @@ def test_feedback_has_the_name_of_its_key_whatever_the_request_says(serve: Calla
     assert client.get("/api/model", headers=bearer("key-of-anna-0123456789")).json()["user"] == "Änna K"
 
 
-def test_the_browser_loads_pictures_by_a_cookie_that_opens_nothing_else(serve: Callable[..., Client]) -> None:
+def test_the_cookie_for_pictures_opens_nothing_else(serve: Callable[..., Client]) -> None:
     client = serve(keys=(Key(KEY), Key(READ, read_only=True)), images="drawn")
     path = "/api/picture?image=img_0000001&size=160"
     assert client.get(path).status_code == 401

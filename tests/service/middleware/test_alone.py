@@ -66,7 +66,7 @@ def access(**settings: Any) -> AccessMiddleware:
     ],
     ids=["access", "limits", "headers"],
 )
-def test_what_is_no_request_is_passed_on_once(middleware: Callable[[], Any]) -> None:
+def test_messages_that_are_not_requests_are_passed_on_once(middleware: Callable[[], Any]) -> None:
     scope: dict[str, Any] = {"type": "lifespan"}
     asyncio.run(middleware()(scope, None, None))
     assert scope == {"type": "lifespan", "passed": True}
@@ -183,7 +183,7 @@ def test_bodies_are_received_up_to_a_limit(sizes: tuple[int, ...], status: int, 
         assert max(left, 0) == len(pieces) - taken
 
 
-def test_a_client_that_waits_for_permission_is_told_before_it_sends() -> None:
+def test_a_client_that_waits_for_permission_is_refused_at_once() -> None:
     app = LimitsMiddleware(application, Limits(body_bytes=10))
     for length, status in (("10", 200), ("11", 413), ("many", 200)):
         assert ask(app, "/", "POST", expect="100-continue", content_length=length)[0] == status

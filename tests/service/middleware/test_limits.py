@@ -71,7 +71,7 @@ def test_too_many_requests_at_once_are_told_to_come_back(serve: Callable[..., Cl
     assert client.get("/api/model").status_code == 200
 
 
-def test_heavy_work_waits_in_a_short_line_and_light_work_passes_it(serve: Callable[..., Client]) -> None:
+def test_heavy_work_waits_in_a_short_queue_and_light_passes_it(serve: Callable[..., Client]) -> None:
     client = serve(limits=Limits(threads=1, waiting=1))
     gate = threading.Event()
     compute = client.service.compute
@@ -89,7 +89,7 @@ def test_heavy_work_waits_in_a_short_line_and_light_work_passes_it(serve: Callab
     assert client.run(crowd()) == [200, 503, 200]
 
 
-def test_the_first_suggestions_of_a_page_do_not_wait_for_searches(
+def test_first_suggestions_of_a_page_do_not_wait_for_searches(
     serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models, "_MAX_LABELS_ON_LOOP", 0)  # suggestions run on a worker thread

@@ -18,7 +18,7 @@ def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_bytes_that_were_written_are_read(tmp_path: Path) -> None:
     cache = ThumbnailCache(tmp_path, 1_000)
     assert cache.read(key(1)) is None
     cache.write(key(1), b"one")
@@ -27,7 +27,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "00").stat().st_mode & 0o077 == 0
 
 
-def test_the_size_never_exceeds_the_limit_and_the_least_used_goes_first(tmp_path: Path) -> None:
+def test_the_size_stays_in_the_limit_and_least_used_files_go(tmp_path: Path) -> None:
     cache = ThumbnailCache(tmp_path, 10_000)
     for number in range(300):
         cache.write(key(number), bytes(100))

@@ -11,14 +11,14 @@ from vse_ens.service.pictures import folder as folder_module
 from vse_ens.service.pictures.folder import PictureFolder
 
 
-def test_files_are_found_by_relative_and_absolute_paths_and_without_their_suffix(folder: Path) -> None:
+def test_files_are_found_by_any_path_and_without_their_suffix(folder: Path) -> None:
     pictures = PictureFolder(folder)
     for location in ("red.jpg", "./red.jpg", "sub/blue.png", "stem", str(folder / "red.jpg")):
         with pictures.open(location) as file:
             assert len(file.read()) > 100
 
 
-def test_a_folder_that_was_moved_has_the_files_of_absolute_locations(folder: Path) -> None:
+def test_a_moved_folder_has_the_files_of_absolute_locations(folder: Path) -> None:
     with PictureFolder(folder, "/home/else/photos").open("/home/else/photos/sub/blue.png") as file:
         assert file.read(4) == b"\x89PNG"
 
@@ -51,9 +51,7 @@ def test_a_root_that_is_a_link_is_followed(folder: Path) -> None:
     PictureFolder(folder.parent / "link").open("red.jpg").close()
 
 
-def test_a_folder_exchanged_for_a_link_at_the_last_moment_is_not_followed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_exchanged_for_a_link_late_is_not_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = folder.parent / "elsewhere"
     elsewhere.mkdir()
     save(elsewhere / "blue.png", "white", (10, 10))

@@ -82,7 +82,7 @@ def test_every_url_that_the_service_gives_leads_to_a_picture(show: Show) -> None
     assert client.get(urls.pop()).status_code == 200
 
 
-def test_a_thumbnail_is_made_once_and_again_when_the_file_changes(
+def test_a_thumbnail_is_made_again_only_when_the_file_changes(
     show: Show, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
@@ -101,7 +101,7 @@ def test_a_thumbnail_is_made_once_and_again_when_the_file_changes(
     assert made == [320, 320]
 
 
-def test_what_must_not_be_shown_is_refused_in_one_sentence(show: Show, folder: Path) -> None:
+def test_files_that_must_not_be_shown_are_refused(show: Show, folder: Path) -> None:
     (folder / "link.jpg").symlink_to(folder.parent / "outside.jpg")
     (folder / "text.jpg").write_text("root:x:0:0")
     (folder / "bomb.png").write_bytes(png_of(100_000, 100_000))
@@ -136,7 +136,7 @@ def test_without_pictures_it_says_how_to_get_them(show: Show) -> None:
     assert client.get("/api/model").json()["image_url"] is None
 
 
-def test_a_slow_picture_delays_neither_answers_nor_cached_pictures(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_picture_delays_no_answers_and_cached_pictures(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
     client = show()
     picture(client, "red.jpg")
     begun, gate = threading.Semaphore(0), threading.Event()
@@ -189,9 +189,7 @@ def test_pictures_that_do_not_fit_into_the_queue_are_refused(show: Show, monkeyp
     assert statuses.count(200) >= 4
 
 
-def test_pictures_of_the_training_source_are_shown_if_asked_for_and_present(
-    show: Show, folder: Path, tmp_path: Path
-) -> None:
+def test_own_pictures_are_shown_if_requested_and_present(show: Show, folder: Path, tmp_path: Path) -> None:
     model = trained_from(Pictures(str(folder), "photos", {"stem": str(folder / "stem.jpg")}), tmp_path / "model")
     client = show(model=model, images=None, own_images=True)
     assert [picture(client, image).status_code for image in ("red.jpg", "stem")] == [200, 200]
@@ -231,7 +229,7 @@ def test_a_folder_without_the_pictures_is_noticed_at_the_start(show: Show, tmp_p
     )
 
 
-def test_a_folder_under_another_name_has_the_locations_of_the_model(show: Show, folder: Path, tmp_path: Path) -> None:
+def test_a_renamed_folder_has_the_locations_of_the_model(show: Show, folder: Path, tmp_path: Path) -> None:
     stored = Pictures("/once/here", "coco", {"stem": "sub/blue.png", "away.jpg": "/once/here/red.jpg"})
     client = show(model=trained_from(stored, tmp_path / "model"))
     assert decoded(picture(client, "stem").content).size == (30, 50)
@@ -249,9 +247,7 @@ def test_a_collection_says_where_its_pictures_are(show: Show, folder: Path) -> N
     assert [picture(client, name).status_code for name in names.values()] == [200, 404]
 
 
-def test_pictures_on_other_servers_are_named_to_the_page_and_to_the_browser(
-    show: Show, folder: Path, tmp_path: Path
-) -> None:
+def test_pictures_on_other_servers_are_named_in_the_policy(show: Show, folder: Path, tmp_path: Path) -> None:
     locations = {"stem": "https://a.example/x.jpg", "away.jpg": "https://evil.example;script-src */x.jpg"}
     model = trained_from(Pictures(str(folder), "label-studio", locations), tmp_path / "model")
     client = show(model=model, images=None, own_images=True)
@@ -299,7 +295,7 @@ def test_any_model_can_have_drawings(show: Show) -> None:
         ("pairs.csv", "--images pairs.csv does not say where pictures are; give their folder"),
     ],
 )
-def test_what_has_no_pictures_is_refused_at_the_start(
+def test_a_source_without_pictures_is_refused_at_the_start(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, images: str, sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ def refusal(path: Path) -> tuple[int, str]:
     return refused.value.status, refused.value.message
 
 
-def test_a_picture_keeps_its_proportions_within_the_size_and_is_never_enlarged(tmp_path: Path) -> None:
+def test_a_picture_keeps_its_proportions_and_is_never_enlarged(tmp_path: Path) -> None:
     path = tmp_path / "a.jpg"
     Image.new("RGB", (900, 300), "red").save(path)
     assert made(path, 320).size == (320, 107)
@@ -61,12 +61,12 @@ def test_every_kind_of_pixel_is_shown(tmp_path: Path, mode: str) -> None:
     assert abs(shown - grey) < 8  # type: ignore[operator]
 
 
-def test_what_is_transparent_is_white(tmp_path: Path) -> None:
+def test_transparent_pixels_become_white(tmp_path: Path) -> None:
     Image.new("RGBA", (20, 20), (0, 0, 0, 0)).save(tmp_path / "a.png")
     assert made(tmp_path / "a.png").convert("L").getpixel((5, 5)) == 255
 
 
-def test_what_is_no_image_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_image_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jpg"
     for content in (
         b"",
@@ -110,7 +110,7 @@ def png_of(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("size", [(8_000, 8_000), (12_000, 10_000), (100_000, 100_000)])
-def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_too_many_pixels_are_refused_before_decoding(tmp_path: Path, size: tuple[int, int]) -> None:
     path = tmp_path / "bomb.png"
     path.write_bytes(png_of(*size))
     status, message = refusal(path)
@@ -131,9 +131,7 @@ def jpeg(*, size: tuple[int, int] = (64, 64), progressive: bool = True, exif: by
     return out.getvalue()
 
 
-def test_a_progressive_picture_of_too_many_scans_is_refused_before_it_is_decoded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_scans_are_refused_before_decoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, raw = tmp_path / "a.jpg", jpeg()
     path.write_bytes(with_scans(raw, 80))
     assert made(path).size == (64, 64)
@@ -157,7 +155,7 @@ def test_scans_are_counted_as_a_decoder_reads_them(block: int, monkeypatch: pyte
     # A picture in the metadata, or after the end, is not decoded.
     assert count_scans(io.BytesIO(jpeg(exif=b"Exif\0\0" + b"\xff\xda" * 200))) == 10
     assert count_scans(io.BytesIO(jpeg() + jpeg())) == 10
-    # Between segments, a decoder skips what is no marker.
+    # Between segments, a decoder skips what is not a marker.
     assert count_scans(io.BytesIO(plain[:2] + b"junk\xff\xff\xff\x01" + plain[2:])) == 1
     assert count_scans(io.BytesIO(plain[:-200])) == 1
     assert count_scans(io.BytesIO(b"\xff\xd8")) == 0

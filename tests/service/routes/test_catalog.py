@@ -104,15 +104,6 @@ def test_the_audit_is_made_once_and_told_in_pages(serve: Callable[..., Client]) 
     assert after["total"] == first["total"] - 1
 
 
-def test_the_map_places_every_label(client: Client) -> None:
-    placed = wait_for(client, "/api/map")["labels"]
-    assert len(placed) == client.get("/api/model").json()["labels"]
-    assert all(0 <= one["x"] <= 1 and 0 <= one["y"] <= 1 for one in placed)
-    counts = {one["label"]: one["images"] for one in client.get("/api/labels", params={"limit": 1000}).json()["labels"]}
-    assert {one["label"]: one["images"] for one in placed} == counts
-    assert wait_for(client, "/api/map")["labels"] == placed
-
-
 def test_the_page_and_its_parts_are_served(client: Client) -> None:
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")

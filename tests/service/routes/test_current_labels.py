@@ -200,11 +200,6 @@ def label_images(story: Story) -> None:
     )
 
 
-def questions(story: Story) -> None:
-    body = {"yes": [*story.known[1:-2], "renamed label"], "top": 100}
-    story.check_image(story.post("/api/questions", body)["images"])
-
-
 def image(story: Story) -> None:
     story.check_state(story.get("/api/image", id=IMAGE))
 
@@ -247,12 +242,6 @@ def audit(story: Story) -> None:
     rule = story.post("/api/rules", {"kind": "implication", "label": has, "other": label})["rule"]
     assert (image, label) not in findings("missing")
     story.post("/api/rules/undo", {"rule": rule})
-
-
-def label_map(story: Story) -> None:
-    names = {one["label"] for one in story.get("/api/map")["labels"]}
-    assert {"renamed label", "renamed suggestion"} <= names
-    assert not {story.renamed, story.renamed_suggestion} & names
 
 
 def labels(story: Story) -> None:
@@ -305,13 +294,11 @@ SHOWING: dict[str, Callable[[Story], None]] = {
     "GET /api/queue": queue,
     "GET /api/complete": complete,
     "GET /api/label/images": label_images,
-    "POST /api/questions": questions,
     "GET /api/image": image,
     "POST /api/together": together,
     "POST /api/feedback": feedback,
     "POST /api/feedback/undo": undo,
     "GET /api/audit": audit,
-    "GET /api/map": label_map,
     "GET /api/labels": labels,
     "GET /api/vocabulary": vocabulary,
     "GET /api/export": export,

@@ -48,9 +48,7 @@ def test_a_name_of_several_lines_is_refused(serve: Callable[..., Client]) -> Non
     assert client.get("/api/feedback").json()["events"] == []
 
 
-def test_a_feedback_file_that_was_deleted_is_told_and_predictions_go_on(
-    serve: Callable[..., Client], tmp_path: Path
-) -> None:
+def test_a_deleted_feedback_file_is_reported(serve: Callable[..., Client], tmp_path: Path) -> None:
     client = serve()
     judge(client, "img_0000007", "sea", "accept")
     for file in tmp_path.glob("feedback.sqlite*"):
@@ -60,7 +58,7 @@ def test_a_feedback_file_that_was_deleted_is_told_and_predictions_go_on(
     assert client.get("/api/image", params={"id": "img_0000007"}).status_code == 200
 
 
-def test_a_rejected_label_is_never_suggested_again_and_taken_off_an_image_that_has_it(
+def test_a_rejected_label_is_removed_and_never_suggested_again(
     serve: Callable[..., Client],
 ) -> None:
     client = serve()
@@ -134,7 +132,7 @@ def test_formulas_are_defused_on_request(serve: Callable[..., Client], route: st
     assert "img_0000002,'=1+1," in client.get(route, params={"defuse_formulas": True}).text
 
 
-def test_images_and_labels_the_model_has_never_seen_can_be_judged(serve: Callable[..., Client], model: Path) -> None:
+def test_unknown_images_and_labels_can_be_judged(serve: Callable[..., Client], model: Path) -> None:
     client = serve()
     state = judge(client, "new image", "sea", "accept")["state"]
     assert (state["known"], [one["label"] for one in state["labels"]]) == (False, ["sea"])

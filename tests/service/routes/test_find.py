@@ -1,4 +1,4 @@
-"""Completion by context, and questions."""
+"""Completion by context, and the images of a label."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_labels_that_only_feedback_has_are_offered(serve: Callable[..., Client])
     assert client.get("/api/complete", params={"text": "base"}).json()["labels"][0]["images"] == 1
 
 
-def test_feedback_is_context_and_labels_unknown_to_the_model_are_not(serve: Callable[..., Client]) -> None:
+def test_feedback_is_context_but_unknown_labels_are_not(serve: Callable[..., Client]) -> None:
     client = serve()
     for label, verdict in (("kitchen", "accept"), ("brand new", "accept"), ("sea", "reject")):
         client.post("/api/feedback", json={"image": STRANGE_IMAGE, "label": label, "verdict": verdict})
@@ -54,23 +54,6 @@ def test_feedback_is_context_and_labels_unknown_to_the_model_are_not(serve: Call
     assert completed(client, text="k", labels=["nobody knows it"]) == completed(client, text="k")
     unknown = client.get("/api/complete", params={"text": "s", "image": "img_00000001"})
     assert (unknown.status_code, unknown.json()["nearest"][0]) == (404, "img_0000001")
-
-
-def test_questions_lead_to_images(serve: Callable[..., Client]) -> None:
-    client = serve(image_url="https://pictures.example/{image}.jpg")
-    first = client.post("/api/questions", json={}).json()
-    images = client.get("/api/model").json()["images"]
-    assert first["remaining"] == images
-    assert 0 < first["share"] < 1
-    label = first["question"]
-    then = client.post("/api/questions", json={"yes": [label], "top": 3}).json()
-    assert then["remaining"] < images
-    assert then["question"] != label
-    assert all(label in one["labels"] for one in then["images"])
-    assert [one["confidence"] for one in then["images"]] == sorted(one["confidence"] for one in then["images"])[::-1]
-    assert then["images"][0]["url"].startswith("https://pictures.example/")
-    refused = client.post("/api/questions", json={"yes": [label], "no": [label]})
-    assert (refused.status_code, "yes and with no" in refused.json()["error"]) == (422, True)
 
 
 def test_the_images_of_a_label_with_and_without_another(client: Client, model: Path) -> None:

@@ -168,3 +168,17 @@ def test_a_model_without_confidence_or_context_is_served_as_well(
     assert all(one["confidence"] is None for one in by_image)
     refused = client.post("/api/annotate", json={"images": [image], "min_confidence": 0.5})
     assert (refused.status_code, "no confidence" in refused.json()["error"]) == (422, True)
+
+
+def test_annotate_respects_verdicts_on_an_image(serve: Callable[..., Client], annotator: Annotator) -> None:
+    client = serve()
+    image = next(one for one in annotator.known_.images if not {"flower", "man"} & set(annotator.known_labels(one)))
+
+    def suggested() -> set[str]:
+        body = {"images": [image], "allow": ["flower", "man", "sea"], "top": 100}
+        return {one["label"] for one in client.post("/api/annotate", json=body).json()["results"][0]["suggestions"]}
+
+    assert {"flower", "man"} <= suggested()
+    for label, verdict in (("flower", "reject"), ("man", "accept")):
+        client.post("/api/feedback", json={"image": image, "label": label, "verdict": verdict})
+    assert not {"flower", "man"} & suggested()

@@ -161,7 +161,7 @@ def test_the_queue_goes_by_gain_and_counts_what_is_done(serve: Callable[..., Cli
     assert names(client.get("/api/queue", params={"limit": 3, "offset": 4}).json()) == names(queue)[6:9]
 
 
-def test_a_random_queue_has_other_images_each_time_and_none_twice(serve: Callable[..., Client]) -> None:
+def test_a_random_queue_differs_each_time_without_repetition(serve: Callable[..., Client]) -> None:
     client = serve()
     drawn = [names(client.get("/api/queue", params={"order": "random", "limit": 30}).json()) for _ in range(2)]
     assert len(set(drawn[0])) == len(drawn[0]) == 30
@@ -182,7 +182,7 @@ def test_a_queue_of_images_whose_verdicts_tell_most(serve: Callable[..., Client]
     assert names(client.get("/api/queue", params={"order": "verdicts", "limit": 97}).json()) == names(queue)[3:]
 
 
-def test_verdicts_on_suggestions_correct_confidences_while_the_model_is_served(serve: Callable[..., Client]) -> None:
+def test_verdicts_correct_confidences_of_the_served_model(serve: Callable[..., Client]) -> None:
     client = serve()
     before = client.get("/api/model").json()["confidence"]
     assert (before["given"], before["verdicts"], before["used"]) == (False, 0, 0)
@@ -206,9 +206,7 @@ def test_verdicts_on_suggestions_correct_confidences_while_the_model_is_served(s
     assert next(one["confidence"] for one in later if one["image"] == grid["image"]) > grid["confidence"]
 
 
-def test_without_feedback_and_without_confidences_there_is_a_grid_and_a_queue(
-    serve: Callable[..., Client], other_model: Path
-) -> None:
+def test_grid_and_queue_work_without_feedback_and_confidences(serve: Callable[..., Client], other_model: Path) -> None:
     client = serve(model=other_model, feedback=None)
     label = client.get("/api/labels", params={"prefix": "", "limit": 1}).json()["labels"][0]["label"]
     answer = grid(client, label, limit=5)
@@ -227,7 +225,7 @@ def test_another_service_on_the_same_file_is_seen_at_once(serve: Callable[..., C
     assert names(grid(one, "sea", limit=2)) == names(before)[1:]
 
 
-def test_a_search_leaves_out_what_was_decided_and_shows_the_labels_of_now(serve: Callable[..., Client]) -> None:
+def test_a_search_leaves_out_verdicts_and_shows_current_labels(serve: Callable[..., Client]) -> None:
     client = serve()
 
     def search(**more: Any) -> Any:

@@ -124,7 +124,7 @@ class RatedRows:
         except pa.ArrowInvalid:
             row, text = next((row, text) for row, text in enumerate(ratings.to_pylist()) if not _is_number(text))
             line = self._lines([start + row])[0]
-            raise DataError(f"{self.name}, line {line} has the rating {text[:40]!r}, which is no number") from None
+            raise DataError(f"{self.name}, line {line} has the rating {text[:40]!r}, which is not a number") from None
         return as_arrow(np.flatnonzero(numbers >= minimum))
 
 

@@ -179,7 +179,7 @@ class _Rows:
 
     def _label(self, line: int, text: bytes) -> str:
         if not text.isdigit() or len(text) > 10:
-            raise self._fault(line, f"has the label {_shown(text)}, which is no whole number")
+            raise self._fault(line, f"has the label {_shown(text)}, which is not a whole number")
         number = int(text)
         if self._labels is not None and number >= self._labels:
             raise self._fault(
@@ -211,7 +211,7 @@ class _Rows:
             return None
         names = lines_of(path, self._rows)
         if names is None or not all(names) or len(set(names)) < len(names):
-            self.notes.append(f"numbered the images: the lines of {path} are no ids, since some are equal or missing")
+            self.notes.append(f"numbered the images: the lines of {path} are not ids, since some are equal or missing")
             return None
         return names
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,7 @@ from vse_ens.cli.parameters import Option, misuse
 from vse_ens.errors import MissingPartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rich.console import RenderableType
 
@@ -134,28 +133,16 @@ _RELATIONS = {"same": "the same", "alike": "used alike"}
 
 
 def _tables(findings: Audit) -> list[RenderableType]:
-    kinds = (
-        (
-            "Labels likely wrong",
-            ("image", "label", "confidence", "reason"),
-            [(row.image, row.label, confidence_text(row.confidence), row.reason) for row in findings.wrong],
-        ),
-        (
-            "Labels likely missing",
-            ("image", "label", "confidence", "reason"),
-            [(row.image, row.label, confidence_text(row.confidence), row.reason) for row in findings.missing],
-        ),
-        (
-            "Labels likely duplicate",
-            ("label", "other label", "relation", "reason"),
-            [(row.label, row.other, _RELATIONS[row.kind], row.reason) for row in findings.duplicates],
-        ),
+    pairs, labels = ("image", "label", "confidence", "reason"), ("label", "other label", "relation", "reason")
+    wrong, missing = (
+        [(row.image, row.label, confidence_text(row.confidence), row.reason) for row in found]
+        for found in (findings.wrong, findings.missing)
     )
+    duplicates = [(row.label, row.other, _RELATIONS[row.kind], row.reason) for row in findings.duplicates]
     parts: list[RenderableType] = []
-    for title, names, rows in kinds:
-        parts += [Text(f"{title}: {listed(len(rows), _ROWS_SHOWN)}"), *_table(names, rows), Text()]
+    for kind, names, rows in (("wrong", pairs, wrong), ("missing", pairs, missing), ("duplicate", labels, duplicates)):
+        parts.append(Text(f"Labels likely {kind}: {listed(len(rows), _ROWS_SHOWN)}"))
+        if rows:
+            parts.append(columns(names, rows[:_ROWS_SHOWN], numbers=("confidence",)))
+        parts.append(Text())
     return parts
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[RenderableType]:
-    return [columns(names, rows[:_ROWS_SHOWN], numbers=("confidence",))] if rows else []

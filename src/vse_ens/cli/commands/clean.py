@@ -15,7 +15,7 @@ from vse_ens.cli.parameters import Argument, Option, misuse
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from vse_ens.data.cleaning import Changes, Cleaned
+    from vse_ens.data.cleaning import Cleaned
     from vse_ens.data.feedback.pairs import VerdictCounts
 
 _SOURCES = {"audit": "the audit", "feedback": "feedback", "rule": "implications"}
@@ -66,35 +66,13 @@ def apply(
         raise misuse("PAIRS", "give --out FILE or --to SOURCE")
     if out is not None and to is not None:
         raise misuse("--out", "cannot be combined with --to")
-    _clean(file, feedback, audit, accept_from, out, to, writing, reading, console)
-
-
-def _apply_audit(file: Path, to: Path, writing: WriteOptions, reading: Reading, console: Console) -> None:
-    from vse_ens.data.collections.write import audit_edits
-
-    collection = writing.open(to, reading.format)
-    with console.status(f"reading {file}"):
-        edits = audit_edits(file, collection)
-    writing.write(collection, edits, console)
-
-
-def _clean(
-    file: Path,
-    feedback: Path | None,
-    audit: Path | None,
-    accept_from: float | None,
-    out: Path | None,
-    to: Path | None,
-    writing: WriteOptions,
-    reading: Reading,
-    console: Console,
-) -> None:
-    from vse_ens.data.cleaning import check_name, clean
+    from vse_ens.data.cleaning import SUFFIXES, clean
     from vse_ens.data.collections.write import difference_edits
+    from vse_ens.data.io.write import check_suffix
     from vse_ens.data.rules.store import read_rules
 
     if out is not None:
-        check_name(out)
+        check_suffix(out, *SUFFIXES)
     collection = None if to is None else writing.open(to, reading.format)
     rules = None if reading.rules is None else read_rules(reading.rules)
     # The rules are applied after the decisions, so that the report tells them apart.
@@ -116,27 +94,30 @@ def _clean(
     )
 
 
+def _apply_audit(file: Path, to: Path, writing: WriteOptions, reading: Reading, console: Console) -> None:
+    from vse_ens.data.collections.write import audit_edits
+
+    collection = writing.open(to, reading.format)
+    with console.status(f"reading {file}"):
+        edits = audit_edits(file, collection)
+    writing.write(collection, edits, console)
+
+
 def _rows(cleaned: Cleaned) -> list[tuple[str, str]]:
     rows = [
         (name, f"{count:,}" + (f" (before {before:,})" if before != count else ""))
         for (name, before), count in zip(cleaned.before.items(), cleaned.to_dict()["after"].values(), strict=True)
     ]
-    for source, name in _SOURCES.items():
-        rows += _change(f"added by {name}", cleaned.added.get(source))
-    for source, name in _SOURCES.items():
-        rows += _change(f"removed by {name}", cleaned.removed.get(source))
+    for verb, changes in (("added", cleaned.added), ("removed", cleaned.removed)):
+        for source, name in _SOURCES.items():
+            if (change := changes.get(source)) is not None and change.count:
+                image, label = change.first[0]
+                rows.append((f"{verb} by {name}", f"{plural(change.count, 'pair')}, such as {label} on {image}"))
     if cleaned.renamed:
         first = cleaned.renamed[0]
         total = plural(len(cleaned.renamed), "label")
         rows.append(("replaced", f"{total}, such as {first.label} by {first.other} on {plural(first.images, 'image')}"))
     return rows
-
-
-def _change(name: str, changes: Changes | None) -> list[tuple[str, str]]:
-    if changes is None or not changes.count:
-        return []
-    image, label = changes.first[0]
-    return [(name, f"{plural(changes.count, 'pair')}, such as {label} on {image}")]
 
 
 def _summary(cleaned: Cleaned) -> str:
@@ -217,12 +198,13 @@ def show(
 
     Example: vse feedback show model.feedback.sqlite --out accepted.csv
     """
-    from vse_ens.data.feedback.pairs import check_name, count_feedback, export_accepted
+    from vse_ens.data.feedback.pairs import SUFFIXES, count_feedback, export_accepted
+    from vse_ens.data.io.write import check_suffix
 
     if defuse_formulas and (out is None or out.suffix != ".csv"):
         raise misuse("--defuse-formulas", "needs --out FILE.csv")
     if out is not None:
-        check_name(out)
+        check_suffix(out, *SUFFIXES)
     with console.status(f"reading {file}"):
         counts = count_feedback(file)
         written = None if out is None else export_accepted(file, out, defuse_formulas=defuse_formulas)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.feedback.pairs import SuggestionVerdict
 
+_TOPS = (1, 5, 10)
+
 
 def evaluate(
     model: ModelDir,
@@ -39,11 +41,7 @@ def evaluate(
             "FILE",
         ),
     ] = None,
-    top: Annotated[Sequence[int], Option("Cutoff of metrics such as recall@N; may be repeated.", "N", min=1)] = (
-        1,
-        5,
-        10,
-    ),
+    top: Annotated[Sequence[int], Option("Cutoff of metrics such as recall@N; may be repeated.", "N", min=1)] = _TOPS,
     save_rankings: Annotated[Path | None, Option("Write the rank of every held-out label as Parquet.", "FILE")] = None,
     page: Annotated[Path | None, Option("Write an HTML page with a reliability plot of hits.", "FILE.html")] = None,
     seed: Annotated[int, Option("Random seed of the bootstrap intervals.", "N")] = 0,

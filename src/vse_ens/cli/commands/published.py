@@ -6,6 +6,7 @@ The readers are in `benchmarks.published`, which a clone has and the wheel does 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,20 +18,20 @@ from vse_ens.cli.repository import add_benchmarks
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
 
-ByteProgress = Callable[[int, int], None]
-"""Called with the bytes read so far and in total."""
-
 DownloadedPath = Annotated[Path, Argument("The downloaded folder or file.", "PATH")]
 OutFile = Annotated[Path, Option("The .parquet file to write.", "FILE")]
+ImageList = Annotated[
+    Literal["train", "test"] | None, Option("Read the images of one image list.", "NAME", default="all")
+]
 
 
-def _convert(path: Path, out: Path, read: Callable[[ByteProgress], Annotations], console: Console) -> None:
-    """Read a data set, write its pairs and print a summary."""
-    from vse_ens.data.io.write import check_name, write_pairs
+def _convert(path: Path, out: Path, read: Callable[..., Annotations], console: Console) -> None:
+    """Read a data set, write its pairs and print a summary; ``read`` reports the bytes read so far and in total."""
+    from vse_ens.data.io.write import check_suffix, write_pairs
 
-    check_name(out)
+    check_suffix(out, ".parquet")
     with ReadingProgress(console, path, "MB", 1_000_000) as read_progress:
-        data = read(read_progress)
+        data = read(progress=read_progress)
     with console.progress(f"writing {out}", data.pairs, "pairs") as progress:
         write_pairs(out, data, progress)
     summary = data.summary()
@@ -75,14 +76,8 @@ def openimages(
     add_benchmarks("vse data openimages")
     from benchmarks.published.openimages import read_openimages
 
-    _convert(
-        path,
-        out,
-        lambda progress: read_openimages(
-            path, source=source, split=split, min_confidence=min_confidence, names=names, progress=progress
-        ),
-        console,
-    )
+    read = partial(read_openimages, path, source=source, split=split, min_confidence=min_confidence, names=names)
+    _convert(path, out, read, console)
 
 
 def nuswide(
@@ -97,9 +92,7 @@ def nuswide(
             default="tags5018 for a folder",
         ),
     ] = None,
-    split: Annotated[
-        Literal["train", "test"] | None, Option("Read the images of one image list.", "NAME", default="all")
-    ] = None,
+    split: ImageList = None,
     console: Console,
 ) -> None:
     """Convert the tags or concepts of NUS-WIDE; image IDs are Flickr IDs.
@@ -112,7 +105,7 @@ def nuswide(
     add_benchmarks("vse data nuswide")
     from benchmarks.published.nuswide import read_nuswide
 
-    _convert(path, out, lambda progress: read_nuswide(path, labels=labels, split=split, progress=progress), console)
+    _convert(path, out, partial(read_nuswide, path, labels=labels, split=split), console)
 
 
 def iaprtc12(
@@ -127,9 +120,7 @@ def iaprtc12(
             default="the first of these in PATH",
         ),
     ] = None,
-    split: Annotated[
-        Literal["train", "test"] | None, Option("Read the images of one image list.", "NAME", default="all")
-    ] = None,
+    split: ImageList = None,
     dictionary: Annotated[
         Path | None, Option("Names of the labels, one per line.", "FILE", default="the one in PATH")
     ] = None,
@@ -146,9 +137,4 @@ def iaprtc12(
     add_benchmarks("vse data iaprtc12")
     from benchmarks.published.iaprtc12 import read_iaprtc12
 
-    _convert(
-        path,
-        out,
-        lambda progress: read_iaprtc12(path, form=form, split=split, dictionary=dictionary, progress=progress),
-        console,
-    )
+    _convert(path, out, partial(read_iaprtc12, path, form=form, split=split, dictionary=dictionary), console)

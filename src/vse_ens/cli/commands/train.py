@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -218,8 +218,8 @@ def update(
 
     with reserve_target(out):
         inputs = [_read_new(path, reading, console) for path in more]
-        joined = reduce(lambda left, right: left.joined(right), (item.pairs for item in inputs))
-        rejected = sum(item.rejected for item in inputs)
+        joined = reduce(lambda left, right: left.joined(right), (pairs for pairs, _ in inputs))
+        rejected = sum(count for _, count in inputs)
         annotator = load_model(model, console)
         annotator.workers = workers
         before = annotator.known_
@@ -256,12 +256,7 @@ def update(
     console.finish(f"{out} has learned {plural(new['pair'], 'new pair')}.", "serve", out)
 
 
-class _Input(NamedTuple):
-    pairs: Annotations
-    rejected: int
-
-
-def _read_new(path: Path, reading: Reading, console: Console) -> _Input:
+def _read_new(path: Path, reading: Reading, console: Console) -> tuple[Annotations, int]:
     """Read a file of pairs or of feedback, and count the rejected pairs of the latter."""
     from vse_ens.data.feedback.pairs import read_feedback
     from vse_ens.data.feedback.store import is_feedback_file
@@ -269,8 +264,8 @@ def _read_new(path: Path, reading: Reading, console: Console) -> _Input:
     if is_feedback_file(path):
         with console.status(f"reading {path}"):
             feedback = read_feedback(path)
-        return _Input(feedback.accepted, feedback.rejected.pairs)
+        return feedback.accepted, feedback.rejected.pairs
     pairs = reading.read(path, console)
     for note in pairs.notes:
         console.note(f"{path}: {note}")
-    return _Input(pairs, 0)
+    return pairs, 0

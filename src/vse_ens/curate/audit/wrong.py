@@ -17,7 +17,7 @@ controls turns the statistics into odds, and the odds of both kinds are mixed.
 The labels of an image compete: of two that do not fit to each other, one is wrong, not both. The confidences add up to
 the expected number of wrong labels (`vse_ens.curate.audit.odds`).
 
-A model trained on these pairs has learnt the wrong ones, too. The influence of a pair on its own score is estimated
+A model trained on these pairs has learned the wrong ones, too. The influence of a pair on its own score is estimated
 from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower; no
 score gets lower than the lowest one of the image. Image vectors (`id` and its sums) still depend on all labels of the
 image. A model without a context tower can compute another vector by fold-in.

@@ -6,11 +6,14 @@ themselves: a dry run shows the changes, and `vse_ens.data.collections.journal` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from vse_ens.data.collections.files import count_of
 from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
@@ -108,13 +111,6 @@ class WritableCollection(Collection, Protocol):
         """
 
 
-def check_known(path: Path, edits: Mapping[str, LabelEdit], images: Container[str]) -> None:
-    """Raise a `DataError` for the first image id that a collection does not have."""
-    for image in edits:
-        if image not in images:
-            raise DataError(f"{path} has no image {image!r}; name images as vse info shows them")
-
-
 def edited(labels: Sequence[str], edit: LabelEdit) -> list[str]:
     """Return the labels of an image after an edit, each once, in their order."""
     kept = [label for label in labels if label not in edit.remove or label in edit.add]
@@ -125,22 +121,97 @@ Needed = Callable[[Item, LabelEdit], LabelEdit | None]
 """Returns what is left of an edit, given the labels that the image has; None for nothing."""
 
 
-@runtime_checkable
-class OnePassCollection(WritableCollection, Protocol):
-    """A collection of many files, whose labels are read and changed in one walk."""
+class Edits:
+    """The edits of a write, to look up for each image that is read."""
 
-    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
-        """Yield the changes of `changes`, with what ``needed`` leaves of each edit; unknown ids are ignored."""
+    def __init__(self, path: Path, edits: Mapping[str, LabelEdit], needed: Needed | None = None) -> None:
+        self._path = path
+        self._left = dict(edits)
+        self._needed = needed
+
+    def __contains__(self, image: object) -> bool:
+        return image in self._left
+
+    def of(self, item: Item) -> LabelEdit | None:
+        """Return the labels to add to an image, which it does not have, and those to remove; None if there are none.
+
+        An image has one edit: if it occurs again, there is nothing left.
+        """
+        edit = self._left.pop(item.image, None)
+        if edit is not None and self._needed is not None:
+            edit = self._needed(item, edit)
+        if edit is None:
+            return None
+        add = tuple(dict.fromkeys(label for label in edit.add if label not in item.labels))
+        remove = tuple(label for label in edit.remove if label not in edit.add)
+        return LabelEdit(add, remove) if add or remove else None
+
+    def check_known(self) -> None:
+        """Raise a `DataError` for the first image id that was not looked up, unless unknown ids are ignored."""
+        if self._needed is None and self._left:
+            image = next(iter(self._left))
+            raise DataError(f"{self._path} has no image {image!r}; name images as vse info shows them")
 
 
-def changes_as_given(collection: OnePassCollection, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
-    """Yield the changes of a collection by its `changes_needed`."""
-    found: set[str] = set()
+class Editable(ABC):
+    """A `WritableCollection` whose labels are read and changed in one pass."""
 
-    def as_given(item: Item, edit: LabelEdit) -> LabelEdit:
-        found.add(item.image)
-        return edit
+    path: Path
 
-    yield from collection.changes_needed(edits, as_given)
-    if left := edits.keys() - found:
-        raise DataError(f"{collection.path} has no image {min(left)!r}")
+    @abstractmethod
+    def write(self, edits: Edits) -> Iterator[FileChange]:
+        """Yield the change of every file that the edits affect."""
+
+    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the change of every file that the edits affect."""
+        return self.write(Edits(self.path, edits))
+
+
+class ImageList(ABC):
+    """A collection that is read image by image, each image once; a format defines `entries`."""
+
+    format: ClassVar[str]
+    empty: ClassVar[str] = "has no image"
+    """What is said of a collection without images."""
+    repeated: ClassVar[tuple[str, str]] = ("row", "of an image that occurred before")
+    """What is said of entries that are left out."""
+
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        self.path = path
+        self.options = options or OpenOptions()
+        self.notes: list[str] = []
+        self.total: int | None = None
+        """The number of entries, if it is known before they are read."""
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder that image ids are relative to."""
+        return self.path if self.path.is_dir() else self.path.parent
+
+    @abstractmethod
+    def entries(self) -> Iterator[tuple[Item, Any]]:
+        """Yield every image in a stable order, each with what the format needs to change its labels."""
+
+    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+        """Yield every image in a stable order; ``on_progress`` receives images done and images in all, if known."""
+        return (item for item, _ in self.distinct(on_progress))
+
+    def distinct(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[tuple[Item, Any]]:
+        """Yield the first entry of every image, and note how many others there are."""
+        self.notes = []
+        seen: set[str] = set()
+        repeated = 0
+        for entry in self.entries():
+            image = entry[0].image
+            if image in seen:
+                repeated += 1
+                continue
+            seen.add(image)
+            yield entry
+            if on_progress is not None:
+                on_progress(len(seen), self.total)
+        if not seen:
+            raise DataError(f"{self.path} {self.empty}")
+        if repeated:
+            noun, why = self.repeated
+            self.notes.append(f"skipped {count_of(repeated, noun)} {why}")

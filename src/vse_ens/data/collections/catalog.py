@@ -12,17 +12,17 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from vse_ens.data.collections.base import Item
+from vse_ens.data.collections.base import ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, unreadable
+from vse_ens.data.collections.files import as_label, unreadable
 from vse_ens.errors import DataError
 
 _MAGIC = b"SQLite format 3\0"
@@ -52,7 +52,7 @@ class Catalog:
         """Raise a `DataError` if the database lacks a table that a program's catalog has."""
         missing = [name for name in tables if name not in self.tables(schema)]
         if missing:
-            raise DataError(f"{self.path} is no catalog of {program} that can be read: it has no table {missing[0]}")
+            raise DataError(f"{self.path} is not a readable catalog of {program}: it has no table {missing[0]}")
 
 
 @contextmanager
@@ -87,9 +87,9 @@ def is_database(glance: Glance, tables: Sequence[str]) -> bool:
         return False
 
 
-def common_root(folders: Sequence[str]) -> str:
+def common_root(folders: Iterable[object]) -> str:
     """Return the folder that contains all given folders, with ``/``; empty if there is none."""
-    names = [folder.replace("\\", "/").rstrip("/") or "/" for folder in folders]
+    names = [str(folder).replace("\\", "/").rstrip("/") or "/" for folder in folders]
     try:
         return os.path.commonpath(names).replace("\\", "/") if names else ""
     except ValueError:  # absolute and relative folders, or several drives
@@ -99,7 +99,7 @@ def common_root(folders: Sequence[str]) -> str:
 def _address(path: Path, folder: Path) -> str:
     """Return the URI to open: that of the file, or of a copy in a temporary folder."""
     _check(path)
-    if not _has_log(path):
+    if not any(size for size, _ in _state(path)[1:]):  # no log
         return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     copy = folder / path.name
     for _ in range(_ATTEMPTS):
@@ -126,13 +126,9 @@ def _check(path: Path) -> None:
             raise DataError(f"{path} is not a regular file; name a database")
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
-                raise DataError(f"{path} is no SQLite database")
+                raise DataError(f"{path} is not a SQLite database")
     except OSError as error:
         raise unreadable(path, error) from None
-
-
-def _has_log(path: Path) -> bool:
-    return any(size for size, _ in _state(path)[1:])
 
 
 def _state(path: Path) -> list[tuple[int, int]]:
@@ -156,17 +152,23 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None
 
 
-class CatalogCollection(ABC):
+class CatalogCollection(ImageList):
     """A catalog in a database; its pictures are at absolute paths."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.notes: Sequence[str] = ()
+    program: ClassVar[str]
+    tables: ClassVar[tuple[str, ...]]
+    """The tables that a catalog of the program has."""
 
-    @property
-    @abstractmethod
-    def format(self) -> str:
-        """The name of the format."""
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        super().__init__(path, options)
+        self.database = path
+
+    @contextmanager
+    def catalog(self, attached: Mapping[str, Path] | None = None) -> Iterator[Catalog]:
+        """Open the database, which must have the tables, and others under the names of ``attached``."""
+        with open_catalog(self.database, attached) as catalog:
+            catalog.need(self.tables, self.program)
+            yield catalog
 
     @abstractmethod
     def find_root(self) -> str:
@@ -185,27 +187,17 @@ class CatalogCollection(ABC):
     def _root(self) -> str:
         return self.find_root()
 
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, None]]:
         """Yield every image with all its labels."""
-        seen: set[str] = set()
         before = _state(self.path)[0]
-        repeated = 0
-        for item in _merged(self.read(self._root)):
-            if item.image in seen:
-                repeated += 1
-                continue
-            seen.add(item.image)
-            yield item
-            if on_progress is not None:
-                on_progress(len(seen), None)
-        if not seen:
-            raise DataError(f"{self.path} has no image")
-        notes = [f"image ids are paths below {self._root}"] if self._root else []
-        if repeated:
-            notes.append(f"skipped {count_of(repeated, 'row')} of an image that occurred before")
+        for image, group in groupby(self.read(self._root), key=lambda item: item.image):
+            rows = list(group)
+            labels = tuple(dict.fromkeys(label for row in rows for label in row.labels))
+            yield Item(image, labels, rows[0].picture), None
+        if self._root:
+            self.notes.append(f"image ids are paths below {self._root}")
         if _state(self.path)[0] != before:
-            notes.append(f"{self.path} changed while it was read; read it again for the newest labels")
-        self.notes = notes
+            self.notes.append(f"{self.path} changed while it was read; read it again for the newest labels")
 
 
 def located(root: str, path: str, label: str | None) -> Item:
@@ -238,10 +230,3 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
         if path and not (skip is not None and skip(path)):
             paths[number] = path
     return paths
-
-
-def _merged(items: Iterator[Item]) -> Iterator[Item]:
-    """Merge items of the same image that follow each other."""
-    for image, group in groupby(items, key=lambda item: item.image):
-        rows = list(group)
-        yield Item(image, tuple(dict.fromkeys(label for row in rows for label in row.labels)), rows[0].picture)

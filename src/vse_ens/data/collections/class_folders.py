@@ -7,17 +7,17 @@ format is read only: a second label would need a second copy of the image.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections import photos
-from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.base import ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, list_files, unread_note
 from vse_ens.errors import DataError
 
 _SPLITS = frozenset(("train", "val", "valid", "validation", "test", "dev", "eval", "training", "testing"))
-# Folders of data sets that are no classes.
+# Folders of data sets that are not classes.
 _NO_CLASSES = frozenset(
     ("annotations", "data", "dataset", "image", "images", "img", "imgs", "jpegimages", "labels", "mask", "masks")
 )
@@ -44,38 +44,28 @@ def detect(glance: Glance) -> bool:
 def open(path: Path, options: OpenOptions) -> ClassFolders:  # noqa: A001, ARG001  # the interface of formats
     """Return the collection of a folder of classes."""
     if not path.is_dir():
-        raise DataError(f"{path} is no folder; name the folder that has a folder for each class")
+        raise DataError(f"{path} is not a folder; name the folder that has a folder for each class")
     return ClassFolders(path)
 
 
-class ClassFolders:
+class ClassFolders(ImageList):
     """The images of a folder of classes, each with the name of its folder."""
 
     format = "folders"
+    empty = "has no image in any folder"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.root = path
-        self.notes: Sequence[str] = ()
-
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, None]]:
         """Yield every image in the order of the paths."""
         unread: list[str] = []
         unlabeled: list[str] = []
-        done = 0
-        for done, image in enumerate(list_files(self.root, unread), 1):
+        for image in list_files(self.root, unread):
             label = as_label(_label(image))
             if label is None:
                 unlabeled.append(image)
-            yield Item(image, () if label is None else (label,))
-            if on_progress is not None:
-                on_progress(done, None)
-        if not done:
-            raise DataError(f"{self.path} has no image in any folder")
-        notes = []
+            yield Item(image, () if label is None else (label,)), None
         if unlabeled:
-            notes.append(f"{count_of(len(unlabeled), 'image')} in no folder of a class, such as {unlabeled[0]}")
-        self.notes = [*notes, *unread_note(unread)]
+            self.notes.append(f"{count_of(len(unlabeled), 'image')} in no folder of a class, such as {unlabeled[0]}")
+        self.notes += unread_note(unread)
 
 
 def _label(image: str) -> str | None:

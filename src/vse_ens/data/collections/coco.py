@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
+from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, is_file, read_bytes, relative_id
 from vse_ens.data.collections.text_edits import JsonText, Splice, Value
@@ -84,45 +85,39 @@ class _Content:
     notes: list[str] = field(default_factory=list)
 
 
-class CocoCollection:
+class CocoCollection(ImageList, Editable):
     """The images of a COCO file with the names of their categories."""
 
     format = "coco"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.notes: Sequence[str] = ()
-        self._root: Path | None = None
-
-    @property
+    @cached_property
     def root(self) -> Path:
         """The folder of the images."""
-        if self._root is None:
-            self._root = _find_root(self.path, list(_read(self.path, read_bytes(self.path)).labels)[:_EXAMINED])
-        return self._root
+        return _find_root(_read(self.path, read_bytes(self.path)))
 
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, _Content]]:
         """Yield every image in the order of the file."""
         content = _read(self.path, read_bytes(self.path))
-        self._root = _find_root(self.path, list(content.labels)[:_EXAMINED])
+        self.root = _find_root(content)
         first = next(iter(content.labels), None)
-        local = first is not None and is_file(self._root / first)
-        for done, (name, labels) in enumerate(content.labels.items(), 1):
-            yield Item(name, tuple(labels), None if local else content.urls.get(name))
-            if on_progress is not None:
-                on_progress(done, len(content.labels))
-        self.notes = content.notes
+        local = first is not None and is_file(self.root / first)
+        self.notes, self.total = content.notes, len(content.labels)
+        for name, labels in content.labels.items():
+            yield Item(name, tuple(labels), None if local else content.urls.get(name)), content
 
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+    def write(self, edits: Edits) -> Iterator[FileChange]:
         """Yield the change of the file."""
-        before = read_bytes(self.path)
-        content = _read(self.path, before)
-        check_known(self.path, edits, content.labels)
-        if content.is_panoptic:
-            raise DataError(f"{self.path} is panoptic COCO, whose labels are those of segments; write to another file")
-        after = content.text.apply(_splices(content, edits))
-        if after != before:
-            yield FileChange(self.path, before, after)
+        wanted: dict[str, LabelEdit] = {}
+        content = None
+        for item, read in self.distinct():
+            content = read
+            if (edit := edits.of(item)) is not None:
+                wanted[item.image] = edit
+        edits.check_known()
+        if content is not None and wanted:
+            if content.is_panoptic:
+                raise DataError(f"{self.path} is panoptic COCO, whose labels belong to segments; write to another file")
+            yield from content.text.change(_splices(content, wanted))
 
 
 def _read(path: Path, raw: bytes) -> _Content:
@@ -130,7 +125,7 @@ def _read(path: Path, raw: bytes) -> _Content:
     content = _Content(JsonText(path, raw))
     text = content.text
     if text.opens(text.start()) != "{":
-        raise DataError(f"{path} is not COCO: it is no JSON object with images, annotations and categories")
+        raise DataError(f"{path} is not COCO: it is not a JSON object with images, annotations and categories")
     pending: list[tuple[Any, Any]] = []  # (image id, category id): annotations may come before images
     skipped: Counter[str] = Counter()
     for key, start in text.members(text.start()):
@@ -188,8 +183,9 @@ def _segments(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
-def _find_root(path: Path, names: Sequence[str]) -> Path:
-    """Return the folder in which the most of the given images are."""
+def _find_root(content: _Content) -> Path:
+    """Return the folder in which the most of the first images are."""
+    path, names = content.text.path, list(content.labels)[:_EXAMINED]
     folder, above = path.parent, path.parent.parent
     splits = [part for part in re.split(r"[_.]", path.stem) if part]
     places = [folder, folder / "images", above, above / "images"]
@@ -199,23 +195,19 @@ def _find_root(path: Path, names: Sequence[str]) -> Path:
 
 def _splices(content: _Content, edits: Mapping[str, LabelEdit]) -> list[Splice]:
     """Return the replacements that carry out the edits."""
-    add = {
-        name: [label for label in dict.fromkeys(edit.add) if label not in content.labels[name]]
-        for name, edit in edits.items()
-    }
     category_ids = {label: number for number, label in reversed(content.names.items())}
     categories = list(_elements(content, "categories"))
     next_category = _next_id(content.names)
     nested = any("supercategory" in category.content for category in categories)
     new_categories = []
-    for label in dict.fromkeys(label for labels in add.values() for label in labels):
+    for label in dict.fromkeys(label for edit in edits.values() for label in edit.add):
         if label not in category_ids:
             category_ids[label] = next_category
             new_categories.append(_category(next_category, label, nested))
             next_category += 1
     removed, last_id, boxed = _scan_annotations(content, edits)
     images = _first_images(content, edits)
-    pairs = [(images[name], category_ids[label]) for name, labels in add.items() for label in labels]
+    pairs = [(images[name], category_ids[label]) for name, edit in edits.items() for label in edit.add]
     new_annotations = [
         _annotation(number, image, category, boxed) for number, (image, category) in enumerate(pairs, last_id + 1)
     ]
@@ -229,7 +221,7 @@ def _scan_annotations(
     content: _Content, edits: Mapping[str, LabelEdit]
 ) -> tuple[tuple[list[Value], set[int]], int, bool]:
     """Return the positions of annotations and the numbers of those to remove; the highest id; whether any has a box."""
-    remove = {(name, label) for name, edit in edits.items() for label in edit.remove if label not in edit.add}
+    remove = {(name, label) for name, edit in edits.items() for label in edit.remove}
     spans: list[Value] = []
     numbers: set[int] = set()
     last_id, boxed = 0, False

@@ -1,6 +1,6 @@
 """CVAT for images 1.1: one XML file with the tags and shapes of every image.
 
-The id of an image is its ``name``. Labels are those of tags and of shapes. A label is written as a ``<tag>``, CVAT's
+The id of an image is its ``name``. Tags and shapes have the labels. A label is written as a ``<tag>``, CVAT's
 label of a whole image, with ``source="auto"``, and added to the labels of the task where they are listed. Add it to the
 labels of the task in CVAT before uploading the file. Removing a label removes its tags and shapes.
 """
@@ -8,13 +8,12 @@ labels of the task in CVAT before uploading the file. Removing a label removes i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
+from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, read_bytes, relative_id
 from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
 from vse_ens.errors import DataError
 
@@ -33,84 +32,60 @@ def open(path: Path, options: OpenOptions) -> CvatCollection:  # noqa: A001, ARG
     return CvatCollection(path / _FILE if path.is_dir() else path)
 
 
-@dataclass(frozen=True)
-class _Image:
-    name: str
-    node: Node
-
-    @property
-    def marks(self) -> list[tuple[str, Node]]:
-        """The tags and shapes with their labels."""
-        found = [(as_label(child.attributes.get("label", "")), child) for child in self.node.children]
-        return [(label, child) for label, child in found if label is not None]
-
-
-class CvatCollection:
+class CvatCollection(ImageList, Editable):
     """The images of a CVAT file with the labels of their tags and shapes."""
 
     format = "cvat"
+    repeated = ("image", "whose name occurred before")
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.notes: Sequence[str] = ()
+        super().__init__(path)
         images = path.parent / "images"
         self.root = images if images.is_dir() else path.parent
+        self._meta: Node | None = None
 
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, tuple[Node, XmlEditor]]]:
         """Yield every image in the order of the file."""
-        seen: set[str] = set()
-        tracks = repeated = 0
-        for read in self._nodes(read_bytes(self.path)):
-            if isinstance(read, Node):
-                tracks += read.tag == "track"
-            elif read.name in seen:
-                repeated += 1
-            else:
-                seen.add(read.name)
-                yield Item(read.name, tuple(dict.fromkeys(label for label, _ in read.marks)))
-                if on_progress is not None:
-                    on_progress(len(seen), None)
-        if tracks and not seen:
-            raise DataError(f"{self.path} is CVAT for video; export the task as CVAT for images 1.1")
-        if not seen:
-            raise DataError(f"{self.path} has no image")
-        self.notes = [f"skipped {count_of(repeated, 'image')} whose name occurred before"] if repeated else []
-
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
-        """Yield the change of the file."""
-        before = read_bytes(self.path)
-        editor = XmlEditor(self.path, before)
-        left = dict(edits)
-        added: dict[str, None] = {}
-        meta = None
-        for read in self._nodes(before):
-            if isinstance(read, Node):
-                meta = read if read.tag == "meta" else meta
-                continue
-            edit = left.pop(read.name, None)
-            if edit is None:
-                continue
-            for label, node in read.marks:
-                if label in edit.remove and label not in edit.add:
-                    editor.remove(node)
-            present = {label for label, _ in read.marks}
-            new = [label for label in dict.fromkeys(edit.add) if label not in present]
-            added |= dict.fromkeys(new)
-            editor.append(read.node, [New("tag", {"label": label, "source": "auto"}) for label in new])
-        check_known(self.path, left, ())
-        for labels in _label_lists(meta) if meta is not None and added else ():
-            _extend(editor, labels, list(added))
-        after = editor.result()
-        if after != before:
-            yield FileChange(self.path, before, after)
-
-    def _nodes(self, content: bytes) -> Iterator[_Image | Node]:
+        content = read_bytes(self.path)
+        editor = XmlEditor(self.path, content)
+        others: set[str] = set()
+        has_image = False
         for node in root_children(self.path, content, "annotations"):
             name = relative_id(node.attributes.get("name", "").strip()) if node.tag == "image" else ""
             if name:
-                yield _Image(name, node)
+                has_image = True
+                yield Item(name, tuple(dict.fromkeys(label for label, _ in _marks(node)))), (node, editor)
+            elif node.tag == "meta":
+                self._meta = node
             else:
-                yield node
+                others.add(node.tag)
+        if not has_image and "track" in others:
+            raise DataError(f"{self.path} is CVAT for video; export the task as CVAT for images 1.1")
+
+    def write(self, edits: Edits) -> Iterator[FileChange]:
+        """Yield the change of the file."""
+        added: dict[str, None] = {}
+        editor = None
+        for item, (image, editor) in self.distinct():
+            edit = edits.of(item)
+            if edit is None:
+                continue
+            for label, node in _marks(image):
+                if label in edit.remove:
+                    editor.remove(node)
+            added |= dict.fromkeys(edit.add)
+            editor.append(image, [New("tag", {"label": label, "source": "auto"}) for label in edit.add])
+        edits.check_known()
+        if editor is not None:
+            for labels in _label_lists(self._meta) if self._meta is not None and added else ():
+                _extend(editor, labels, list(added))
+            yield from editor.change()
+
+
+def _marks(image: Node) -> list[tuple[str, Node]]:
+    """Return the tags and shapes of an image with their labels."""
+    found = [(as_label(child.attributes.get("label", "")), child) for child in image.children]
+    return [(label, child) for label, child in found if label is not None]
 
 
 def _label_lists(node: Node) -> Iterator[Node]:

@@ -21,41 +21,38 @@ _TABLES = ("film_rolls", "images", "tagged_images")
 
 def detect(glance: Glance) -> bool:
     """Return whether a file is the library of darktable, or a folder has it."""
-    path = glance.path / "library.db" if glance.is_folder else glance.path
     if glance.is_folder and "library.db" not in glance.names:
         return False
-    if path.name == "data.db":
-        path = path.with_name("library.db")
-    return is_database(Glance(path), _TABLES)
+    return is_database(Glance(_library(glance.path)), _TABLES)
 
 
-def open(path: Path, options: OpenOptions) -> DarktableCatalog:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a library."""
-    return DarktableCatalog(path)
+def _library(path: Path) -> Path:
+    """Return the library of a folder, or beside a ``data.db``."""
+    if path.is_dir():
+        return path / "library.db"
+    return path.with_name("library.db") if path.name == "data.db" else path
 
 
 class DarktableCatalog(CatalogCollection):
     """The images of a darktable library with their tags."""
 
     format = "darktable"
+    program = "darktable"
+    tables = _TABLES
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._library = (
-            path / "library.db" if path.is_dir() else path.with_name("library.db") if path.name == "data.db" else path
-        )
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        super().__init__(path, options)
+        self.database = _library(path)
 
     def find_root(self) -> str:
         """Return the folder that contains all film rolls."""
-        with open_catalog(self._library) as catalog:
-            catalog.need(_TABLES, "darktable")
-            return common_root([str(folder) for (folder,) in catalog.rows("SELECT folder FROM film_rolls")])
+        with self.catalog() as catalog:
+            return common_root(folder for (folder,) in catalog.rows("SELECT folder FROM film_rolls"))
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of their paths."""
         tags = self._tags()
-        with open_catalog(self._library) as catalog:
-            catalog.need(_TABLES, "darktable")
+        with self.catalog() as catalog:
             images = catalog.rows(
                 """
                 SELECT roll.folder, image.filename, tagged.tagid
@@ -70,10 +67,13 @@ class DarktableCatalog(CatalogCollection):
 
     def _tags(self) -> dict[object, str]:
         """Return the tags; versions before 2.6 have them in the library."""
-        place = self._library.with_name("data.db")
-        with open_catalog(place if place.exists() else self._library) as catalog:
+        place = self.database.with_name("data.db")
+        with open_catalog(place if place.exists() else self.database) as catalog:
             if "tags" not in catalog.tables():
-                raise DataError(f"{place} is missing; it has the names of the tags of {self._library}")
+                raise DataError(f"{place} is missing; it has the names of the tags of {self.database}")
             rows = catalog.rows("SELECT id, name FROM tags")
             named = ((number, as_label(name)) for number, name in rows)
             return {number: name for number, name in named if name and not name.startswith("darktable|")}
+
+
+open = DarktableCatalog  # noqa: A001  # the interface of formats

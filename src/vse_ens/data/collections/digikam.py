@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalog import (
-    Catalog,
-    CatalogCollection,
-    common_root,
-    is_database,
-    located,
-    open_catalog,
-    tag_paths,
-)
+from vse_ens.data.collections.base import Item
+from vse_ens.data.collections.catalog import Catalog, CatalogCollection, common_root, is_database, located, tag_paths
 from vse_ens.data.collections.detect import Glance
 
 _TABLES = ("AlbumRoots", "Albums", "Images", "Tags", "ImageTags")
@@ -34,26 +25,21 @@ def detect(glance: Glance) -> bool:
     return is_database(glance, _TABLES)
 
 
-def open(path: Path, options: OpenOptions) -> DigikamCatalog:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a database."""
-    return DigikamCatalog(path)
-
-
 class DigikamCatalog(CatalogCollection):
     """The images of a digiKam database with their tags."""
 
     format = "digikam"
+    program = "digiKam"
+    tables = _TABLES
 
     def find_root(self) -> str:
         """Return the folder that contains all collections."""
-        with open_catalog(self.path) as catalog:
-            catalog.need(_TABLES, "digiKam")
-            return common_root(list(_roots(catalog).values()))
+        with self.catalog() as catalog:
+            return common_root(_roots(catalog).values())
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of the database."""
-        with open_catalog(self.path) as catalog:
-            catalog.need(_TABLES, "digiKam")
+        with self.catalog() as catalog:
             roots = _roots(catalog)
             nameless: set[Any] = set()
             if "TagProperties" in catalog.tables():
@@ -77,6 +63,9 @@ class DigikamCatalog(CatalogCollection):
                 inside = f"{album}/{name}".lstrip("/")
                 path = f"{roots.get(number, '').rstrip('/')}/{inside}"
                 yield located(root, path, None if tag in nameless else tags.get(tag))
+
+
+open = DigikamCatalog  # noqa: A001  # the interface of formats
 
 
 def _roots(catalog: Catalog) -> dict[Any, str]:

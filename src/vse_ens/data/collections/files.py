@@ -179,7 +179,7 @@ def relative_id(name: str) -> str:
 
 
 def as_label(value: object) -> str | None:
-    """Return a label as text without spaces around it, or None if the value is no label."""
+    """Return a label as text without spaces around it, or None if the value is not a label."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     text = str(value).strip()

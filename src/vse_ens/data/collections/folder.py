@@ -1,7 +1,7 @@
 """Read many small files below a folder: in parallel, through a cache, with faults collected instead of raised.
 
 The cache is one SQLite file per folder, by default in ``~/.cache/vse-ens/collections``, and can be deleted at any time.
-A file counts as unchanged if its size and its times of change are those of the cache.
+A file counts as unchanged if its size and its times of change are the same as in the cache.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import hashlib
 import json
 import os
 import sqlite3
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
 
-from vse_ens.data.collections.base import OpenOptions
+from vse_ens.data.collections.base import Editable, Edits, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.files import Folder, walk
 from vse_ens.errors import DataError
 from vse_ens.system import open_regular, user_cache
@@ -30,10 +32,8 @@ _SAVE_EVERY = 20_000  # files read between two writes of the cache for one folde
 _FAULTS_NAMED = 5
 _THREADS = 4
 Progress = Callable[[int, int | None], None]
-Read = Callable[[str], str]
-"""Returns what a file holds as one text, which is quick to store; raises an `OSError` for a file it cannot read."""
 FIELD, ITEM = "\x1e", "\x1f"
-"""Separators for such a text, which no label has."""
+"""Separators for the text of a file, which no label has."""
 _STAMP = "\x1d"  # between size and times of a file and its text, in the cache
 
 
@@ -127,30 +127,68 @@ class Faults:
         return [f"{len(self.reasons):,} {files} could not be read completely: {', '.join(named)}"]
 
 
-class FolderReader:
-    """Reads the wanted files of every folder below a root."""
+Place = TypeVar("Place")
+Files = dict[Path, FileChange]
 
-    def __init__(
-        self, root: Path, kind: str, options: OpenOptions, wanted: Callable[[Folder], Sequence[str]], read: Read
-    ) -> None:
-        self._root = root
-        self._kind = kind
-        self._options = options
-        self._wanted = wanted
-        self._read = read
 
-    def folders(
-        self, faults: Faults, on_progress: Progress | None
-    ) -> Iterator[tuple[Folder, Sequence[str], dict[str, str]]]:
+class TaggedFolder(Editable, ABC, Generic[Place]):
+    """A folder of images whose labels are in the files, or in files beside them; a ``Place`` says in which."""
+
+    format: ClassVar[str]
+
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        self.path = self.root = path
+        self._options = options or OpenOptions()
+        self.faults = Faults()
+        """The files that could not be read, with the reason; complete after the last item."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Notes on unreadable files."""
+        return self.faults.notes()
+
+    @abstractmethod
+    def wanted(self, folder: Folder) -> Sequence[str]:
+        """Return the files of a folder to read."""
+
+    @abstractmethod
+    def read_file(self, path: str) -> str:
+        """Return what a file holds as one text, quick to store; raise an `OSError` for a file that cannot be read."""
+
+    @abstractmethod
+    def places(self, images: Container[str]) -> Iterator[tuple[Item, Place]]:
+        """Yield the given images, folder by folder."""
+
+    @abstractmethod
+    def edit(self, item: Item, place: Place, edit: LabelEdit, files: Files) -> None:
+        """Add the changes of an image to ``files``, which has those of its folder: two images can share a file."""
+
+    def write(self, edits: Edits) -> Iterator[FileChange]:
+        """Yield the change of every file that the edits affect."""
+        files: Files = {}
+        folder = ""
+        for item, place in self.places(edits):
+            edit = edits.of(item)
+            if edit is None:
+                continue
+            if item.image.rpartition("/")[0] != folder:
+                yield from _changed(files)
+                files, folder = {}, item.image.rpartition("/")[0]
+            self.edit(item, place, edit, files)
+        yield from _changed(files)
+        edits.check_known()
+
+    def folders(self, on_progress: Progress | None) -> Iterator[tuple[Folder, Sequence[str], dict[str, str]]]:
         """Yield every folder with its wanted files and their texts, without those that could not be read."""
+        self.faults = faults = Faults()
         total = None if on_progress is None else self._count()
-        cache = FileCache(default_cache(self._root, self._kind) if self._options.cache else None)
+        cache = FileCache(default_cache(self.root, self.format) if self._options.cache else None)
         workers = self._options.workers or _THREADS
         done = ahead = 0
         pending: deque[_Pending] = deque()
         with ThreadPoolExecutor(workers) as executor:
             try:
-                for folder in walk(self._root, faults.add):
+                for folder in walk(self.root, faults.add):
                     pending.append(self._start(folder, cache, executor))
                     ahead += pending[-1].unread
                     while ahead > _AHEAD or len(pending) > _AHEAD:
@@ -166,14 +204,14 @@ class FolderReader:
                 cache.close()
 
     def _count(self) -> int:
-        return sum(len(self._wanted(folder)) for folder in walk(self._root, lambda _name, _reason: None))
+        return sum(len(self.wanted(folder)) for folder in walk(self.root, lambda _name, _reason: None))
 
     def _start(self, folder: Folder, cache: FileCache, executor: ThreadPoolExecutor) -> _Pending:
-        names = self._wanted(folder)
+        names = self.wanted(folder)
         known = _unchanged(folder, names, cache.read(folder.prefix)) if names else {}
         unread = [name for name in names if name not in known] if len(known) < len(names) else []
         tasks = [
-            (chunk, executor.submit(_read_files, self._read, folder.path, chunk))
+            (chunk, executor.submit(_read_files, self.read_file, folder.path, chunk))
             for chunk in (unread[first : first + _CHUNK] for first in range(0, len(unread), _CHUNK))
         ]
         return _Pending(folder, names, known, len(unread), tasks, cache)
@@ -224,7 +262,7 @@ def _unchanged(folder: Folder, names: Sequence[str], cached: Mapping[str, str]) 
     return known
 
 
-def _read_files(read: Read, folder: str, names: list[str]) -> list[str | OSError]:
+def _read_files(read: Callable[[str], str], folder: str, names: list[str]) -> list[str | OSError]:
     found: list[str | OSError] = []
     for name in names:
         try:
@@ -245,6 +283,10 @@ def read_bytes(path: str, limit: int) -> bytes | None:
     with os.fdopen(open_regular(path), "rb") as file:
         content = file.read(limit + 1)
     return content if len(content) <= limit else None
+
+
+def _changed(files: Files) -> Iterator[FileChange]:
+    return (change for change in files.values() if change.after != (change.before or b""))
 
 
 def check_folder(path: Path) -> None:

@@ -9,13 +9,13 @@ trash, are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import Collection, Item, OpenOptions
-from vse_ens.data.collections.catalog import Catalog, CatalogCollection, is_database, open_catalog
+from vse_ens.data.collections.base import Collection, ImageList, Item, OpenOptions
+from vse_ens.data.collections.catalog import Catalog, CatalogCollection, is_database
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, read_bytes
 from vse_ens.data.collections.text_edits import JsonText
@@ -33,7 +33,7 @@ _SUFFIXES = {
 
 
 def detect(glance: Glance) -> bool:
-    """Return whether a folder or file is that of a Hydrus client, or a file is an answer of its API."""
+    """Return whether a folder or file belongs to a Hydrus client, or a file is an answer of its API."""
     if glance.is_folder:
         return {"client.db", "client.mappings.db", "client.master.db"} <= glance.names
     head = glance.head.lstrip()
@@ -53,18 +53,22 @@ class HydrusClient(CatalogCollection):
     """The files of a Hydrus client with their tags."""
 
     format = "hydrus"
+    program = "Hydrus"
+    tables = _TABLES
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._folder = path if path.is_dir() else path.parent
+        self.database = self._folder.absolute() / "client.db"
 
     def find_root(self) -> str:
         """Return the folder of the client."""
-        folder = self.path if self.path.is_dir() else self.path.parent
-        return folder.absolute().as_posix()
+        return self._folder.absolute().as_posix()
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the files in the order of the client's numbers."""
-        folder = Path(root)
-        attached = {name: folder / f"client.{name}.db" for name in ("master", "mappings")}
-        with open_catalog(folder / "client.db", attached) as catalog:
-            catalog.need(_TABLES, "Hydrus")
+        attached = {name: Path(root) / f"client.{name}.db" for name in ("master", "mappings")}
+        with self.catalog(attached) as catalog:
             catalog.need(("hashes", "tags", "subtags", "namespaces"), "Hydrus", "master")
             places = _places(catalog)
             files = self._files(catalog)
@@ -126,17 +130,13 @@ class HydrusClient(CatalogCollection):
         return found
 
 
-class HydrusExport:
+class HydrusExport(ImageList):
     """The files of an answer of Hydrus's API with their tags."""
 
     format = "hydrus"
+    empty = "has no metadata of files with hashes"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.root = path.parent
-        self.notes: Sequence[str] = ()
-
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, None]]:
         """Yield every file in the order of the answer."""
         text = JsonText(self.path, read_bytes(self.path))
         seen: set[str] = set()
@@ -151,15 +151,10 @@ class HydrusExport:
                     without += 1
                     continue
                 seen.add(digest)
-                yield Item(digest, tuple(dict.fromkeys(_exported_tags(entry.content.get("tags")))))
-                if on_progress is not None:
-                    on_progress(len(seen), None)
+                yield Item(digest, tuple(dict.fromkeys(_exported_tags(entry.content.get("tags"))))), None
         text.check_end(text.end_of(start))
-        if not seen:
-            raise DataError(f"{self.path} has no metadata of files with hashes")
-        self.notes = (
-            [f"skipped {count_of(without, 'file')} without a hash or with one that occurred before"] if without else []
-        )
+        if without:
+            self.notes.append(f"skipped {count_of(without, 'file')} without a hash or with one that occurred before")
 
 
 def _exported_tags(services: Any) -> Iterator[str]:

@@ -11,14 +11,22 @@ label in another column stays as it is. Removing a label takes it out of its lis
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known, edited
+from vse_ens.data.collections.base import (
+    Editable,
+    Edits,
+    FileChange,
+    ImageList,
+    Item,
+    LabelEdit,
+    OpenOptions,
+    edited,
+)
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, list_files, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id
 from vse_ens.data.collections.text_edits import CsvText, JsonText, Splice
 from vse_ens.errors import DataError
 
@@ -37,60 +45,32 @@ def detect(glance: Glance) -> bool:
     return glance.path.name in _METADATA and b"file_name" in glance.head
 
 
-def open(path: Path, options: OpenOptions) -> ImageFolder:  # noqa: A001  # the interface of formats
-    """Return the collection of an imagefolder, given by the folder or by its metadata file."""
-    return ImageFolder(path, options)
-
-
-@dataclass
-class _Row:
-    """One image with the place of its labels: a position in JSON, or a row number in CSV."""
-
-    image: str
-    place: int
-    labels: tuple[str, ...]
-
-
-class ImageFolder:
+class ImageFolder(ImageList, Editable):
     """The images of an imagefolder with the labels of its metadata."""
 
     format = "imagefolder"
 
-    def __init__(self, path: Path, options: OpenOptions) -> None:
-        self.path = path
-        self.root = path if path.is_dir() else path.parent
-        self.notes: Sequence[str] = ()
-        self._options = options
-
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, tuple[str, _JsonLines | _Csv, int]]]:
         """Yield every image that the metadata names, in their order."""
-        seen: set[str] = set()
-        repeated = 0
         for name in self._files():
             table = self._table(name)
-            for row in table.rows():
-                if row.image in seen:
-                    repeated += 1
-                    continue
-                seen.add(row.image)
-                yield Item(row.image, row.labels)
-                if on_progress is not None:
-                    on_progress(len(seen), None)
-        self.notes = [f"skipped {count_of(repeated, 'row')} of an image that occurred before"] if repeated else []
+            for item, place in table.rows():
+                yield item, (name, table, place)
 
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+    def write(self, edits: Edits) -> Iterator[FileChange]:
         """Yield the change of every metadata file that the edits affect."""
-        left = dict(edits)
-        found = []
-        for name in self._files():
-            table = self._table(name)
-            rows = list(table.rows())
-            chosen = [(row, left.pop(row.image)) for row in rows if row.image in left]
-            after = table.edited(chosen)
-            if after != table.before:
-                self._check(name, after, rows, {row.image: edit for row, edit in chosen})
-                found.append(FileChange(self.root / name, table.before, after))
-        check_known(self.path, left, ())
+        tables: dict[str, _JsonLines | _Csv] = {}
+        chosen: dict[str, dict[int, LabelEdit]] = {}
+        for item, (name, table, place) in self.distinct():
+            if (edit := edits.of(item)) is not None:
+                tables[name] = table
+                chosen.setdefault(name, {})[place] = edit
+        edits.check_known()
+        found: list[FileChange] = []
+        for name, table in tables.items():
+            for change in table.changed(chosen[name]):
+                self._check(name, change, chosen[name])
+                found.append(change)
         yield from found
 
     def _files(self) -> list[str]:
@@ -106,18 +86,22 @@ class ImageFolder:
         path = self.root / name
         folder = name.rpartition("/")[0]
         kind = _JsonLines if name.endswith(".jsonl") else _Csv
-        return kind(path, f"{folder}/" if folder else "", content or read_bytes(path), self._options)
+        return kind(path, f"{folder}/" if folder else "", content or read_bytes(path), self.options)
 
-    def _check(self, name: str, after: bytes, rows: Sequence[_Row], edits: Mapping[str, LabelEdit]) -> None:
+    def _check(self, name: str, change: FileChange, edits: Mapping[int, LabelEdit]) -> None:
         """Raise if a label would be read as another one: in CSV, a label with a separator would become two."""
-        for old, new in zip(rows, self._table(name, after).rows(), strict=True):
-            expected = edited(old.labels, edits.get(old.image, LabelEdit()))
+        before, after = (self._table(name, content).rows() for content in (change.before, change.after))
+        for (old, place), (new, _) in zip(before, after, strict=True):
+            expected = edited(old.labels, edits.get(place, LabelEdit()))
             if set(new.labels) != set(expected):
                 label = next((label for label in expected if label not in new.labels), expected[0] if expected else "")
                 raise DataError(
-                    f"{self.root / name} cannot have the label {label!r} for {old.image!r}, which would be read as "
+                    f"{change.path} cannot have the label {label!r} for {old.image!r}, which would be read as "
                     f"several labels; leave it out, or use a metadata.jsonl"
                 )
+
+
+open = ImageFolder  # noqa: A001  # the interface of formats
 
 
 class _JsonLines:
@@ -125,31 +109,29 @@ class _JsonLines:
 
     def __init__(self, path: Path, prefix: str, before: bytes, options: OpenOptions) -> None:
         self.path = path
-        self.before = before
         self._prefix = prefix
         self._text = JsonText(path, before)
         self._asked = [str(column) for column in options.label_columns]
         self._separator = options.label_separator
         self._columns: dict[str, str] = {}
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[tuple[Item, int]]:
         self._columns = self._find_columns()
         for start, row in self._objects():
             name = as_label(next((row[key] for key in _FILE if key in row), None))
             if name is None:
                 raise self._text.error(start, "this line has no file_name")
             labels = [label for key in self._columns for label in self._values(row.get(key))]
-            yield _Row(self._prefix + relative_id(name), start, tuple(dict.fromkeys(labels)))
+            yield Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels))), start
 
-    def edited(self, chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:
+    def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the change by the edits of the lines that start at some positions."""
         target = next((key for key, kind in self._columns.items() if kind == "lists of text"), None)
         target = target or _new_column([*self._columns, *self._all_keys()])
         splices: list[Splice] = []
-        for row, edit in chosen:
-            add = [label for label in dict.fromkeys(edit.add) if label not in row.labels]
-            remove = {label for label in edit.remove if label not in edit.add}
-            splices += self._change(row.place, target, add, remove)
-        return self._text.apply(splices)
+        for start, edit in edits.items():
+            splices += self._change(start, target, edit.add, set(edit.remove))
+        return self._text.change(splices)
 
     def _change(self, start: int, target: str, add: Sequence[str], remove: set[str]) -> list[Splice]:
         text = self._text
@@ -247,7 +229,6 @@ class _Csv:
 
     def __init__(self, path: Path, prefix: str, before: bytes, options: OpenOptions) -> None:
         self.path = path
-        self.before = before
         self._prefix = prefix
         self._text = CsvText(path, before, ",")
         self._asked = [str(column) for column in options.label_columns]
@@ -255,7 +236,7 @@ class _Csv:
         self._columns: dict[int, str] = {}
         """The separator of each column of labels: empty for single labels, ``[`` for JSON lists."""
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[tuple[Item, int]]:
         header = self._text.header
         file = next((header.index(name) for name in _FILE if name in header), None)
         if file is None:
@@ -266,29 +247,28 @@ class _Csv:
             if name is None:
                 raise DataError(f"{self.path}, line {self._text.line(number)} has no file_name")
             labels = [label for column in self._columns for label in self._values(fields[column], column)]
-            yield _Row(self._prefix + relative_id(name), number, tuple(dict.fromkeys(labels)))
+            yield Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels))), number
 
-    def edited(self, chosen: Sequence[tuple[_Row, LabelEdit]]) -> bytes:
+    def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
+        """Yield the change by the edits of some rows, by their numbers."""
         header = self._text.header
         names = {column: header[column] for column in self._columns}
         target = next((column for column, separator in self._columns.items() if separator), None)
         if target is None:
             target = next((column for column, name in names.items() if name in _PLURAL), None)
         new_column: dict[int, str] = {}
-        for row, edit in chosen:
-            add = [label for label in dict.fromkeys(edit.add) if label not in row.labels]
-            remove = {label for label in edit.remove if label not in edit.add}
-            fields = self._text.rows[row.place]
+        for row, edit in edits.items():
+            fields = self._text.rows[row]
             for column in self._columns:
                 old = list(self._values(fields[column], column))
-                new = edited(old, LabelEdit(tuple(add) if column == target else (), tuple(remove)))
+                new = edited(old, LabelEdit(edit.add if column == target else (), edit.remove))
                 if new != old:
-                    self._text.set(row.place, column, self._joined(new, self._columns[column]))
-            if target is None and add:
-                new_column[row.place] = self._joined(add, "|")
+                    self._text.set(row, column, self._joined(new, self._columns[column]))
+            if target is None and edit.add:
+                new_column[row] = self._joined(edit.add, "|")
         if new_column:
             self._text.add_column(_new_column(header), new_column)
-        return self._text.result()
+        return self._text.change()
 
     def _joined(self, labels: Sequence[str], separator: str) -> str:
         if separator == "[":

@@ -16,13 +16,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
+from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
 from vse_ens.data.collections.text_edits import JsonText, Splice
@@ -49,11 +49,6 @@ def detect(glance: Glance) -> bool:
     return bool(full or small or tasks)
 
 
-def open(path: Path, options: OpenOptions) -> LabelStudioCollection:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a Label Studio file."""
-    return LabelStudioCollection(path)
-
-
 class _Control(NamedTuple):
     """A control tag of the labeling configuration that can hold a label of a whole image."""
 
@@ -76,43 +71,38 @@ class _Content:
     without_image: int = 0
 
 
-class LabelStudioCollection:
+class LabelStudioCollection(ImageList, Editable):
     """The images of a Label Studio file with their labels."""
 
     format = "label-studio"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.root = path.parent
-        self.notes: Sequence[str] = ()
-
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, _Content]]:
         """Yield every image in the order of the tasks."""
         content = _read(self.path, read_bytes(self.path))
-        for done, (image, labels) in enumerate(content.labels.items(), 1):
-            yield Item(image, tuple(labels), image if "://" in image else None)
-            if on_progress is not None:
-                on_progress(done, len(content.labels))
-        self.notes = (
-            [f"skipped {count_of(content.without_image, 'task')} without an image"] if content.without_image else []
-        )
+        self.total = len(content.labels)
+        if content.without_image:
+            self.notes.append(f"skipped {count_of(content.without_image, 'task')} without an image")
+        for image, labels in content.labels.items():
+            yield Item(image, tuple(labels), image if "://" in image else None), content
 
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+    def write(self, edits: Edits) -> Iterator[FileChange]:
         """Yield the change of the file."""
-        before = read_bytes(self.path)
-        content = _read(self.path, before)
-        check_known(self.path, edits, content.labels)
         splices: list[Splice] = []
-        for image, edit in edits.items():
-            add = [label for label in dict.fromkeys(edit.add) if label not in content.labels[image]]
-            remove = {label for label in edit.remove if label not in edit.add}
+        content = None
+        for item, content in self.distinct():
+            edit = edits.of(item)
+            if edit is None:
+                continue
             # A label is added to the first task of an image, and removed from all.
-            for number, start in enumerate(content.tasks[image]):
+            for number, start in enumerate(content.tasks[item.image]):
                 change = _change_small_task if content.small else _change_task
-                splices += change(content, start, [] if number else add, remove)
-        after = content.text.apply(splices)
-        if after != before:
-            yield FileChange(self.path, before, after)
+                splices += change(content, start, () if number else edit.add, set(edit.remove))
+        edits.check_known()
+        if content is not None:
+            yield from content.text.change(splices)
+
+
+open = LabelStudioCollection  # noqa: A001  # the interface of formats
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -123,7 +113,7 @@ def _read(path: Path, raw: bytes) -> _Content:
     text = content.text
     start = text.start()
     if text.opens(start) != "[":
-        raise DataError(f"{path} is not a Label Studio export: it is no JSON array of tasks")
+        raise DataError(f"{path} is not a Label Studio export: it is not a JSON array of tasks")
     for task in text.elements(start):
         if not isinstance(task.content, dict):
             raise text.error(task.start, "every task is an object")

@@ -7,21 +7,12 @@ the catalog; ids are paths below it. Virtual copies count as their original.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalog import (
-    CatalogCollection,
-    common_root,
-    is_database,
-    located,
-    open_catalog,
-    tag_paths,
-)
+from vse_ens.data.collections.base import Item
+from vse_ens.data.collections.catalog import CatalogCollection, common_root, is_database, located, tag_paths
 from vse_ens.data.collections.detect import Glance
 
 _TABLES = ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFolder")
-_KEYWORDS = ("AgLibraryKeyword", "AgLibraryKeywordImage")
 
 
 def detect(glance: Glance) -> bool:
@@ -29,26 +20,21 @@ def detect(glance: Glance) -> bool:
     return is_database(glance, _TABLES)
 
 
-def open(path: Path, options: OpenOptions) -> LightroomCatalog:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a catalog."""
-    return LightroomCatalog(path)
-
-
 class LightroomCatalog(CatalogCollection):
     """The images of a Lightroom catalog with their keywords."""
 
     format = "lightroom"
+    program = "Lightroom"
+    tables = (*_TABLES, "AgLibraryKeyword", "AgLibraryKeywordImage")
 
     def find_root(self) -> str:
         """Return the folder that contains all folders of the catalog."""
-        with open_catalog(self.path) as catalog:
-            catalog.need((*_TABLES, *_KEYWORDS), "Lightroom")
-            return common_root([str(path) for (path,) in catalog.rows("SELECT absolutePath FROM AgLibraryRootFolder")])
+        with self.catalog() as catalog:
+            return common_root(path for (path,) in catalog.rows("SELECT absolutePath FROM AgLibraryRootFolder"))
 
     def read(self, root: str) -> Iterator[Item]:
         """Yield the images in the order of the catalog."""
-        with open_catalog(self.path) as catalog:
-            catalog.need((*_TABLES, *_KEYWORDS), "Lightroom")
+        with self.catalog() as catalog:
             keywords = tag_paths(catalog.rows("SELECT id_local, parent, name FROM AgLibraryKeyword"))
             images = catalog.rows(
                 """
@@ -63,3 +49,6 @@ class LightroomCatalog(CatalogCollection):
             )
             for _, folder, inside, name, tag in images:
                 yield located(root, f"{folder}{inside}{name}", keywords.get(tag))
+
+
+open = LightroomCatalog  # noqa: A001  # the interface of formats

@@ -7,16 +7,15 @@ image, because some programs then ignore those inside the image.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vse_ens.data.collections import keywords, xmp
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, Needed, OpenOptions, changes_as_given
+from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions, edited
 from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
-from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
+from vse_ens.data.collections.folder import FIELD, ITEM, Files, Progress, TaggedFolder, check_folder, read_bytes
 from vse_ens.data.collections.keywords import FileKeywords
 from vse_ens.errors import DataError
 
@@ -70,29 +69,16 @@ def _split(text: str) -> list[str]:
     return text.split(ITEM) if text else []
 
 
-@dataclass(frozen=True)
-class _Image:
-    """An image with its sidecars and the keywords of all of them."""
-
-    prefix: str
-    name: str
-    files: dict[str, FileKeywords]
-    """By name: the image first, then its sidecars."""
-
-
-class PhotoFolder:
-    """A folder of images with keywords."""
+class PhotoFolder(TaggedFolder[dict[str, FileKeywords]]):
+    """A folder of images with keywords; a place has those of the image, then of its sidecars, by name."""
 
     format = "photos"
 
     def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
-        self.path = self.root = path
-        self._options = options or OpenOptions()
-        self._reader = FolderReader(path, self.format, self._options, _wanted, _read_file)
-        self.faults = Faults()
-        """The files that could not be read, with the reason; complete after the last item."""
+        super().__init__(path, options)
         self.kept_inside = 0
         """Labels that the last `changes` did not remove, because an image file has them."""
+        self._style = ""
         self._orphans = 0
 
     @property
@@ -108,6 +94,14 @@ class PhotoFolder:
             )
         return notes
 
+    def wanted(self, folder: Folder) -> list[str]:
+        """Return the images and sidecars of a folder."""
+        return [name for name in folder.files if (end := suffix(name)) in IMAGE_SUFFIXES or end == ".xmp"]
+
+    def read_file(self, path: str) -> str:
+        """Return the labels of an image or a sidecar, its fault, and its keywords if they are not the labels."""
+        return _read_file(path)
+
     def items(self, on_progress: Progress | None = None) -> Iterator[Item]:
         """Yield every image with its merged keywords, folder by folder."""
         for folder, values, images, sidecars in self._folders(on_progress):
@@ -118,18 +112,21 @@ class PhotoFolder:
                     labels = tuple(_split(values[name].partition(FIELD)[0]))
                 yield Item(folder.prefix + name, labels)
 
-    def _images(self, wanted: Container[str]) -> Iterator[_Image]:
-        for folder, values, images, sidecars in self._folders():
-            for name in images:
-                if folder.prefix + name in wanted:
-                    yield _Image(folder.prefix, name, _files(name, sidecars, values))
+    def places(self, images: Container[str]) -> Iterator[tuple[Item, dict[str, FileKeywords]]]:
+        """Yield the given images with the keywords of their files."""
+        self.kept_inside, self._style = 0, self._sidecar_style()
+        for folder, values, found, sidecars in self._folders():
+            for name in found:
+                if folder.prefix + name in images:
+                    files = _files(name, sidecars, values)
+                    yield Item(folder.prefix + name, keywords.merge(files.values())), files
 
     def _folders(
         self, on_progress: Progress | None = None
     ) -> Iterator[tuple[Folder, dict[str, str], list[str], dict[str, list[str]]]]:
         """Yield every folder with the keywords of its files, its images, and the sidecars of each."""
-        self.faults, self._orphans = Faults(), 0
-        for folder, names, values in self._reader.folders(self.faults, on_progress):
+        self._orphans = 0
+        for folder, names, values in self.folders(on_progress):
             images, sidecars, orphans = _match(names)
             self._orphans += orphans
             for name, text in values.items():
@@ -137,35 +134,17 @@ class PhotoFolder:
                     self.faults.add(folder.prefix + name, fault)
             yield folder, values, images, sidecars
 
-    # --- writing ----------------------------------------------------------------------------------------------------
-
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
-        """Yield the changes of sidecars; labels inside an image file are not removed, which `notes` says."""
-        return changes_as_given(self, edits)
-
-    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
-        """Yield the changes of sidecars, with what ``needed`` leaves of each edit."""
-        self.kept_inside = 0
-        style = self._sidecar_style()
-        # The sidecars of one folder, because two images such as IMG.jpg and IMG.cr2 can share one.
-        files: dict[Path, FileChange] = {}
-        folder = ""
-        for image in self._images(edits):
-            item = Item(image.prefix + image.name, keywords.merge(image.files.values()))
-            edit = needed(item, edits[item.image])
-            if edit is None:
-                continue
-            if image.prefix != folder:
-                yield from _changed(files)
-                files, folder = {}, image.prefix
-            try:
-                self.kept_inside += _edit(image, edit, self.root / image.prefix, style, files)
-            except DamagedFileError as error:
-                self.faults.add(f"{image.prefix}{_sidecar(image, style)}", f"{error}; not changed")
-        yield from _changed(files)
+    def edit(self, item: Item, place: dict[str, FileKeywords], edit: LabelEdit, files: Files) -> None:
+        """Change the sidecars of an image; labels inside an image file are not removed, which `notes` says."""
+        prefix, slash, name = item.image.rpartition("/")
+        target = _sidecar(name, place, self._style)
+        try:
+            self.kept_inside += _edit(item, place, edit, self.root / prefix, target, files)
+        except DamagedFileError as error:
+            self.faults.add(f"{prefix}{slash}{target}", f"{error}; not changed")
 
     def _sidecar_style(self) -> str:
-        """Return ``stem`` if most sidecars of the folder are named ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""
+        """Return how new sidecars are named: ``stem`` if most are ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""
         counts = {"stem": 0, "name": 0}
         for name in Glance(self.root).names:
             if xmp.is_sidecar(name):
@@ -176,11 +155,6 @@ class PhotoFolder:
 def _files(name: str, sidecars: Mapping[str, list[str]], values: Mapping[str, str]) -> dict[str, FileKeywords]:
     """Return the keywords of an image and of its sidecars."""
     return {one: _keywords(values[one]) for one in (name, *sidecars.get(name, ())) if one in values}
-
-
-def _wanted(folder: Folder) -> list[str]:
-    """Return the images and sidecars of a folder."""
-    return [name for name in folder.files if (end := suffix(name)) in IMAGE_SUFFIXES or end == ".xmp"]
 
 
 def _match(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], int]:
@@ -205,33 +179,27 @@ def _match(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], int]:
 # --- the change of one image ----------------------------------------------------------------------------------------
 
 
-def _sidecar(image: _Image, style: str) -> str:
+def _sidecar(image: str, files: Iterable[str], style: str) -> str:
     """Return the name of the sidecar to write: one that exists, ``IMG.jpg.xmp`` before ``IMG.xmp``, or a new one."""
-    sidecars = [name for name in image.files if xmp.is_sidecar(name)]
+    sidecars = [name for name in files if xmp.is_sidecar(name)]
     if sidecars:
-        return max(sidecars, key=lambda name: (name[:-4] == image.name, name))
-    return f"{stem(image.name) if style == 'stem' else image.name}.xmp"
+        return max(sidecars, key=lambda name: (name[:-4] == image, name))
+    return f"{stem(image) if style == 'stem' else image}.xmp"
 
 
-def _changed(files: Mapping[Path, FileChange]) -> Iterator[FileChange]:
-    return (change for change in files.values() if change.after != change.before)
-
-
-def _edit(image: _Image, edit: LabelEdit, folder: Path, style: str, files: dict[Path, FileChange]) -> int:
+def _edit(
+    item: Item, place: Mapping[str, FileKeywords], edit: LabelEdit, folder: Path, target: str, files: Files
+) -> int:
     """Add the changes of an image's sidecars to ``files``; return how many labels stay because the image has them."""
-    old = keywords.merge(image.files.values())
-    removed = [label for label in edit.remove if label in old]
-    labels = [label for label in old if label not in removed]
-    added = [label for label in dict.fromkeys(edit.add) if label not in labels]
-    for label in added:
+    removed = [label for label in edit.remove if label in item.labels]
+    for label in edit.add:
         if not xmp.can_write(label):
             raise DataError(f"label {label!r} has a character that XMP cannot hold; rename it")
-    labels += added
-    inside = image.files.get(image.name, FileKeywords())
+    labels = edited(item.labels, edit)
+    inside = place.get(item.image.rpartition("/")[2], FileKeywords())
     stay = sum(label in inside.paths or label in inside.flat for label in removed)
-    target = _sidecar(image, style)
-    sidecars = [name for name in image.files if xmp.is_sidecar(name)]
-    for name in [target, *(name for name in sidecars if name != target)] if added else sidecars:
+    sidecars = [name for name in place if xmp.is_sidecar(name)]
+    for name in [target, *(name for name in sidecars if name != target)] if edit.add else sidecars:
         path = folder / name
         known = files.get(path)
         before = known.before if known else _content(path)
@@ -239,7 +207,7 @@ def _edit(image: _Image, edit: LabelEdit, folder: Path, style: str, files: dict[
         present: xmp.Keywords = {}
         if content is not None:
             xmp.read_keywords(content, present)
-        more, less = _lists(present, labels, added if name == target else [], removed, is_new=content is None)
+        more, less = _lists(present, labels, edit.add if name == target else (), removed, is_new=content is None)
         if more or less:
             after = xmp.change_keywords(xmp.NEW_SIDECAR if content is None else content, more, less)
             files[path] = FileChange(path, before, after)

@@ -54,7 +54,7 @@ class Pictures:
             raise DataError("the settings of pictures have no root or format")
         source = settings.get("source", "")
         if not isinstance(source, str):
-            raise DataError("the source of pictures in the settings is no text")
+            raise DataError("the source of pictures in the settings is not text")
         if not arrays:
             return cls(root, kind, source=source)
         text, offsets = (arrays.get(name, np.empty(0)) for name in PICTURE_ARRAYS)

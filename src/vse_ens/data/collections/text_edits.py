@@ -1,18 +1,19 @@
 """JSON and delimited text with positions: read them, and change parts without touching the rest.
 
 Python's parser decodes each element of JSON, so large files are read fast and never held as objects all at once.
-Positions are those of characters in the text; a change is a list of `Splice`s.
+Positions count characters of the text; a change is a list of `Splice`s.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, AnyStr, NamedTuple
 
+from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.files import BOM, count_of, decode_text
 from vse_ens.errors import DataError
 
@@ -26,6 +27,16 @@ class Splice(NamedTuple):
     start: int
     end: int
     text: str
+
+
+def spliced(text: AnyStr, splices: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
+    """Return a text, or bytes, with all replacements, which must not overlap."""
+    parts: list[AnyStr] = []
+    position = 0
+    for start, end, new in sorted(splices):
+        parts += [text[position:start], new]
+        position = end
+    return text[:0].join(parts) + text[position:]
 
 
 class Value(NamedTuple):
@@ -118,15 +129,16 @@ class JsonText:
 
     # --- changing -----------------------------------------------------------------------------------------------
 
-    def apply(self, splices: Collection[Splice]) -> bytes:
+    def apply(self, splices: Collection[Splice] = ()) -> bytes:
         """Return the content with all replacements, which must not overlap."""
-        parts, position = [], 0
-        for splice in sorted(splices):
-            parts += [self.text[position : splice.start], splice.text]
-            position = splice.end
-        parts.append(self.text[position:])
         # A lone surrogate, which JSON may have as an escape, becomes the same escape again.
-        return self._bom + "".join(parts).encode("utf-8", "backslashreplace")
+        return self._bom + spliced(self.text, splices).encode("utf-8", "backslashreplace")
+
+    def change(self, splices: Collection[Splice]) -> Iterator[FileChange]:
+        """Yield the change that the replacements make, if there is one."""
+        after = self.apply(splices)
+        if splices and after != (before := self.apply()):
+            yield FileChange(self.path, before, after)
 
     def change_array(
         self, start: int, elements: Sequence[Value], remove: Collection[int] = (), add: Sequence[Any] = ()
@@ -207,7 +219,7 @@ class JsonText:
         return ":" if re.search(r'":[^ ]', self.text[: 1 << 16]) and '": ' not in self.text[: 1 << 16] else ": "
 
     def skip_space(self, position: int) -> int:
-        """Return the first position from one on that is no white space."""
+        """Return the first position from one on that is not white space."""
         match = _SPACE.match(self.text, position)
         return match.end() if match else position
 
@@ -257,14 +269,11 @@ class CsvText:
             end = spans[-1][1]
             self._splices.append((end, end, self._separator + self._quoted(value)))
 
-    def result(self) -> bytes:
-        """Return the content with all changes."""
-        parts, position = [], 0
-        for start, end, text in sorted(self._splices):
-            parts += [self._text[position:start], text]
-            position = end
-        parts.append(self._text[position:])
-        return self._bom + "".join(parts).encode()
+    def change(self) -> Iterator[FileChange]:
+        """Yield the change of the file, if there is one."""
+        after = spliced(self._text, self._splices)
+        if after != self._text:
+            yield FileChange(self.path, self._bom + self._text.encode(), self._bom + after.encode())
 
     def _quoted(self, value: str) -> str:
         if any(character in value for character in (self._separator, '"', "\n", "\r")):

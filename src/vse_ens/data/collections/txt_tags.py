@@ -7,13 +7,13 @@ is written: underscores, escaped brackets and namespaces such as ``character:ali
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, Needed, OpenOptions, changes_as_given
+from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import Folder, is_image, stem
-from vse_ens.data.collections.folder import FIELD, ITEM, Faults, FolderReader, Progress, check_folder, read_bytes
+from vse_ens.data.collections.folder import FIELD, ITEM, Files, Progress, TaggedFolder, check_folder, read_bytes
 from vse_ens.errors import DataError
 
 _MAX_BYTES = 1 << 20  # of a file of tags
@@ -87,37 +87,31 @@ def _split(text: str) -> list[str]:
     return list(dict.fromkeys(_clean(tag) for tag in tags if tag))
 
 
-def _read_file(path: str) -> str:
-    """Return the tags of a file, or a mark that it is too large."""
-    content = read_bytes(path, _MAX_BYTES)
-    return _TOO_LARGE if content is None else ITEM.join(_split(_decode(content)))
-
-
-class TxtTagsFolder:
+class TxtTagsFolder(TaggedFolder[str | None]):
     """A folder of images with files of tags."""
 
     format = "txt-tags"
 
-    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
-        self.path = self.root = path
-        self._reader = FolderReader(path, self.format, options or OpenOptions(), _wanted, _read_file)
-        self.faults = Faults()
-        """The files that could not be read, with the reason; complete after the last item."""
+    def wanted(self, folder: Folder) -> list[str]:
+        """Return the files of tags of a folder."""
+        found = (_tags_file(image, folder.files) for image in _image_names(folder))
+        return sorted({name for name in found if name is not None})
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """Notes on unreadable files."""
-        return self.faults.notes()
+    def read_file(self, path: str) -> str:
+        """Return the tags of a file, or a mark that it is too large."""
+        content = read_bytes(path, _MAX_BYTES)
+        return _TOO_LARGE if content is None else ITEM.join(_split(_decode(content)))
 
     def items(self, on_progress: Progress | None = None) -> Iterator[Item]:
         """Yield every image with its tags, folder by folder; an image without a file of tags has none."""
-        for prefix, image, _, tags in self._images(on_progress):
-            yield Item(prefix + image, tuple(tags))
+        return (item for item, _ in self._images(on_progress))
 
-    def _images(self, on_progress: Progress | None = None) -> Iterator[tuple[str, str, str | None, list[str]]]:
-        """Yield the folder, the image, the file of tags and the tags."""
-        self.faults = Faults()
-        for folder, _, values in self._reader.folders(self.faults, on_progress):
+    def places(self, images: Container[str]) -> Iterator[tuple[Item, str | None]]:
+        """Yield the given images with their files of tags."""
+        return (found for found in self._images() if found[0].image in images)
+
+    def _images(self, on_progress: Progress | None = None) -> Iterator[tuple[Item, str | None]]:
+        for folder, _, values in self.folders(on_progress):
             for name, tags in values.items():
                 if tags == _TOO_LARGE:
                     self.faults.add(folder.prefix + name, f"is larger than {_MAX_BYTES >> 20} MiB")
@@ -125,47 +119,22 @@ class TxtTagsFolder:
             for image in _image_names(folder):
                 text = _tags_file(image, folder.files)
                 tags = values.get(text, "") if text is not None else ""
-                yield folder.prefix, image, text, tags.split(ITEM) if tags else []
+                item = Item(folder.prefix + image, tuple(tags.split(ITEM) if tags else ()))
+                yield item, None if text is None else folder.prefix + text
 
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
-        """Yield the changes of files of tags; an image without one gets ``IMG.txt``."""
-        return changes_as_given(self, edits)
-
-    def changes_needed(self, edits: Mapping[str, LabelEdit], needed: Needed) -> Iterator[FileChange]:
-        """Yield the changes of files of tags, with what ``needed`` leaves of each edit."""
-        files: dict[Path, FileChange] = {}
-        folder = ""
-        for prefix, image, text, tags in self._images():
-            asked = edits.get(prefix + image)
-            edit = None if asked is None else needed(Item(prefix + image, tuple(tags)), asked)
-            if edit is None:
-                continue
-            if prefix != folder:
-                yield from _changed(files)
-                files, folder = {}, prefix
-            path = self.root / prefix / (text or f"{stem(image)}.txt")
-            if text is not None and prefix + text in self.faults.reasons:
-                continue
-            known = files.get(path)  # of an image with the same name and another suffix
-            before = known.before if known else (path.read_bytes() if text is not None else None)
-            content = known.after if known else before
-            files[path] = FileChange(path, before, _edited(content or b"", edit))
-        yield from _changed(files)
-
-
-def _wanted(folder: Folder) -> list[str]:
-    """Return the files of tags of a folder."""
-    files = folder.files
-    found = (_tags_file(image, files) for image in _image_names(folder))
-    return sorted({name for name in found if name is not None})
+    def edit(self, item: Item, place: str | None, edit: LabelEdit, files: Files) -> None:
+        """Change the file of tags of an image; one without gets ``IMG.txt``."""
+        if place in self.faults.reasons:
+            return
+        path = self.root / (place or f"{stem(item.image)}.txt")
+        known = files.get(path)  # of an image with the same name and another suffix
+        before = known.before if known else (None if place is None else path.read_bytes())
+        content = known.after if known else before
+        files[path] = FileChange(path, before, _edited(content or b"", edit))
 
 
 def _image_names(folder: Folder) -> list[str]:
     return [name for name in folder.files if is_image(name)]
-
-
-def _changed(files: Mapping[Path, FileChange]) -> Iterator[FileChange]:
-    return (change for change in files.values() if change.after != (change.before or b""))
 
 
 def _edited(content: bytes, edit: LabelEdit) -> bytes:

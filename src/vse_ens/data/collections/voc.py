@@ -10,11 +10,11 @@ removes its objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, check_known
+from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id, unread_note
 from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
@@ -36,7 +36,7 @@ def detect(glance: Glance) -> bool:
 def open(path: Path, options: OpenOptions) -> VocCollection:  # noqa: A001, ARG001  # the interface of formats
     """Return the collection of a VOC folder."""
     if not path.is_dir():
-        raise DataError(f"{path} is no folder; name the folder that has the Annotations of VOC")
+        raise DataError(f"{path} is not a folder; name the folder that has the Annotations of VOC")
     return VocCollection(path)
 
 
@@ -49,19 +49,15 @@ class _Annotated:
     size: tuple[int, int] | None
     last: Node | None
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(label for label, _ in self.objects))
 
-
-class VocCollection:
+class VocCollection(ImageList, Editable):
     """The images of a folder of VOC annotations with the names of their objects."""
 
     format = "voc"
+    empty = "has no XML file"
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.notes: Sequence[str] = ()
+        super().__init__(path)
         self._pictures: dict[str, str] = {}
         inside = path / "Annotations"
         self._annotations = inside if inside.is_dir() else path
@@ -70,48 +66,40 @@ class VocCollection:
         places = [beside / name for name in _IMAGE_FOLDERS] if inside.is_dir() or named else []
         self.root = next((place for place in places if place.is_dir()), self._annotations)
 
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, tuple[_Annotated, XmlEditor]]]:
         """Yield the image of every XML file, in the order of the paths."""
         skipped: list[str] = []
         names = list(list_files(self._annotations, skipped, _XML))
         seen: set[str] = set()
         reasons: list[str] = []
-        for done, name in enumerate(names, 1):
+        self.total = len(names)
+        for name in names:
             try:
-                read = self._read(name, read_bytes(self._annotations / name, _MAX_FILE))
+                content = read_bytes(self._annotations / name, _MAX_FILE)
+                read = self._read(name, content)
             except DataError as error:
                 reasons.append(str(error))
-            else:
-                if read.image in seen:
-                    reasons.append(f"{name} is a second annotation of {read.image}")
-                else:
-                    seen.add(read.image)
-                    yield Item(read.image, read.labels)
-            if on_progress is not None:
-                on_progress(done, len(names))
-        notes = unread_note(skipped)
+                continue
+            if read.image in seen:
+                reasons.append(f"{name} is a second annotation of {read.image}")
+                continue
+            seen.add(read.image)
+            labels = tuple(dict.fromkeys(label for label, _ in read.objects))
+            yield Item(read.image, labels), (read, XmlEditor(self._annotations / name, content))
+        self.notes += unread_note(skipped)
         if reasons:
-            notes.append(f"skipped {len(reasons):,} of {len(names):,} files: {reasons[0]}")
-        self.notes = notes
-        if not seen:
-            raise DataError(reasons[0] if reasons else f"{self.path} has no XML file")
+            self.notes.append(f"skipped {len(reasons):,} of {len(names):,} files: {reasons[0]}")
+            if not seen:
+                raise DataError(reasons[0])
 
-    def changes(self, edits: Mapping[str, LabelEdit]) -> Iterator[FileChange]:
+    def write(self, edits: Edits) -> Iterator[FileChange]:
         """Yield the change of every XML file that the edits affect."""
-        left = dict(edits)
         found: list[FileChange] = []
-        for name in list_files(self._annotations, [], _XML):
-            try:
-                before = read_bytes(self._annotations / name, _MAX_FILE)
-                read = self._read(name, before)
-            except DataError:
-                continue  # as when reading
-            edit = left.pop(read.image, None)
-            if edit is not None:
-                after = self._edited(self._annotations / name, before, read, edit)
-                if after != before:
-                    found.append(FileChange(self._annotations / name, before, after))
-        check_known(self.path, left, ())
+        for item, (read, editor) in self.distinct():
+            if (edit := edits.of(item)) is not None:
+                _change(editor, read, edit)
+                found += editor.change()
+        edits.check_known()
         yield from found
 
     def _read(self, name: str, content: bytes) -> _Annotated:
@@ -143,17 +131,16 @@ class VocCollection:
             self._pictures[folder] = found
         return self._pictures[folder]
 
-    def _edited(self, path: Path, content: bytes, read: _Annotated, edit: LabelEdit) -> bytes:
-        editor = XmlEditor(path, content)
-        for label, node in read.objects:
-            if label in edit.remove and label not in edit.add:
-                editor.remove(node)
-        new = [_new_object(label, read.size) for label in dict.fromkeys(edit.add) if label not in read.labels]
-        if new and read.last is None:
-            raise DataError(f"{path} has an empty <annotation>; labels cannot be written to it")
-        if read.last is not None:
-            editor.insert_after(read.last, new)
-        return editor.result()
+
+def _change(editor: XmlEditor, read: _Annotated, edit: LabelEdit) -> None:
+    for label, node in read.objects:
+        if label in edit.remove:
+            editor.remove(node)
+    new = [_new_object(label, read.size) for label in edit.add]
+    if new and read.last is None:
+        raise DataError(f"{editor.path} has an empty <annotation>; labels cannot be written to it")
+    if read.last is not None:
+        editor.insert_after(read.last, new)
 
 
 def _new_object(label: str, size: tuple[int, int] | None) -> New:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OnePassCollection, WritableCollection
+from vse_ens.data.collections.base import Collection, Editable, Edits, FileChange, Item, LabelEdit, WritableCollection
 from vse_ens.data.collections.journal import Written, write_changes
 from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.data.decisions import read_decisions
@@ -30,6 +31,20 @@ class WriteReport:
     """Images of the edits that the collection does not have."""
     written: Written = field(default_factory=lambda: Written([], None))
     notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result for JSON."""
+        journal = self.written.journal
+        return {
+            "images": self.images,
+            "labels_added": self.added,
+            "labels_removed": self.removed,
+            "files": [str(path) for path in self.written.files],
+            "skipped": [str(path) for path in self.written.skipped],
+            "missing": self.missing,
+            "journal": None if journal is None else str(journal),
+            "notes": self.notes,
+        }
 
 
 def writable(collection: Collection) -> WritableCollection:
@@ -66,8 +81,8 @@ def write_labels(
         present.add(item.image)
         return _needed(item, edit, prefix, report)
 
-    if isinstance(collection, OnePassCollection):
-        changes = collection.changes_needed(edits, needed)
+    if isinstance(collection, Editable):
+        changes = collection.write(Edits(collection.path, edits, needed))
     else:
         asked = ((item, edits[item.image]) for item in collection.items() if item.image in edits)
         changes = collection.changes({item.image: left for item, edit in asked if (left := needed(item, edit))})

@@ -1,6 +1,6 @@
 """XML with positions: read the children of the root one at a time, and change elements without touching the rest.
 
-The parser is defusedxml's, which refuses entities. Positions are those of bytes in the file.
+The parser is defusedxml's, which refuses entities. Positions count bytes of the file.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser, ParseError
 
+from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.files import BOM
+from vse_ens.data.collections.text_edits import spliced
 from vse_ens.errors import DataError
 
 _CHUNK = 1 << 16
@@ -46,14 +49,6 @@ class Node:
         """Return the text of the first child with a tag, stripped; empty if there is none."""
         child = self.child(tag)
         return "" if child is None else child.text.strip()
-
-
-class ByteSplice(NamedTuple):
-    """A replacement of the bytes from ``start`` to ``end``."""
-
-    start: int
-    end: int
-    content: bytes
 
 
 class New(NamedTuple):
@@ -140,14 +135,13 @@ class XmlEditor:
     def __init__(self, path: Path, content: bytes) -> None:
         self.path = path
         self._content = content
-        self._splices: list[ByteSplice] = []
-        self._encoding = _encoding(path, content)
+        self._splices: list[tuple[int, int, bytes]] = []
         match = re.search(rb"\n([ \t]+)<", content)
         self._unit = match[1] if match else b""
 
     def remove(self, node: Node) -> None:
         """Remove an element and the white space before it."""
-        self._splices.append(ByteSplice(node.start - len(self._space_before(node.start)), node.end, b""))
+        self._splices.append((node.start - len(self._space_before(node.start)), node.end, b""))
 
     def append(self, parent: Node, new: Sequence[New]) -> None:
         """Add elements after the last child of an element."""
@@ -156,32 +150,35 @@ class XmlEditor:
         if parent.children:
             lead = self._space_before(parent.children[-1].start)
             end = parent.children[-1].end
-            self._splices.append(ByteSplice(end, end, self._dump(new, lead)))
+            self._splices.append((end, end, self._dump(new, lead)))
             return
         outer = self._space_before(parent.start)
         text = self._dump(new, outer + self._unit if outer else b"") + outer
         if parent.close == parent.end:  # <tag/> becomes <tag>...</tag>
             opening = self._content[parent.start : parent.end - 2].rstrip()
             text = opening + b">" + text + b"</" + parent.tag.encode(self._encoding) + b">"
-            self._splices.append(ByteSplice(parent.start, parent.end, text))
+            self._splices.append((parent.start, parent.end, text))
         else:
             end = parent.close - len(self._space_before(parent.close))
-            self._splices.append(ByteSplice(end, parent.close, text))
+            self._splices.append((end, parent.close, text))
 
     def insert_after(self, node: Node, new: Sequence[New]) -> None:
         """Add elements after a child of the root."""
         if new:
             lead = self._space_before(node.start)
-            self._splices.append(ByteSplice(node.end, node.end, self._dump(new, lead)))
+            self._splices.append((node.end, node.end, self._dump(new, lead)))
 
-    def result(self) -> bytes:
-        """Return the changed content."""
-        parts, position = [], 0
-        for splice in sorted(self._splices):
-            parts += [self._content[position : splice.start], splice.content]
-            position = splice.end
-        parts.append(self._content[position:])
-        return b"".join(parts)
+    def change(self) -> Iterator[FileChange]:
+        """Yield the change of the file, if there is one."""
+        if self._splices:
+            _ = self._encoding  # fails on one that cannot be written
+            after = spliced(self._content, self._splices)
+            if after != self._content:
+                yield FileChange(self.path, self._content, after)
+
+    @cached_property
+    def _encoding(self) -> str:
+        return _encoding(self.path, self._content)
 
     def _dump(self, new: Sequence[New], lead: bytes) -> bytes:
         return b"".join(lead + self._element(one, lead) for one in new)

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from vse_ens.data.collections.containers import DamagedFileError
+from vse_ens.data.collections.text_edits import spliced
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
@@ -268,9 +269,7 @@ def change_keywords(
             created.append((one, added))
     if created:
         edits.append(_creations(located, created))
-    for start, end, text in sorted(edits, key=lambda edit: (edit[0], edit[1]), reverse=True):
-        document = document[:start] + text + document[end:]
-    return document
+    return spliced(document, edits)
 
 
 def _removals(document: bytes, array: _Array, removed: set[str]) -> list[tuple[int, int, bytes]]:

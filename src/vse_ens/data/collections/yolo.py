@@ -10,12 +10,12 @@ This format is read only: it has no place for a label of a whole image, and a ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
-from vse_ens.data.collections.base import Item, OpenOptions
+from vse_ens.data.collections.base import ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, decode_text, list_files, read_bytes, unread_note
 from vse_ens.errors import DataError
@@ -47,21 +47,19 @@ def open(path: Path, options: OpenOptions) -> YoloCollection:  # noqa: A001, ARG
     return YoloCollection(path, names)
 
 
-class YoloCollection:
+class YoloCollection(ImageList):
     """The images of a YOLO folder with the classes of their boxes."""
 
     format = "yolo"
 
     def __init__(self, path: Path, names: Path) -> None:
-        self.path = path
-        self.root = path if path.is_dir() else path.parent
-        self.notes: Sequence[str] = ()
+        super().__init__(path)
         self._names = names
         given = _yaml(names).get("path") if names.suffix in (".yaml", ".yml") else None
         if isinstance(given, str) and path.is_file() and (names.parent / given).is_dir():
             self.root = names.parent / given
 
-    def items(self, on_progress: Callable[[int, int | None], None] | None = None) -> Iterator[Item]:
+    def entries(self) -> Iterator[tuple[Item, None]]:
         """Yield every image in the order of the paths, then box files without an image."""
         names = _class_names(self._names)
         unread: list[str] = []
@@ -74,18 +72,16 @@ class YoloCollection:
             for name in list_files(self.root, [], frozenset([".txt"]))
             if name not in boxes and "labels" in name.split("/")[:-1] and name.rpartition("/")[2] not in known
         ]
-        for done, name in enumerate([*images, *alone], 1):
-            is_image = done <= len(images)
-            labels = self._labels(_box_file(name) if is_image else name, names, problems)
-            yield Item(name if is_image else name.removesuffix(".txt"), labels)
-            if on_progress is not None:
-                on_progress(done, len(images) + len(alone))
-        notes = []
+        self.total = len(images) + len(alone)
+        for image in images:
+            yield Item(image, self._labels(_box_file(image), names, problems)), None
+        for name in alone:
+            yield Item(name.removesuffix(".txt"), self._labels(name, names, problems)), None
         if alone:
-            notes.append(f"{count_of(len(alone), 'file')} of boxes without an image, such as {alone[0]}")
+            self.notes.append(f"{count_of(len(alone), 'file')} of boxes without an image, such as {alone[0]}")
         if problems:
-            notes.append(f"skipped {count_of(len(problems), 'line')} or files of boxes: {problems[0]}")
-        self.notes = [*notes, *unread_note(unread)]
+            self.notes.append(f"skipped {count_of(len(problems), 'line')} or files of boxes: {problems[0]}")
+        self.notes += unread_note(unread)
 
     def _labels(self, name: str, names: dict[int, str], problems: list[str]) -> tuple[str, ...]:
         path = self.root / name

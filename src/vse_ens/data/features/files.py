@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,39 +33,9 @@ _BATCH_NUMBERS = 1 << 22
 _SHOWN = 3
 
 
-class FeatureFile(Protocol):
-    """A table of features that can be read again to locate a row."""
+class TextFeatures:
+    """A table in a text file, whose columns are text."""
 
-    @property
-    def name(self) -> str:
-        """The name that messages use."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """The names of its columns."""
-
-    @property
-    def types(self) -> Sequence[pa.DataType] | None:
-        """The types of its columns; None for text."""
-
-    def batches(self) -> Iterator[list[pa.Array]]:
-        """Yield all rows in order, one array per column; the columns of a text file are text."""
-
-    def locate(self, row: int) -> str:
-        """Return the line or row number of a row, which is counted from 0, for a message."""
-
-
-def open_features(path: str | Path) -> FeatureFile:
-    """Open a csv, tsv, txt or parquet file, gzipped or not."""
-    file = detect_format(path)
-    if file.format == "parquet":
-        return _Parquet(file)
-    if file.format == "jsonl":
-        raise DataError(f"{path} is jsonl, but features are read from csv, tsv, txt or parquet; convert it first")
-    return _Text(file)
-
-
-class _Text:
     types = None
 
     def __init__(self, file: PairsFile) -> None:
@@ -88,11 +57,13 @@ class _Text:
             header = 0
 
     def locate(self, row: int) -> str:
-        """Return the line number."""
+        """Return the line of a row, which is counted from 0, for a message."""
         return f"line {find_row_lines(self._file, self._dialect, [row])[0]}"
 
 
-class _Parquet:
+class ParquetFeatures:
+    """A table in a Parquet file."""
+
     def __init__(self, file: PairsFile) -> None:
         self.name = str(file.path)
         self._file = file
@@ -111,8 +82,21 @@ class _Parquet:
                 yield batch.columns
 
     def locate(self, row: int) -> str:
-        """Return the row number, counted from 1."""
+        """Return the number of a row, which is counted from 0, for a message."""
         return f"row {row + 1}"
+
+
+FeatureFile = TextFeatures | ParquetFeatures
+
+
+def open_features(path: str | Path) -> FeatureFile:
+    """Open a csv, tsv, txt or parquet file, gzipped or not."""
+    file = detect_format(path)
+    if file.format == "parquet":
+        return ParquetFeatures(file)
+    if file.format == "jsonl":
+        raise DataError(f"{path} is jsonl, but features are read from csv, tsv, txt or parquet; convert it first")
+    return TextFeatures(file)
 
 
 def _first_row(file: PairsFile, dialect: Dialect) -> list[str]:

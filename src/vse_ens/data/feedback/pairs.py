@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import decided_rows, is_accepted
 from vse_ens.data.feedback.store import Event, check_integrity, in_force, is_feedback_file, read_connection
 from vse_ens.data.filters import contained, subset
-from vse_ens.data.io.write import defuse_table
+from vse_ens.data.io.write import check_suffix, defuse_table, table_writer
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file
 
@@ -30,7 +26,8 @@ _SOURCES = frozenset(["page", "audit", "api"])
 _DECISION_COLUMNS = ("kind", "image", "label", "decision")
 _COLUMNS = ("image", "label", "by", "at", "model")
 _SCHEMA = pa.schema([(name, pa.large_string()) for name in _COLUMNS])
-_SUFFIXES = (".csv", ".parquet", ".jsonl")
+SUFFIXES = (".csv", ".parquet", ".jsonl")
+"""Of files of accepted pairs."""
 # Events held at a time.
 _BLOCK = 1 << 16
 
@@ -165,12 +162,6 @@ def _of_decisions(path: Path) -> list[SuggestionVerdict]:
     return found
 
 
-def check_name(path: Path) -> None:
-    """Raise if the suffix of a file name is not one of those that can be written."""
-    if path.suffix not in _SUFFIXES:
-        raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
-
-
 def export_accepted(feedback: str | Path, out: str | Path, *, defuse_formulas: bool = False) -> int:
     """Write the accepted pairs in force, by image and label, and return their number.
 
@@ -178,11 +169,15 @@ def export_accepted(feedback: str | Path, out: str | Path, *, defuse_formulas: b
     reader of the file must remove it again.
     """
     source, target = Path(feedback), Path(out)
-    check_name(target)
+    check_suffix(target, *SUFFIXES)
     if defuse_formulas and target.suffix != ".csv":
         raise ConfigError(f"defuse_formulas is for .csv files, not {target}; leave it out")
     written = 0
-    with read_connection(source) as file, replace_file(target) as partial, _OPENERS[target.suffix](partial) as write:
+    with (
+        read_connection(source) as file,
+        replace_file(target) as partial,
+        table_writer(partial, target.suffix[1:], _SCHEMA) as write,
+    ):
         check_integrity(file, source, "integrity_check")
         events = in_force(file, "accept")
         while block := list(islice(events, _BLOCK)):
@@ -195,27 +190,3 @@ def export_accepted(feedback: str | Path, out: str | Path, *, defuse_formulas: b
 def _table(events: list[Event]) -> pa.Table:
     columns = [pa.array([getattr(event, name) for event in events], pa.large_string()) for name in _COLUMNS]
     return pa.table(columns, schema=_SCHEMA)
-
-
-Write = Callable[[pa.Table], Any]
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[Write]:
-    with pq.ParquetWriter(path, _SCHEMA) as writer:
-        yield writer.write_table
-
-
-@contextmanager
-def _csv(path: Path) -> Iterator[Write]:
-    with pa_csv.CSVWriter(path, _SCHEMA) as writer:
-        yield writer.write_table
-
-
-@contextmanager
-def _jsonl(path: Path) -> Iterator[Write]:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        yield lambda table: file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in table.to_pylist())
-
-
-_OPENERS = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}

@@ -26,6 +26,7 @@ Verdict = Literal["accept", "reject"]
 # The mark of a feedback file in the SQLite header ("vsef"), and the version of its tables.
 _APPLICATION_ID = 0x76736566
 _VERSION = 1
+_MARKS = (f"PRAGMA application_id = {_APPLICATION_ID}", f"PRAGMA user_version = {_VERSION}")
 # The longest wait for another process that writes; a write takes milliseconds.
 _BUSY_SECONDS = 10.0
 _REPAIR = "restore a copy, or try .recover of the program sqlite3"
@@ -110,7 +111,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
             # Of two processes that create the file at once, only one finds it empty inside this transaction.
             with transaction(connection):
                 if _is_empty(connection):
-                    for statement in (*_statements(_TABLES), *_marks()):
+                    for statement in (*_statements(_TABLES), *_MARKS):
                         connection.execute(statement)
             _check_version(connection, path)
             with transaction(connection):
@@ -296,10 +297,6 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-def _marks() -> tuple[str, str]:
-    return f"PRAGMA application_id = {_APPLICATION_ID}", f"PRAGMA user_version = {_VERSION}"
 
 
 def _statements(script: str) -> Iterator[str]:

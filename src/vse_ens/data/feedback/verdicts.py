@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack, get_args
 
 from vse_ens.data.feedback.store import (
     COLUMNS,
@@ -63,6 +63,17 @@ class NewVerdict(NamedTuple):
     confidence: float | None = None
 
 
+class Given(TypedDict):
+    """Who gave a verdict, and what was shown."""
+
+    by: str
+    source: str
+    confidence: float | None
+    model: str
+    reference: NotRequired[str | None]
+    """The object in another program that the verdict came from."""
+
+
 class StoredBatch(NamedTuple):
     """The result of storing a batch."""
 
@@ -96,24 +107,13 @@ class FeedbackBatch:
     def __init__(self, writer: sqlite3.Connection) -> None:
         self._writer = writer
 
-    def add(
-        self,
-        image: str,
-        label: str,
-        verdict: Verdict,
-        *,
-        by: str,
-        source: str,
-        confidence: float | None,
-        model: str,
-        reference: str | None = None,
-    ) -> int:
+    def add(self, image: str, label: str, verdict: Verdict, **given: Unpack[Given]) -> int:
         """Add a verdict, as `Feedback.add` does."""
-        _check(image, label, verdict, by, confidence)
+        _check(image, label, verdict, given["by"], given["confidence"])
         before = self._writer.execute(_OF_PAIR, (image, label)).fetchone()
-        if before is not None and before[1:] == (verdict, by, reference):
+        if before is not None and before[1:] == (verdict, given["by"], given.get("reference")):
             return int(before[0])
-        return self._append(image, label, verdict, by, source, confidence, model, None, reference)
+        return self._append({"image": image, "label": label, "verdict": verdict, **given})
 
     def undo(self, event: int, *, by: str, model: str) -> int:
         """Undo a verdict, as `Feedback.undo` does."""
@@ -129,29 +129,16 @@ class FeedbackBatch:
         undone = Event(*row)
         if undone.verdict == "undo":
             raise ConfigError(f"event {event} is itself an undo; accept or reject {undone.label!r} again instead")
-        return self._append(
-            undone.image, undone.label, "undo", by, undone.source, undone.confidence, model, event, undone.reference
-        )
+        return self._append({**undone._asdict(), "verdict": "undo", "by": by, "model": model, "undoes": event})
 
     def events_of_reference(self, reference: str) -> list[Event]:
         """Return the verdicts with this ``reference`` that were not undone."""
         return [Event(*row) for row in self._writer.execute(_OF_REFERENCE, (reference,))]
 
-    def _append(
-        self,
-        image: str,
-        label: str,
-        verdict: str,
-        by: str,
-        source: str,
-        confidence: float | None,
-        model: str,
-        undoes: int | None,
-        reference: str | None,
-    ) -> int:
+    def _append(self, values: dict[str, Any]) -> int:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        values = (None, image, label, verdict, by, now, source, confidence, model, undoes, reference)
-        return int(self._writer.execute(_ADD, values).lastrowid or 0)
+        row = {**values, "event": None, "at": now}
+        return int(self._writer.execute(_ADD, [row.get(name) for name in Event._fields]).lastrowid or 0)
 
 
 class Feedback:
@@ -177,34 +164,14 @@ class Feedback:
                 yield FeedbackBatch(self._writer)
             self._check_place()
 
-    def add(
-        self,
-        image: str,
-        label: str,
-        verdict: Verdict,
-        *,
-        by: str,
-        source: str,
-        confidence: float | None,
-        model: str,
-        reference: str | None = None,
-    ) -> int:
+    def add(self, image: str, label: str, verdict: Verdict, **given: Unpack[Given]) -> int:
         """Store a verdict and return its event number; it is on disk when this returns.
 
         Repeating a verdict that is in force, with the same ``by`` and ``reference``, returns the existing event, so a
-        request may be sent twice. ``reference`` names the object in another program that the verdict came from.
+        request may be sent twice.
         """
         with self.batch() as batch:
-            return batch.add(
-                image,
-                label,
-                verdict,
-                by=by,
-                source=source,
-                confidence=confidence,
-                model=model,
-                reference=reference,
-            )
+            return batch.add(image, label, verdict, **given)
 
     def undo(self, event: int, *, by: str, model: str) -> int:
         """Undo a verdict and return the number of the undo event; the previous verdict is in force again.

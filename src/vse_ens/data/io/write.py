@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
@@ -36,15 +39,34 @@ def write_parquet(files: Mapping[Path, Annotations]) -> None:
             _write(partial, data)
 
 
-def check_name(path: Path) -> None:
-    """Raise unless a file name ends in .parquet."""
-    if path.suffix != ".parquet":
-        raise ConfigError(f"{path} must end in .parquet")
+def check_suffix(path: Path, *suffixes: str) -> None:
+    """Raise unless a file name has one of the suffixes."""
+    if path.suffix not in suffixes:
+        raise ConfigError(f"{path} must end in {'one of ' * (len(suffixes) > 1)}{', '.join(suffixes)}")
+
+
+@contextmanager
+def table_writer(path: Path, form: str, schema: pa.Schema) -> Iterator[Callable[[pa.Table], Any]]:
+    """Create a file of the format parquet, csv or jsonl, and yield a function that appends a table to it."""
+    if form == "parquet":
+        with pq.ParquetWriter(path, schema) as parquet:
+            yield parquet.write_table
+    elif form == "csv":
+        with pa_csv.CSVWriter(path, schema) as lines:
+            yield lines.write_table
+    else:
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield lambda table: file.writelines(f"{to_json(row)}\n" for row in table.to_pylist())
+
+
+def to_json(value: dict[str, Any]) -> str:
+    """Return a row as JSON in one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def write_pairs(path: Path, data: Annotations, progress: Callable[[int], None] | None = None) -> None:
     """Write sorted ``image``, ``label`` columns; ``progress`` is called with the number of pairs written."""
-    check_name(path)
+    check_suffix(path, ".parquet")
     with replace_file(path) as partial:
         _write(partial, data, progress)
 
@@ -73,10 +95,6 @@ def _groups(data: Annotations) -> Iterator[pa.Table]:
         first = end
 
 
-def _parquet(path: Path, data: Annotations) -> None:
-    write_pairs(path, data)
-
-
 def _csv(path: Path, data: Annotations) -> None:
     separator = "\t" if path.suffix == ".tsv" else ","
     with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
@@ -88,16 +106,19 @@ def _csv(path: Path, data: Annotations) -> None:
 
 def _jsonl(path: Path, data: Annotations) -> None:
     with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(
-            json.dumps({"image": image, "label": label}, ensure_ascii=False) + "\n" for image, label in _pairs(data)
-        )
+        file.writelines(f"{to_json({'image': image, 'label': label})}\n" for image, label in _pairs(data))
 
 
 def _pairs(data: Annotations) -> Iterable[tuple[str, str]]:
     return ((image, label) for image in data.images for label in data.labels_of(image))
 
 
-_TABLES = {"parquet": _parquet, "csv": _csv, "tsv": _csv, "jsonl": _jsonl}
+_TABLES: dict[str, Callable[[Path, Annotations], None]] = {
+    "parquet": write_pairs,
+    "csv": _csv,
+    "tsv": _csv,
+    "jsonl": _jsonl,
+}
 _SUFFIXES = {**{f".{name}": name for name in _TABLES}, ".inter": "recbole"}
 
 
@@ -106,9 +127,9 @@ def format_of(path: Path, requested: str | None = None) -> str:
     form = requested or _SUFFIXES.get(path.suffix)
     if form is None:
         raise ConfigError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)}; name the format to write to")
-    if form in _TABLES and path.suffix != f".{form}":
-        raise ConfigError(f"{path} must end in .{form}")
-    if form not in _TABLES:
+    if form in _TABLES:
+        check_suffix(path, f".{form}")
+    else:
         _plugin_writer(form)
     return form
 

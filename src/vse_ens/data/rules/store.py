@@ -183,7 +183,8 @@ def _parse(content: bytes, path: Path) -> _Content:
         try:
             event = json.loads(line)
             if number == 1:
-                _check_header(event)
+                if event != _HEADER:
+                    raise ValueError("another format")
             else:
                 _replay(event, parsed)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -199,11 +200,6 @@ def _parse(content: bytes, path: Path) -> _Content:
 def _start_of_header(content: bytes) -> bool:
     """Return whether a first line was left incomplete by a process that was killed."""
     return (json.dumps(_HEADER) + "\n").encode().startswith(content)
-
-
-def _check_header(event: Any) -> None:
-    if event != _HEADER:
-        raise ValueError("another format")
 
 
 def _replay(event: dict[str, Any], content: _Content) -> None:

@@ -116,7 +116,7 @@ def tune(
         has_default = file_of_trials.enqueue_default(default.to_dict())
 
         def config(chosen: Mapping[str, Any]) -> Config:
-            # Early stopping finds the epoch; what is learnt from all pairs afterwards is not measured.
+            # Early stopping finds the epoch; what is learned from all pairs afterwards is not measured.
             found = configure(base, **{**fixed, **chosen}, seed=seed)
             return found.override(validate=True, refit=False, metric=measured)
 
@@ -212,10 +212,10 @@ class _Search:
         reason = ""
         try:
             trainer = Trainer(config, self._data, self._threads)
-            told = CallbackList([watch])
+            callbacks = CallbackList([watch])
             for step in trainer.rounds():
                 # Between epochs only Ctrl-C and the time end a trial.
-                if told.epoch(trainer.history) if step.report else self._is_over():
+                if callbacks.epoch(trainer.history) if step.report else self._is_over():
                     break
         except (TrainingError, InsufficientMemoryError) as error:  # it diverged or needs too much RAM: a bad trial
             reason = str(error)

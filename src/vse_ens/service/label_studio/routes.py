@@ -81,7 +81,7 @@ class WebhookResponse(Answer):
     result: Annotated[dict[str, list[int]], doc("Numbers of the stored events.")] = msgspec.field(default_factory=dict)
 
 
-def label_studio_operations(service: Service) -> Operations:
+def operations(service: Service) -> Operations:
     """Return the routes that Label Studio calls; connect a project to the address of the service to use them."""
     api = Operations("label studio")
     models = service.models

@@ -26,10 +26,19 @@ _MAX_COMPONENTS = 8
 Task = Mapping[str, Any]
 
 
+def mapping(given: object) -> Mapping[str, Any]:
+    """Return an object of JSON; an empty one for anything else."""
+    return given if isinstance(given, Mapping) else {}
+
+
+def mappings(given: object) -> list[Mapping[str, Any]]:
+    """Return the objects in an array of JSON; none for anything else."""
+    return [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+
+
 def image_of(task: Task, control: Control, images: Vocabulary) -> str | None:
     """Return the image ID of a task: one of the model's if one matches, else one in the style of the model's IDs."""
-    data = task.get("data")
-    value = data.get(control.variable) if isinstance(data, Mapping) else None
+    value = mapping(task.get("data")).get(control.variable)
     if not isinstance(value, str) or not value.strip():
         return None
     candidates = list(_candidate_ids(value))
@@ -64,11 +73,10 @@ def _with_and_without_extension(name: str) -> tuple[str, str]:
 def chosen_labels(results: Any, control: Control, labels: Vocabulary) -> list[str]:
     """Return the labels that the results of an annotation choose with a control."""
     chosen: dict[tuple[str, ...], Choice] = {}
-    for result in results if isinstance(results, list) else ():
-        if not isinstance(result, Mapping) or result.get("from_name") != control.name:
+    for result in mappings(results):
+        if result.get("from_name") != control.name:
             continue
-        value = result.get("value")
-        given = value.get(control.kind) if isinstance(value, Mapping) else None
+        given = mapping(result.get("value")).get(control.kind)
         for one in given if isinstance(given, list) else ():
             path = tuple(one) if isinstance(one, list) else (one,)
             if path and all(isinstance(part, str) for part in path) and path[-1].strip():
@@ -124,11 +132,10 @@ class TaskPredictor:
 
     def _labels_in_task(self, task: Task) -> list[str]:
         """Return the labels that the task itself gives for its image."""
-        data, annotations = task["data"], task.get("annotations")
-        given = data.get("labels")
+        given = task["data"].get("labels")
         labels = [one for one in given[:MAX_LABELS] if isinstance(one, str)] if isinstance(given, list) else []
-        for annotation in annotations if isinstance(annotations, list) else ():
-            if isinstance(annotation, Mapping) and not annotation.get("was_cancelled"):
+        for annotation in mappings(task.get("annotations")):
+            if not annotation.get("was_cancelled"):
                 labels += chosen_labels(annotation.get("result"), self._control, self._known.labels)
         return [label for label in labels if label.strip()]
 

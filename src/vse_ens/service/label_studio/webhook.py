@@ -13,7 +13,7 @@ from vse_ens.data.current_labels import CurrentLabels
 from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio.config import Control, controls
-from vse_ens.service.label_studio.tasks import chosen_labels, image_of
+from vse_ens.service.label_studio.tasks import chosen_labels, image_of, mapping, mappings
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_USER_LENGTH
 
 # Singular or plural depends on the version of Label Studio.
@@ -50,8 +50,7 @@ class RecordedEvents:
 
 def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
     """Return the annotations of a webhook; all are read before any is stored."""
-    project = payload.get("project")
-    project = project if isinstance(project, Mapping) else {}
+    project = mapping(payload.get("project"))
     annotations = _annotations(payload, action)
     if len(annotations) > MAX_EVENTS:
         raise _too_large()
@@ -120,8 +119,7 @@ def _parse(
     labels = [label for tag in tags for label in chosen_labels(results, tag, current.known.labels)]
     if any(len(label) > MAX_ID_LENGTH for label in labels):
         raise ConfigError(f"annotation {annotation['id']} chooses a label longer than {MAX_ID_LENGTH:,} characters")
-    given = annotation.get("prediction")
-    prediction = given if isinstance(given, Mapping) else {}
+    prediction = mapping(annotation.get("prediction"))
     # A prediction has the names that were in force when it was made, and a choice may have another one.
     name_of = current.names.of
     confidences = {name_of(label): confidence for label, confidence in _confidences(prediction).items()}
@@ -138,18 +136,12 @@ def _parse(
 
 def _confidences(prediction: Mapping[str, Any]) -> dict[str, float]:
     """Return the confidences of the suggested labels, as `TaskPredictor` stored them in the prediction."""
-    results = prediction.get("result")
-    confidences: dict[str, float] = {}
-    for result in results if isinstance(results, list) else ():
-        meta = result.get("meta") if isinstance(result, Mapping) else None
-        suggested = meta.get("suggested") if isinstance(meta, Mapping) else None
-        if isinstance(suggested, Mapping):
-            confidences |= {
-                label: float(confidence)
-                for label, confidence in suggested.items()
-                if isinstance(confidence, int | float) and 0 <= confidence <= 1
-            }
-    return confidences
+    return {
+        label: float(confidence)
+        for result in mappings(prediction.get("result"))
+        for label, confidence in mapping(mapping(result.get("meta")).get("suggested")).items()
+        if isinstance(confidence, int | float) and 0 <= confidence <= 1
+    }
 
 
 def _annotations(payload: Mapping[str, Any], action: str) -> list[Mapping[str, Any]]:
@@ -164,7 +156,7 @@ def _annotations(payload: Mapping[str, Any], action: str) -> list[Mapping[str, A
 def _tasks(payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     """Return a function from an annotation to its task; a webhook with one task may leave out its number."""
     given = payload.get("task", payload.get("tasks"))
-    listed = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, Mapping)]
+    listed = mappings(given if isinstance(given, list) else [given])
     if len(listed) == 1:
         return lambda _: listed[0]
     by_id = {one.get("id"): one for one in listed if isinstance(one.get("id"), int)}

@@ -2,4 +2,3 @@
 
 from vse_ens.service.pictures.pictures import PictureService as PictureService
 from vse_ens.service.pictures.pictures import PictureSize as PictureSize
-from vse_ens.service.pictures.pictures import Thumbnail as Thumbnail

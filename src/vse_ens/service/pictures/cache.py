@@ -73,7 +73,7 @@ class ThumbnailCache:
         return self._folder / key[:2] / key[2:]
 
     def _remove_oldest(self) -> None:
-        """Count the folder and remove the files unused for longest; a file that has gone meanwhile is no error."""
+        """Count the folder and remove the files unused for longest; a file may have gone meanwhile."""
         found = []
         for folder in _entries(self._folder):
             for entry in _entries(folder.path):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from vse_ens.annotator import Annotator
 from vse_ens.data.collections.pictures import DRAWN, Pictures
@@ -24,28 +23,28 @@ _SAMPLE = 10_000  # locations that are read for their origins
 _TRIED = 20  # images whose files are looked for at the start
 
 
-class PictureSource(Protocol):
+class PictureSource:
     """Pictures by image id."""
 
-    @property
-    def description(self) -> str:
-        """Where the pictures come from, after "pictures:"."""
+    description: str
+    """Where the pictures come from, after "pictures:"."""
+    origins: frozenset[str] = frozenset()
+    """Schemes and hosts of pictures on other servers."""
 
-    @property
-    def origins(self) -> frozenset[str]:
-        """Schemes and hosts of pictures on other servers."""
-
-    def url(self, image: str) -> str | None:
+    def url(self, image: str) -> str | None:  # noqa: ARG002  # this service makes every picture
         """Return the address of a picture on another server; None if this service has to make it."""
+        return None
 
     def state(self, image: str) -> str:
         """Return a text that changes whenever the picture does; raise an `ApiError` if there is none."""
+        raise NotImplementedError
 
     def render(self, image: str, size: int) -> bytes:
         """Return the encoded picture within a square of ``size`` pixels."""
+        raise NotImplementedError
 
 
-class FilePictures:
+class FilePictures(PictureSource):
     """Pictures in a folder, or at the locations that a collection gave."""
 
     def __init__(self, pictures: Pictures, root: str | None = None) -> None:
@@ -91,18 +90,13 @@ class FilePictures:
         return location
 
 
-class DrawnPictures:
+class DrawnPictures(PictureSource):
     """Simple drawings of what the labels of an image name."""
 
     description = "drawn from the labels"
-    origins: frozenset[str] = frozenset()
 
     def __init__(self, labels_of: Callable[[str], Sequence[str]]) -> None:
         self._labels_of = labels_of
-
-    def url(self, image: str) -> str | None:  # noqa: ARG002  # every picture is made here
-        """Return None."""
-        return None
 
     def state(self, image: str) -> str:
         """Return the labels."""
@@ -118,7 +112,7 @@ class DrawnPictures:
 
 
 def read_source(images: str) -> Pictures:
-    """Return the pictures that ``--images`` names; their locations are those of a collection, if it is a file."""
+    """Return the pictures that ``--images`` names; a collection gives their locations."""
     if images == DRAWN:
         return Pictures("", DRAWN)
     if "://" in images:

@@ -85,7 +85,7 @@ def encode(image: Image.Image) -> bytes:
 
 
 def count_scans(file: BinaryIO) -> int:
-    """Return the number of scans; 0 if the file is no JPEG. Refuse one with too many scans or segments."""
+    """Return the number of scans; 0 if the file is not a JPEG. Refuse one with too many scans or segments."""
     file.seek(0)
     if file.read(2) != _START:
         return 0

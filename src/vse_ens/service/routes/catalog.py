@@ -1,4 +1,4 @@
-"""The catalog: the model card, completion of labels and images, the audit and the label map."""
+"""The catalog: the model card, completion of labels and images, and the audit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from starlette.responses import Response
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.audit import duplicates
-from vse_ens.curate.label_map import LabelMap
 from vse_ens.service import schemas
 from vse_ens.service.completion import complete_id
 from vse_ens.service.jobs import InProgress
@@ -35,7 +34,7 @@ IN_PROGRESS: dict[int, dict[str, Any]] = {
 
 
 def operations(service: Service) -> Operations:
-    """Return the catalog routes; the audit and the map are background jobs that clients poll."""
+    """Return the catalog routes; the audit is a background job that clients poll."""
     api = Operations("catalog")
     models = service.models
 
@@ -81,13 +80,6 @@ def operations(service: Service) -> Operations:
         page = _findings(served, open_[offset : offset + limit])
         service.pictures.add_urls(served, page)
         return schemas.AuditResponse(kind=kind, total=len(open_), findings=page)
-
-    @api.get("/api/map", responses=IN_PROGRESS)
-    async def label_map() -> schemas.MapResponse | Response:
-        """Return 2-D positions of labels, with labels of similar use close together; the first call starts the job."""
-        served = await models.current()
-        result = served.label_map.poll()
-        return in_progress(result) if isinstance(result, InProgress) else _label_positions(served, result)
 
     return api
 
@@ -164,17 +156,3 @@ def _findings(served: ServedModel, findings: Sequence[audits.Finding]) -> list[s
         )
         for one in findings
     ]
-
-
-def _label_positions(served: ServedModel, label_map: LabelMap) -> schemas.MapResponse:
-    known, names = served.annotator.known_, served.labels.names
-    counts = known.images_per_label[label_map.labels].tolist()
-    rows = zip(known.labels.ids(label_map.labels), label_map.positions.round(4).tolist(), counts, strict=True)
-    return schemas.MapResponse(
-        labels=[
-            schemas.LabelPosition(label=names.of(label), x=x, y=y, images=images)
-            for label, (x, y), images in rows
-            # Of several labels with one name, the one that stands for it.
-            if names.in_model(names.of(label)) == label
-        ]
-    )

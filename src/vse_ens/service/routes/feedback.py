@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
@@ -53,7 +53,6 @@ _BATCH_EXAMPLES: Any = {
     }
 }
 _UNDO_EXAMPLES: Any = {"one verdict": {"value": {"event": 1}}, "a batch": {"value": {"batch": 1}}}
-_MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl"}
 _STREAMED = plain_text(
     "One line per pair.",
     {
@@ -62,7 +61,7 @@ _STREAMED = plain_text(
     },
 )
 _COLUMNS: tuple[str, ...] = ("image", "label", "by", "at", "model")
-_CHUNK = 1_000  # pairs per chunk of a response
+_PIECE = 1_000  # pairs sent at a time
 _TOP = 12  # suggestions in the returned state of an image
 
 
@@ -140,35 +139,21 @@ def operations(service: Service) -> Operations:
         `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
         """
         events = service.require_feedback().pairs()
-        rows = _csv(events, defuse if defuse_formulas else str) if format == "csv" else _json_lines(events)
-
-        async def chunks() -> AsyncIterator[str]:
-            while chunk := await disk.run(lambda: "".join(islice(rows, _CHUNK))):
-                yield chunk
-
-        return StreamingResponse(
-            chunks(),
-            media_type=f"{_MEDIA[format]}; charset=utf-8",
-            headers={"Content-Disposition": f'attachment; filename="pairs.{format}"'},
-        )
+        return disk.download(f"pairs.{format}", _pieces(events, format, defuse if defuse_formulas else str))
 
     return api
 
 
-def _rows(events: Iterable[Event]) -> Iterator[tuple[str, ...]]:
-    return ((one.image, one.label, one.by, one.at, one.model) for one in events)
-
-
-def _csv(events: Iterable[Event], safe: Callable[[str], str]) -> Iterator[str]:
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    for row in chain([_COLUMNS], _rows(events)):
-        line.seek(0)
-        line.truncate()
-        writer.writerow(map(safe, row))
-        yield line.getvalue()
-
-
-def _json_lines(events: Iterable[Event]) -> Iterator[str]:
-    for row in _rows(events):
-        yield json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) + "\n"
+def _pieces(events: Iterable[Event], format: str, safe: Callable[[str], str]) -> Iterator[str]:  # noqa: A002
+    """Yield lines of a CSV file with a header, or of JSON."""
+    rows = ((one.image, one.label, one.by, one.at, one.model) for one in events)
+    if format == "csv":
+        yield f"{','.join(_COLUMNS)}\n"
+    while some := list(islice(rows, _PIECE)):
+        text = io.StringIO()
+        if format == "csv":
+            csv.writer(text, lineterminator="\n").writerows(map(safe, row) for row in some)
+        else:
+            lines = (json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) for row in some)
+            text.writelines(f"{line}\n" for line in lines)
+        yield text.getvalue()

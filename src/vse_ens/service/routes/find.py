@@ -1,30 +1,25 @@
-"""Ways to find labels and images: completion by context, and a search by questions."""
+"""Ways to find labels and images: completion by context, and the images that have a label."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from vse_ens.curate.questions import next_question
 from vse_ens.service import schemas
 from vse_ens.service.completion import merge
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations
-from vse_ens.service.schemas import Id, rounded
+from vse_ens.service.schemas import Id
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_LABELS
 from vse_ens.service.state import Service
 
-_QUESTIONS_EXAMPLES: Any = {
-    "the first question": {"value": {}},
-    "after some answers": {"value": {"yes": ["beach"], "no": ["person"], "skipped": ["summer"]}},
-}
-
 
 def operations(service: Service) -> Operations:
-    """Return the routes of completion and of questions."""
+    """Return the routes of completion and of the images of a label."""
     api = Operations("catalog")
     models, compute = service.models, service.compute
 
@@ -63,16 +58,6 @@ def operations(service: Service) -> Operations:
         service.pictures.add_urls(served, response.images)
         return response
 
-    @api.post("/api/questions", examples=_QUESTIONS_EXAMPLES)
-    async def questions(
-        request: schemas.QuestionsRequest,
-    ) -> schemas.QuestionsResponse:
-        """Ask about the label that best divides the images that fit the answers; wrong answers are survivable."""
-        served = await models.current()
-        response = await compute.run(_next_question, served, request)
-        service.pictures.add_urls(served, response.images)
-        return response
-
     return api
 
 
@@ -86,7 +71,7 @@ def _complete(
     scores = served.label_scores(known, image if image in annotator.known_.images else None) if known else None
     exclude = np.asarray(vocabulary.numbers(list(known)), np.int64)
     found = served.completion.complete(text, limit + names.extra, scores, exclude)
-    found = [one._replace(label=names.of(one.label)) for one in found]
+    found = [replace(one, label=names.of(one.label)) for one in found]
     verdicts.refresh()
     more = {name: verdicts.new_labels().get(name, 0) for name in names.new}
     if new:
@@ -95,13 +80,7 @@ def _complete(
         more = {name: count for name, count in more.items() if names.in_model(name) in vocabulary}
     has = set(map(names.of, labels))
     merged = merge(text, found, served.new_labels.of(more).complete(text, limit)) if more else found
-    return schemas.CompleteResponse(
-        labels=[
-            schemas.CompletedLabel(label=label, images=images, why=why)
-            for label, images, why in merged
-            if label not in has
-        ][:limit]
-    )
+    return schemas.CompleteResponse(labels=[one for one in merged if one.label not in has][:limit])
 
 
 def _label_images(
@@ -129,19 +108,3 @@ def _images_with(served: ServedModel, label: str) -> NDArray[np.int64]:
     if labels.names.in_model(label) not in labels.known.labels and label not in labels.names.new:
         raise labels.known.labels.unknown(label)
     return labels.images_with(label)
-
-
-def _next_question(served: ServedModel, request: schemas.QuestionsRequest) -> schemas.QuestionsResponse:
-    annotator, names = served.annotator, served.labels.names
-    answers = ([names.in_model(label) for label in some] for some in (request.yes, request.no, request.skipped))
-    found = next_question(annotator.loaded_, *answers, top=request.top)
-    labels = served.labels.of_images([one.image for one in found.images])
-    return schemas.QuestionsResponse(
-        question=None if found.label is None else names.of(found.label),
-        share=rounded(found.share),
-        remaining=round(found.remaining),
-        images=[
-            schemas.LikelyImage(image=one.image, confidence=rounded(one.probability), labels=now.names)
-            for one, now in zip(found.images, labels, strict=True)
-        ],
-    )

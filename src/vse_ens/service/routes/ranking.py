@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
-from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations
-from vse_ens.service.ranking import GridPage, Order, QueuePage
 from vse_ens.service.routes.images import image_state
-from vse_ens.service.schemas import (
-    GridImage,
-    GridResponse,
-    LabelId,
-    Offset,
-    Probability,
-    QueuedImage,
-    QueueResponse,
-    Top,
-    rounded,
-)
+from vse_ens.service.schemas import GridResponse, Kind, LabelId, Offset, Order, Probability, QueueResponse, Top
 from vse_ens.service.settings import MAX_GRID, MAX_TOP
 from vse_ens.service.state import Service
 
@@ -33,7 +20,7 @@ def operations(service: Service) -> Operations:
     @api.get("/api/grid")
     async def grid(
         label: LabelId,
-        kind: Literal["missing", "wrong"] = "missing",
+        kind: Kind = "missing",
         limit: Annotated[int, Meta(ge=1, le=MAX_GRID)] = 60,
         offset: Offset = 0,
         min_confidence: Probability = 0.0,
@@ -45,7 +32,9 @@ def operations(service: Service) -> Operations:
         """
         served = await service.models.current()
         await service.check_known(served.annotator.known_.labels, [served.labels.names.in_model(label)])
-        return await service.compute.run(_grid, service, served, label, kind, offset, limit, min_confidence)
+        response = await service.compute.run(served.ranker.grid, label, kind, offset, limit, min_confidence)
+        service.pictures.add_urls(served, response.images)
+        return response
 
     @api.get("/api/queue")
     async def queue(
@@ -61,59 +50,10 @@ def operations(service: Service) -> Operations:
         With `top`, the state of the first image comes with them, which saves a page its second request.
         """
         served = await service.models.current()
-        response = await service.suggest.run(_queue, service, served, order, offset, limit)
+        response = await service.suggest.run(served.ranker.queue, order, offset, limit)
+        service.pictures.add_urls(served, response.images)
         if top and response.images:
             response.state = await image_state(service, served, response.images[0].image, top)
         return response
 
     return api
-
-
-def _grid(
-    service: Service,
-    served: ServedModel,
-    label: str,
-    kind: Literal["missing", "wrong"],
-    offset: int,
-    limit: int,
-    min_confidence: float,
-) -> GridResponse:
-    known = served.annotator.known_
-    page: GridPage = served.ranker.grid(label, kind, offset, limit, min_confidence)
-    images = known.images.ids(page.images)
-    confidences: Sequence[float | None] = page.confidences or [None] * len(page.images)
-    return GridResponse(
-        model=served.fingerprint,
-        label=label,
-        kind=kind,
-        images=[
-            GridImage(
-                image=image,
-                confidence=rounded(confidence),
-                labels=now.names,
-                url=service.pictures.url(served, image),
-            )
-            for image, confidence, now in zip(images, confidences, served.labels.of_images(images), strict=True)
-        ],
-        above={f"{threshold:g}": count for threshold, count in page.above.items()},
-        total=page.total,
-        scored=_share(page.scanned, len(known.images)),
-    )
-
-
-def _queue(service: Service, served: ServedModel, order: Order, offset: int, limit: int) -> QueueResponse:
-    page: QueuePage = served.ranker.queue(order, offset, limit)
-    return QueueResponse(
-        model=served.fingerprint,
-        images=[
-            QueuedImage(image=image, gain=rounded(gain), url=service.pictures.url(served, image))
-            for image, gain in zip(served.annotator.known_.images.ids(page.images), page.gains, strict=True)
-        ],
-        done=page.done,
-        total=page.total,
-        scored=_share(page.scanned, page.total),
-    )
-
-
-def _share(done: int, total: int) -> float:
-    return 1.0 if done >= total else round(done / total, 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -34,8 +33,6 @@ _EXAMPLES: Any = {
 _UNDO_EXAMPLES: Any = {"undo a rule": {"value": {"rule": 1}}}
 _SHOWN = 6  # images on each side of a proposal
 
-_MEDIA = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8", "source": "application/zip"}
-_FILES = {"csv": "clean.csv", "jsonl": "clean.jsonl", "source": "clean.zip"}
 _STREAMED = plain_text(
     "One line per pair; or, for `source`, a ZIP archive of the changed files.",
     {
@@ -125,15 +122,10 @@ def operations(service: Service) -> Operations:
             if reason := reason_against(served.annotator.known_, service.settings):
                 raise ApiError(422, f"{reason}; use format=csv")
             archive = await compute.run(source_archive, served.annotator.known_, served.labels.cleaned)
-            return _download(_one(archive), format)
+            return compute.download("clean.zip", iter([archive]))
         cleaned = await compute.run(served.labels.cleaned)
         blocks = cleaned.csv_lines(defuse_formulas=defuse_formulas) if format == "csv" else cleaned.json_lines()
-
-        async def chunks() -> AsyncIterator[bytes]:
-            while chunk := await compute.run(lambda: next(blocks, "")):
-                yield chunk.encode()
-
-        return _download(chunks(), format)
+        return compute.download(f"clean.{format}", blocks)
 
     return api
 
@@ -195,12 +187,3 @@ def _proposals(
         total_implications=len(implications),
         total_aliases=len(aliases),
     )
-
-
-async def _one(content: bytes) -> AsyncIterator[bytes]:
-    yield content
-
-
-def _download(content: AsyncIterator[bytes], format: str) -> StreamingResponse:  # noqa: A002
-    headers = {"Content-Disposition": f'attachment; filename="{_FILES[format]}"'}
-    return StreamingResponse(content, media_type=_MEDIA[format], headers=headers)

@@ -16,8 +16,6 @@ import * as about from "./views/about.js";
 import * as annotate from "./views/annotate.js";
 import * as audit from "./views/audit.js";
 import * as browse from "./views/browse.js";
-import * as map from "./views/map.js";
-import * as questions from "./views/questions.js";
 import * as vocabulary from "./views/vocabulary.js";
 
 /** @typedef {import("./core/route.js").Route} Route */
@@ -32,8 +30,6 @@ const VIEWS = {
   search: { name: "search", ...browse },
   audit: { name: "audit", ...audit },
   vocabulary: { name: "vocabulary", ...vocabulary },
-  questions: { name: "questions", ...questions },
-  map: { name: "map", ...map },
   about: { name: "about", ...about },
 };
 

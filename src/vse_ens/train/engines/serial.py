@@ -13,7 +13,8 @@ from vse_ens.config import Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Step
 from vse_ens.kernels.random import shuffle
-from vse_ens.kernels.serial import TRACED, SerialScratch, SortScratch, serial_kernel, sort_factors
+from vse_ens.kernels.serial import TRACED, SortScratch, serial_kernel, sort_factors
+from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.streams import Streams
 from vse_ens.train.engines.base import Rankings, RoundStats, Training
 
@@ -66,7 +67,7 @@ class SerialEngine:
             config.warp_cap,
         )
         self._image_of_pair = np.repeat(np.arange(len(data.images), dtype=np.int32), data.labels_per_image)
-        self._scratch = SerialScratch.allocate(training.width, training.scores)
+        self._scratch = SgdScratch.allocate(training.width, 0, training.scores)
 
     def plan(self, epoch: int, stream: Streams) -> SerialPlan:
         """Plan an epoch, counted from 0."""

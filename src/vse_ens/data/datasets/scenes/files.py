@@ -194,12 +194,9 @@ class _Coco:
         """Return the file, with one entry per line."""
         categories = [{"id": number, "name": label} for label, number in self._numbers.items()]
         parts = {"images": self._images, "annotations": self._boxes, "categories": categories}
-        lists = (f'"{name}": [\n{_lines(entries)}\n]' for name, entries in parts.items())
+        lines = {name: ",\n".join(map(json.dumps, entries)) for name, entries in parts.items()}
+        lists = (f'"{name}": [\n{text}\n]' for name, text in lines.items())
         return "{\n" + ",\n".join(lists) + "\n}\n"
-
-
-def _lines(entries: list[dict[str, object]]) -> str:
-    return ",\n".join(json.dumps(entry) for entry in entries)
 
 
 def _images(images: int, labels: int | None, seed: int) -> Iterator[tuple[str, str, list[str]]]:

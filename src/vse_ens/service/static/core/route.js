@@ -9,7 +9,6 @@
  * @property {boolean} [tagged]
  * @property {string} [kind]
  * @property {string} [label]
- * @property {string[]} [skipped]
  * @property {string[]} [images]
  */
 
@@ -47,12 +46,6 @@ export function parse(hash) {
         ? { view, kind: kind || "labels", label: decode(label) }
         : { view: "unknown" };
     }
-    case "questions": {
-      const skipped = new URLSearchParams(question).getAll("skipped");
-      return { view, terms: readTerms(path), skipped };
-    }
-    case "map":
-      return { view, label: decode(path) };
     case "about":
       return { view };
     default:
@@ -79,19 +72,7 @@ export const wrongAddress = (label) => `${searchAddress([withLabel(label)])}?kin
 export const togetherAddress = (images) => `#/together/${images.map(encodeURIComponent).join(",")}`;
 
 /** @param {string} label */
-export const mapAddress = (label) => `#/map/${encodeURIComponent(label)}`;
-
-/** @param {string} label */
 export const vocabularyAddress = (label) => `#/vocabulary/labels/${encodeURIComponent(label)}`;
-
-/**
- * @param {Term[]} terms answers: labels that the image has or does not have
- * @param {string[]} skipped
- */
-export function questionsAddress(terms, skipped) {
-  const query = new URLSearchParams(skipped.map((label) => ["skipped", label]));
-  return `#/questions/${writeTerms(terms)}${skipped.length ? `?${query}` : ""}`;
-}
 
 /**
  * A term that includes a label.

@@ -1,4 +1,4 @@
-/** How "next" works: the order of images, and whether the page goes on by itself. */
+/** How "next" works: the order of images, and whether the page advances by itself. */
 
 import { fill, h } from "../core/dom.js";
 import { count } from "../core/format.js";
@@ -10,9 +10,9 @@ const LIKELY = 0.1;
 
 const ORDERS = { gain: "Next: most to gain", verdicts: "Next: to calibrate", random: "Next: random" };
 const ADVANCES = {
-  "": "Go on by hand",
-  verdict: "Go on after each verdict",
-  done: "Go on when nothing likely is left",
+  "": "Advance by hand",
+  verdict: "Advance after each verdict",
+  done: "Advance when nothing likely is left",
 };
 
 /** @returns {{element: HTMLElement, update(isAsked?: boolean): void}} */
@@ -25,7 +25,7 @@ export function annotateSettings() {
     { class: "annotate-settings" },
     progress,
     choice("Order of images", ORDERS, imageOrder(), setImageOrder),
-    choice("When to go on", ADVANCES, storedAdvance.get(), storedAdvance.set),
+    choice("When to advance", ADVANCES, storedAdvance.get(), storedAdvance.set),
   );
   return {
     element,
@@ -44,7 +44,7 @@ export function annotateSettings() {
 }
 
 /**
- * Whether to go on to the next image after a verdict.
+ * Whether to advance to the next image after a verdict.
  * @param {import("../core/api.js").Suggestion[]} left the suggestions that are left
  */
 export function shouldAdvance(left) {

@@ -35,17 +35,6 @@ const KEYS = {
     ["Space", "skip"],
     ["u", "undo"],
   ],
-  "Twenty questions": [
-    ["y  n", "yes, no"],
-    ["s", "not sure"],
-    ["u", "take back the last answer"],
-  ],
-  Map: [
-    ["← → ↑ ↓", "move"],
-    ["+  −", "zoom in, zoom out"],
-    ["0", "show the whole map"],
-    ["Enter", "browse the label in the center"],
-  ],
 };
 
 /** Open the dialog, unless one is open. */

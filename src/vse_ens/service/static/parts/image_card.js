@@ -9,12 +9,12 @@ import { picture } from "./picture.js";
 const SHOWN = 8;
 
 /**
- * @param {{image: string, labels: string[], share?: number | null, shareName?: string, url?: string | null}} found
+ * @param {{image: string, labels: string[], share?: number | null, url?: string | null}} found
  * @param {string | null} template address of the pictures
  * @param {string[]} [marked] labels to highlight
  * @param {() => void} [onOpen] called before the image opens
  */
-export function imageCard({ image, labels, share, shareName = "confidence", url }, template, marked = [], onOpen) {
+export function imageCard({ image, labels, share, url }, template, marked = [], onOpen) {
   const order = [...labels].sort((one, other) => Number(marked.includes(other)) - Number(marked.includes(one)));
   const rest = order.length - SHOWN;
   const bar = share === null || share === undefined ? null : h("span", { class: "meter", "aria-hidden": "true" });
@@ -30,7 +30,7 @@ export function imageCard({ image, labels, share, shareName = "confidence", url 
         "div",
         { class: "card-head" },
         h("a", { class: "card-link id", href: imageAddress(image), title: image, onclick: onOpen }, image),
-        bar && h("span", { class: "card-share", title: shareName }, percent(share)),
+        bar && h("span", { class: "card-share", title: "confidence" }, percent(share)),
       ),
       bar,
       h(

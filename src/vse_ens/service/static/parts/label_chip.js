@@ -7,19 +7,16 @@ import { icon } from "./icon.js";
 /**
  * @param {object} shape
  * @param {string} shape.label
- * @param {"data" | "new" | "rejected" | "with" | "without"} shape.kind
+ * @param {"data" | "new" | "rejected"} shape.kind
  * @param {Parameters<typeof icon>[0]} shape.drawing
  * @param {string} shape.action accessible name of the button
  * @param {() => void} shape.act
- * @param {boolean} [shape.linked] whether the name links to its images
  */
-export function labelChip({ label, kind, drawing, action, act, linked = true }) {
+export function labelChip({ label, kind, drawing, action, act }) {
   return h(
     "li",
     { class: `label-chip ${kind}` },
-    linked
-      ? h("a", { href: searchAddress([withLabel(label)]), title: `Images for ${label}` }, label)
-      : h("span", {}, label),
+    h("a", { href: searchAddress([withLabel(label)]), title: `Images for ${label}` }, label),
     h("button", { type: "button", "aria-label": action, title: action, onclick: act }, icon(drawing)),
   );
 }

@@ -7,7 +7,6 @@ import { setImageList } from "../core/images.js";
 import { modelCard } from "../core/model.js";
 import { searchAddress, toQuery, withLabel, wrongAddress } from "../core/route.js";
 import { countOf } from "../core/format.js";
-import { icon } from "../parts/icon.js";
 import { imageCard } from "../parts/image_card.js";
 import { termsBox } from "../parts/terms_box.js";
 import { orToast } from "../parts/toast.js";
@@ -43,17 +42,7 @@ export function mount(host) {
   const beside = h("aside", { class: "beside", "aria-label": "Similar labels" });
   fill(
     host,
-    h(
-      "div",
-      { class: "find" },
-      box.element,
-      h(
-        "a",
-        { class: "button questions-link", href: "#/questions", title: "Twenty questions" },
-        icon("help"),
-        h("span", {}, "Twenty questions"),
-      ),
-    ),
+    h("div", { class: "find" }, box.element),
     head,
     controls,
     h("div", { class: "browse-columns" }, results, beside),

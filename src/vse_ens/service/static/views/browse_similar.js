@@ -2,7 +2,7 @@
 
 import { ApiError, get } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { labelsAddress, mapAddress, searchAddress, withLabel } from "../core/route.js";
+import { labelsAddress, searchAddress, withLabel } from "../core/route.js";
 import { icon } from "../parts/icon.js";
 
 /** @typedef {import("../core/route.js").Term} Term */
@@ -39,7 +39,6 @@ export async function showSimilar(beside, label, terms, tagged, signal) {
     beside,
     heading,
     h("ul", { class: "similar" }, ...others.map((one) => row(one, terms, tagged))),
-    h("p", { class: "aside" }, h("a", { href: mapAddress(label) }, "Show on the map")),
     h("p", { class: "aside" }, h("a", { href: labelsAddress(terms) }, "Suggest more labels")),
   );
 }

@@ -4,7 +4,7 @@ import { announce } from "../core/announcer.js";
 import { ApiError, get, postChange } from "../core/api.js";
 import { fill, h, uniqueId } from "../core/dom.js";
 import { count, countOf } from "../core/format.js";
-import { mapAddress, searchAddress, vocabularyAddress, withLabel } from "../core/route.js";
+import { searchAddress, vocabularyAddress, withLabel } from "../core/route.js";
 import { combobox } from "../parts/combobox.js";
 import { labels as labelCompleter } from "../parts/completers.js";
 import { askLine, openDialog } from "../parts/dialog.js";
@@ -173,7 +173,6 @@ async function showDetail(detail, label, card, visit, changed) {
       "p",
       { class: "label-links" },
       h("a", { href: searchAddress([withLabel(label)], true) }, countOf(found.total, "image")),
-      h("a", { href: mapAddress(label) }, "on the map"),
     ),
     card.feedback &&
       h(

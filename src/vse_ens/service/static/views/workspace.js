@@ -17,7 +17,7 @@ import { suggestionList } from "../parts/suggestions.js";
  * @property {HTMLElement} rejected
  * @property {HTMLElement} below
  * @property {VerdictHandlers} handlers set by the current view
- * @property {() => void} next go on to the next image
+ * @property {() => void} next show the next image
  * @property {() => import("../core/route.js").Term[]} terms the labels that were typed, if any
  */
 
