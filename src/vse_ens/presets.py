@@ -86,7 +86,7 @@ PRESETS: dict[str, Config] = {
         neighbors=True,
         validate=True,
         metric="overall",
-        patience=6,
+        patience=4,
         refit=True,
         **CONTEXT_SOFTMAX_STEPS,
     ),

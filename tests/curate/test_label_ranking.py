@@ -94,8 +94,8 @@ def test_changed_images_are_scored_by_their_labels_now(annotator: Annotator, ran
     found = ranker.missing_again(sea, relabeled)
     lacking = [n for n, image in enumerate(images.tolist()) if sea not in known.label_numbers(image)]
     assert found.images.tolist() == images[lacking].tolist()
-    for key, row in zip(found.keys, [rows[n] for n in lacking], strict=True):
-        scores = annotator.label_scores(known.labels.ids(row)).astype(np.float64)
+    for key, image, row in zip(found.keys, images[lacking], [rows[n] for n in lacking], strict=True):
+        scores = annotator.label_scores(known.labels.ids(row), known.images.id(int(image))).astype(np.float64)
         scores /= annotator.loaded_.temperature(np.array([len(row)]))
         scores[[label for label in row if label != sea]] = -np.inf
         expected = np.float32(np.exp(scores[sea]) / np.exp(scores).sum())

@@ -28,10 +28,13 @@ def test_images_known_by_labels_have_no_own_vectors() -> None:
     images = np.array([7, 3, 7])
     rows = Csr(known.indptr, known.indices)
     expected = ModelScores.of_known(model, known, run_serial)(images)
-    assert np.array_equal(ModelScores.of_labels(LoadedModel(model, known), rows, run_serial)(images), expected)
+    assert np.array_equal(
+        ModelScores.of_labels(LoadedModel(model, known), rows, np.arange(len(known.images)), run_serial)(images),
+        expected,
+    )
     model, known = random_case("id and context")
     vectors = model.embeddings.context(*known.rows(images))
-    found = ModelScores.of_labels(LoadedModel(model, known), Csr(known.indptr, known.indices), run_serial)(images)
+    found = ModelScores.of_labels(LoadedModel(model, known), Csr(known.indptr, known.indices), None, run_serial)(images)
     np.testing.assert_allclose(found, model.embeddings.scores(vectors), rtol=1e-4, atol=1e-5)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.kernel_problems import annotations
+from vse_ens.kernels.arrays import Csr
 from vse_ens.model.checkpoint_store import load_state, save_state
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
@@ -53,7 +54,7 @@ def test_scores_are_what_the_definition_says(name: str) -> None:
         expected[row] += model.label_weights_scale * WEIGHTS.values[KNOWN.label_numbers(image)].sum(axis=0)
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(model.scores_of(vectors, *KNOWN.rows(images)), scores)
+    np.testing.assert_array_equal(model.scores_of(vectors, Csr(*KNOWN.rows(images)), images), scores)
 
 
 def test_an_image_of_which_nothing_is_known_is_told_by_its_vector_alone() -> None:

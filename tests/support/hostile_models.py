@@ -337,6 +337,7 @@ def _settings() -> Iterator[Hostile]:
         "epochs": (-1, 10**15, 0.5),
         "generations": (-1, 2**70, None),
         "label_weights_scale": ("1", None, -1, 1e300, True, [1.0]),
+        "neighbors_scale": ("1", None, -1, 1e300, True, [1.0]),
         "label_weights_regularization": ("1", -1.0, {}),
         "complete": (None, 1),
         "version": (None, 2),

@@ -12,9 +12,17 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.model.model import Model
+from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.weights import LabelWeights
 
-KINDS = ("id", "context", "id and context", "context with weights", "context with sparse weights")
+KINDS = (
+    "id",
+    "context",
+    "id and context",
+    "context with weights",
+    "context with sparse weights",
+    "context with weights and neighbors",
+)
 
 
 class Case(NamedTuple):
@@ -53,8 +61,10 @@ def random_case(kind: str, images: int = 60, labels: int = 40, dimensions: int =
         label_weights = LabelWeights(weights[row, column], indptr, column.astype(np.int32))
     else:
         label_weights = LabelWeights(weights)
-    model = Model(embeddings, label_weights, 1.5) if "weights" in kind else Model(embeddings)
-    return Case(model, annotations(rows, labels))
+    known = annotations(rows, labels)
+    neighbors = ImageNeighbors(known, 0.7) if "neighbors" in kind else None
+    model = Model(embeddings, label_weights, 1.5, neighbors) if "weights" in kind else Model(embeddings)
+    return Case(model, known)
 
 
 def label_pairs_of(embeddings: Embeddings, known: Annotations) -> Csr:

@@ -19,6 +19,7 @@ KINDS = (
     "context",
     "context with weights",
     "context with sparse weights",
+    "context with weights and neighbors",
     "id and context",
 )
 
@@ -40,6 +41,7 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
         "complete": True,
         "generations": 0,
         "label_weights_scale": case.model.label_weights_scale,
+        "neighbors_scale": case.model.neighbors.scale if case.model.neighbors else 0.0,
         "label_weights_regularization": 1.0 if case.model.label_weights else None,
     }
     model.validation_ = None

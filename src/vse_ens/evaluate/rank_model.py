@@ -145,7 +145,11 @@ def rank_by_model(
 
 
 def remote_ranker(
-    pool: Pool, model: ModelRef, top: int, known: Annotations | None, own: NDArray[np.int64] | None
+    pool: Pool,
+    model: ModelRef,
+    top: int,
+    known: Annotations | None = None,
+    own: NDArray[np.int64] | None = None,
 ) -> Ranker:
     """Return a ranker that sends blocks to the workers of a pool; ``own`` is that of `rank_by_model`.
 
@@ -155,7 +159,7 @@ def remote_ranker(
 
     def task(block: RankBlock) -> Payload:
         images, (indptr, labels) = block
-        if known is None or own is None:
+        if known is None:
             return {"images": images, "indptr": indptr, "labels": labels}
         rows = known.rows(images)
         return {
@@ -164,7 +168,7 @@ def remote_ranker(
             "labels": labels,
             "known_indptr": rows.indptr,
             "known_labels": rows.indices,
-            "own": own[images],
+            "own": np.full(len(images), -1) if own is None else own[images],
         }
 
     def rank(blocks: Iterable[RankBlock]) -> Iterator[RankResults]:
