@@ -53,7 +53,7 @@ def case(run: str) -> tuple[Config, Annotations]:
     if "features" in run:
         matrix = np.random.default_rng(5).random((3_000, 60)).astype(np.float32)
         data = data.with_features(matrix if "alone" in run else sparse.csr_array(matrix * (matrix > 0.5)))
-    return resolve_auto(configure(preset, **settings, dimensions=96, epochs=2), data), data
+    return resolve_auto(configure(preset, **settings, dimensions=128, epochs=2), data), data
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def status(name: str) -> int:
     [
         ("opt-auc", 100_000, 200, {"dimensions": 128}),
         ("opt-auc", 30_000, 200, {"dimensions": 128, "validate": True, "refit": True}),
-        ("context", 4_000, 2_500, {"dimensions": 64}),
+        ("context", 4_000, 2_500, {"dimensions": 128}),
     ],
     ids=["vectors of images", "validated", "label weights"],
 )
