@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -49,6 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
     items.sort(key=lambda item: next((LONG.index(mark.name) for mark in item.iter_markers() if mark.name in LONG), 99))
+
+
+def pytest_collection_finish() -> None:
+    """Tell the garbage collector that modules and tests stay: it would visit millions of objects again and again."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -48,7 +48,7 @@ TRAIN = FAKE_HOST + (
     "import pathlib, tempfile\n"
     "with tempfile.TemporaryDirectory() as folder:\n"
     "    model = pathlib.Path(folder) / 'model'\n"
-    "    Annotator(epochs=2, dimensions=16).fit(scenes(images=300, seed=0)).save(model)\n"
+    "    Annotator(epochs=2, dimensions=8).fit(scenes(images=300, seed=0)).save(model)\n"
     "    print(manifest_digest(model), end='')\n"
 )
 V3 = "sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 fma f16c bmi bmi2 lzcnt movbe"
@@ -97,7 +97,7 @@ def test_the_command_line_trains_portably(python: Python, tmp_path: Path) -> Non
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("image,label\n" + "".join(f"i{n},{label}\n" for n in range(40) for label in ("sea", f"l{n % 7}")))
     code = "from vse_ens.cli.app import main; main()"
-    settings = ("--epochs", "1", "--dimensions", "16", "--portable", "--json")
+    settings = ("--epochs", "1", "--dimensions", "8", "--portable", "--json")
     answer = python(code, "train", str(pairs), "--out", str(tmp_path / "model"), *settings)
     assert answer.returncode == 0, answer.stderr
     (kind,) = json.loads(answer.stdout)["cpus"]

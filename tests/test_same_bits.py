@@ -15,9 +15,8 @@ from vse_ens.kernels.target import host_level
 ROOT = Path(__file__).parents[1]
 # OpenBLAS has Haswell kernels for CPUs with AVX2 and without AVX-512, and Sandybridge kernels for those with AVX alone.
 MACHINES = {
-    "Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
     "Sandybridge": {"OPENBLAS_CORETYPE": "Sandybridge"},
-    "compiled for haswell": {"OPENBLAS_CORETYPE": "Haswell", "NUMBA_CPU_NAME": "haswell"},
+    "Haswell, compiled for it": {"OPENBLAS_CORETYPE": "Haswell", "NUMBA_CPU_NAME": "haswell"},
 }
 PROMISES = (
     "tests/model/test_products.py",

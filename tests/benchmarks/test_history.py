@@ -194,10 +194,10 @@ def test_a_fault_of_writes_is_found(changed: dict[str, bytes], fault: str) -> No
 
 @pytest.fixture(scope="module")
 def histories() -> dict[str, Any]:
-    """20 seconds of every subject, side by side; the processes of a round have files of their own."""
+    """Eight seconds of every subject, side by side; the processes of a round have files of their own."""
 
     def run(subject: str) -> Any:
-        return history.measure(Sizes(seconds=20.0, round_seconds=10.0, subjects=(subject,)))
+        return history.measure(Sizes(seconds=8.0, round_seconds=4.0, subjects=(subject,)))
 
     with ThreadPoolExecutor(len(history.SUBJECTS)) as threads:
         return dict(zip(history.SUBJECTS, threads.map(run, history.SUBJECTS), strict=True))

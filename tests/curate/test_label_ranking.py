@@ -21,9 +21,9 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 
 PRESETS = {
-    "context": Annotator(epochs=3, dimensions=16),
-    "own vectors": Annotator("vse-ens", epochs=3, dimensions=16),
-    "no confidences": Annotator(epochs=2, dimensions=16, validate=False),
+    "context": Annotator(epochs=3, dimensions=8),
+    "own vectors": Annotator("vse-ens", epochs=3, dimensions=8),
+    "no confidences": Annotator(epochs=2, dimensions=8, validate=False),
 }
 
 

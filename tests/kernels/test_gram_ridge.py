@@ -1,4 +1,7 @@
-"""The kernels of the memory against what NumPy makes of the same numbers; run without the compiler too."""
+"""The kernels of the memory against what NumPy makes of the same numbers; run without the compiler too.
+
+Arrays are read-only where those of a training are: the compiled kernels are the same then, and compiled once.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from vse_ens.kernels.gram_ridge import (
     supports_to_csr,
     transpose_pairs,
 )
+from vse_ens.label_weights.pairs import read_only
 
 LABELS, IMAGES, WIDTH, REGULARIZATION = 12, 40, 4, 2.0
 _numbers = np.random.default_rng(5)
@@ -28,12 +32,15 @@ GRAM = MATRIX.T @ (MATRIX * WEIGHTS[MATRIX.sum(axis=1), None])
 
 
 def _pairs(matrix: np.ndarray) -> Csr:
-    return Csr(np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]), np.nonzero(matrix)[1].astype(np.int32))
+    starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))])
+    return Csr(read_only(starts), read_only(np.nonzero(matrix)[1].astype(np.int32)))
 
 
-SOURCES = WeightedPairs(_pairs(MATRIX), _pairs(MATRIX.T), WEIGHTS)
+SOURCES = WeightedPairs(_pairs(MATRIX), _pairs(MATRIX.T), read_only(WEIGHTS))
 RANKS = np.empty(LABELS, np.int32)
 RANKS[np.argsort(-GRAM.diagonal())] = np.arange(LABELS)
+RANKS = read_only(RANKS)
+DIAGONAL = read_only(GRAM.diagonal().copy())
 
 
 def found(room: int, first: int = 0, last: int = LABELS) -> tuple[Supports, PairSums]:
@@ -46,8 +53,20 @@ def found(room: int, first: int = 0, last: int = LABELS) -> tuple[Supports, Pair
         np.zeros(labels * room),
         np.zeros(labels),
     )
-    find_supports(SOURCES, GRAM.diagonal().copy(), RANKS, REGULARIZATION, supports, shared, first, last)
+    find_supports(SOURCES, DIAGONAL, RANKS, REGULARIZATION, supports, shared, first, last)
     return supports, shared
+
+
+def solve(
+    supports: Supports,
+    diagonal: np.ndarray,
+    ranks: np.ndarray,
+    shared: PairSums,
+    regularization: float,
+    weights: np.ndarray,
+) -> int:
+    supports, shared = Supports(*map(read_only, supports)), PairSums(*map(read_only, shared))
+    return solve_supports(supports, read_only(diagonal), read_only(ranks), shared, regularization, weights)
 
 
 def test_pairs_are_turned() -> None:
@@ -104,12 +123,13 @@ def test_a_range_is_as_the_whole() -> None:
 
 def test_equal_gains_are_taken_in_the_order_of_meeting() -> None:
     matrix = np.ones((2, 6), dtype=bool)
-    sources = WeightedPairs(_pairs(matrix), _pairs(matrix.T), np.ones(7))
+    sources = WeightedPairs(_pairs(matrix), _pairs(matrix.T), read_only(np.ones(7)))
     supports = Supports(np.zeros(6, np.int32), np.zeros((6, 2), np.int32), np.zeros((6, 2)))
     shared = PairSums(
         np.zeros(7, np.int64), np.zeros(6, np.int32), np.empty(0, np.int32), np.empty(0), np.full(6, -1.0)
     )
-    find_supports(sources, np.full(6, 2.0), np.arange(6, dtype=np.int32), 1.0, supports, shared, 0, 6)
+    diagonal, ranks = read_only(np.full(6, 2.0)), read_only(np.arange(6, dtype=np.int32))
+    find_supports(sources, diagonal, ranks, 1.0, supports, shared, 0, 6)
     assert supports.labels.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]]
     assert shared.largest_dropped.tolist() == [0, 2, 2, 2, 2, 2]  # the most common label has nothing to hold
 
@@ -117,7 +137,7 @@ def test_equal_gains_are_taken_in_the_order_of_meeting() -> None:
 def test_small_regressions_are_solved_and_turned_to_rows() -> None:
     supports, shared = found(LABELS)
     weights = np.zeros((LABELS, WIDTH), np.float32)
-    assert solve_supports(supports, GRAM.diagonal().copy(), RANKS, shared, REGULARIZATION, weights) == 0
+    assert solve(supports, GRAM.diagonal().copy(), RANKS, shared, REGULARIZATION, weights) == 0
     expected = np.zeros((LABELS, LABELS))
     for label in range(LABELS):
         chosen = supports.labels[label]
@@ -141,7 +161,7 @@ def test_a_sum_left_out_is_a_zero_that_both_labels_pay_for() -> None:
     )
     weights = np.zeros((1, 2), np.float32)
     diagonal, ranks = np.array([20.0, 10.0, 8.0]), np.array([0, 1, 2], np.int32)
-    assert solve_supports(supports, diagonal, ranks, shared, 2.0, weights) == 0
+    assert solve(supports, diagonal, ranks, shared, 2.0, weights) == 0
     np.testing.assert_allclose(weights, [[6 / (10 + 2 + 5), 4 / (8 + 2 + 5)]], rtol=1e-6)
 
 
@@ -151,7 +171,7 @@ def test_a_matrix_that_is_not_positive_is_counted() -> None:
         np.array([0, 0, 0, 1]), np.array([0, 0, 1], np.int32), np.array([1], np.int32), np.array([9.0]), np.zeros(3)
     )
     diagonal, ranks = np.full(3, 8.0), np.array([0, 1, 2], np.int32)
-    assert solve_supports(supports, diagonal, ranks, shared, 0.5, np.zeros((1, 2), np.float32)) == 1
+    assert solve(supports, diagonal, ranks, shared, 0.5, np.zeros((1, 2), np.float32)) == 1
 
 
 @pytest.mark.parametrize("labels", [1, 7, 130])  # around the width of a vector unit

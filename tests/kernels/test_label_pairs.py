@@ -20,6 +20,7 @@ from vse_ens.kernels.label_pairs import (
     collect_label_pairs,
     pair_count_histogram,
 )
+from vse_ens.label_weights.pairs import read_only
 from vse_ens.model.embeddings import label_pair_table
 
 find_label_pairs = compiled(kernels.find_label_pairs)
@@ -121,9 +122,9 @@ def test_buffers_suffice_for_360_labels_and_are_bounded() -> None:
 
 
 def csr(matrix: NDArray[np.bool_]) -> Csr:
-    return Csr(
-        np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]).astype(np.int64), np.nonzero(matrix)[1].astype(np.int32)
-    )
+    """Pairs that cannot be written to, as the tasks of a training get them: the compiled kernels are the same."""
+    starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]).astype(np.int64)
+    return Csr(read_only(starts), read_only(np.nonzero(matrix)[1].astype(np.int32)))
 
 
 matrices = st.tuples(st.integers(0, 12), st.integers(1, 9), st.sampled_from([0.1, 0.5, 1.0]), st.integers(0, 9)).map(

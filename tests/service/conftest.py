@@ -27,7 +27,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def train(path: Path) -> None:
         data = scenes(images=500).joined(Annotations.from_pairs(STRANGE))
-        Annotator(epochs=2, dimensions=16).fit(data).save(path)
+        Annotator(epochs=2, dimensions=8).fit(data).save(path)
 
     return build_once(tmp_path_factory, "service/model", train)
 

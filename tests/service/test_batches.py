@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import signal
 import socket
 import sqlite3
@@ -170,6 +171,11 @@ def test_a_kill_right_after_the_answer_loses_and_doubles_nothing(model: Path, tm
         kept.close()
 
 
+def stored_bytes(path: Path) -> int:
+    """The size of the database and of its journal."""
+    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
+
+
 def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "feedback.sqlite"
     sizes = []
@@ -180,7 +186,11 @@ def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path:
             head = f"POST /api/feedback/batch HTTP/1.1\r\nHost: 127.0.0.1:{process.port}\r\n"
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             with socket.create_connection(("127.0.0.1", process.port)) as connection:
+                before = stored_bytes(path)
                 connection.sendall(head.encode() + body)
+                # The kill comes when the batch is being written; after the answer at the latest.
+                while stored_bytes(path) == before and not select.select([connection], [], [], 0)[0]:
+                    pass
                 process.process.send_signal(signal.SIGKILL)
                 process.process.wait(timeout=300)
         kept = Feedback(path)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.service_in_subprocess import serving
-from tests.support.shell import HANGS
+from tests.support.shell import HANGS, run_here
 from tests.test_docs import ROOT, blocks, commands, looks_like
 
 pytestmark = pytest.mark.docs
@@ -19,10 +18,9 @@ pytestmark = pytest.mark.docs
 def test_calls_are_answered_as_shown(tmp_path: Path, plain_environment: dict[str, str]) -> None:
     if shutil.which("curl") is None:
         pytest.skip("no program curl to make the calls of docs/service.md with; install it")
-    for command in ("data scenes --images 2000 --out pairs.csv", "train pairs.csv --out model"):
-        subprocess.run(
-            [sys.executable, "-m", "vse_ens", *command.split()], cwd=tmp_path, check=True, capture_output=True
-        )
+    for command in ("vse data scenes --images 2000 --out pairs.csv", "vse train pairs.csv --out model"):
+        code, printed = run_here(command, tmp_path, plain_environment)
+        assert code == 0, printed
     document = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
     calls = [call for block in blocks(document) if block.language == "console" for call in commands(block.text)]
     assert len(calls) >= 10

@@ -13,15 +13,14 @@ from urllib.parse import urlsplit
 
 import httpx
 
-# What `vse serve` does, with limits that a test can wait for.
-_TIGHT_LIMITS = """
+# What `vse serve` does, with limits that a test can reach.
+_LIMITED = """
 import json, sys
 from pathlib import Path
 from vse_ens.service.server import run
 from vse_ens.service.settings import Limits, Settings
 
-tight = {"receive_seconds": 0.5, "send_seconds": 0.5, "idle_seconds": 1, "body_bytes": 10_000, "head_bytes": 5_000}
-limits = Limits(**tight, connections=20, stop_seconds=1.0)
+limits = Limits(body_bytes=10_000, head_bytes=5_000, connections=20, stop_seconds=1.0, **json.loads(sys.argv[2]))
 settings = Settings(Path(sys.argv[1]), port=0, limits=limits)
 run(settings, lambda served: print(json.dumps({"address": served.address}), flush=True))
 """
@@ -42,6 +41,9 @@ def load(path, load=ServedModel.load, **how):
 
 ServedModel.load = load
 """
+
+# For hangs only: whoever is slow, on a busy machine, is served.
+_PATIENT: dict[str, float] = {"receive_seconds": 300.0, "send_seconds": 300.0, "idle_seconds": 300}
 
 
 class Process:
@@ -86,14 +88,24 @@ def serving(model: Path, *options: str) -> Iterator[Process]:
 
 @contextmanager
 def serving_with_endless_work(model: Path) -> Iterator[Process]:
-    """The same with tight limits and requests without an end: a search blocks a thread, suggestions the event loop."""
-    yield from _running([sys.executable, "-c", _ENDLESS_WORK + _TIGHT_LIMITS, str(model)])
+    """The same with low limits and requests without an end: a search blocks a thread, suggestions the event loop."""
+    yield from _limited(_ENDLESS_WORK + _LIMITED, model, _PATIENT)
 
 
 @contextmanager
-def serving_with_tight_limits(model: Path) -> Iterator[Process]:
-    """The same with tight limits."""
-    yield from _running([sys.executable, "-c", _TIGHT_LIMITS, str(model)])
+def serving_with_low_limits(model: Path) -> Iterator[Process]:
+    """The same with few connections and small requests, however long these take."""
+    yield from _limited(_LIMITED, model, _PATIENT)
+
+
+@contextmanager
+def serving_with_short_limits(model: Path) -> Iterator[Process]:
+    """The same with limits of time that a test can wait for. A client that stalls reaches them too and asks again."""
+    yield from _limited(_LIMITED, model, {"receive_seconds": 0.5, "idle_seconds": 1})
+
+
+def _limited(code: str, model: Path, seconds: dict[str, float]) -> Iterator[Process]:
+    return _running([sys.executable, "-c", code, str(model), json.dumps(seconds)])
 
 
 def _running(command: list[str]) -> Iterator[Process]:

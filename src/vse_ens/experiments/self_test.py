@@ -20,7 +20,7 @@ def different_bits() -> list[str]:
 
 
 def _fitted(data: Annotations, workers: int) -> Annotator:
-    return Annotator(epochs=2, dimensions=22, seed=0, workers=workers).fit(data)
+    return Annotator(epochs=2, dimensions=30, seed=0, workers=workers).fit(data)
 
 
 def _of_training(one: Annotator, several: Annotator) -> Iterator[str]:

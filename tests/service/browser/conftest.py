@@ -57,7 +57,7 @@ def page_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plain_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model without confidences."""
     path = tmp_path_factory.mktemp("page") / "plain"
-    Annotator(epochs=2, dimensions=16, validate=False).fit(scenes(images=100)).save(path)
+    Annotator(epochs=2, dimensions=8, validate=False).fit(scenes(images=100)).save(path)
     return path
 
 
