@@ -15,8 +15,10 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
 from vse_ens.evaluate.metrics import per_image
 from vse_ens.evaluate.rank import FunctionScorer, evaluate, mean_metrics
+from vse_ens.kernels.arrays import Csr
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
@@ -89,7 +91,7 @@ def data() -> Annotations:
 
 def make_validator(config: Config, data: Annotations, workers: int = 1) -> Validator:
     part, validation_set = hold_out(config, data)
-    return Validator(config, validation_set, lambda regularization: learn(part, regularization, workers), workers)
+    return Validator(config, validation_set, part, lambda regularization: learn(part, regularization, workers), workers)
 
 
 def keys(data: Annotations) -> set[tuple[int, int]]:
@@ -210,7 +212,8 @@ def test_lambda_is_found_by_what_the_memory_does_alone(data: Annotations, monkey
 
 def test_lambda_is_not_searched_where_each_try_is_long(data: Annotations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "MAX_SEARCH_LABELS", 59)
-    validator = Validator(REMEMBERING, hold_out(REMEMBERING, data)[1], never, 1)
+    part, validation_set = hold_out(REMEMBERING, data)
+    validator = Validator(REMEMBERING, validation_set, part, never, 1)
     assert validator.regularization == validation._FIRST_REGULARIZATION
 
 
@@ -222,10 +225,10 @@ def test_a_judgment_is_what_the_definition_says(data: Annotations) -> None:
     validator = make_validator(REMEMBERING, data)
     train, held_out = validator.data.split
     own = noise(data, 0.5)[validator.data.images]
-    found = validator.validate(embeddings_of(own), 1)
-    assert found.label_weights_scale > 0.0
+    found = validator.validate(embeddings_of(own))
+    assert found.scale > 0.0
     memory = validator._label_weights
-    twin = mean_metrics(by_counts(memory, found.label_weights_scale, train, own), train, held_out, 1)
+    twin = mean_metrics(by_counts(memory, found.scale, train, own), train, held_out, 1)
     twin["overall"] = (twin["recall@10"] + twin["map"] + twin["auc"]) / 3
     assert found.metrics == pytest.approx({name: twin[name] for name in METRICS}, abs=1e-6)
 
@@ -235,22 +238,21 @@ def test_the_weight_follows_what_the_vectors_know(data: Annotations) -> None:
     train, held_out = validator.data.split
     told = np.zeros((len(train.images), len(data.labels)), np.float32)
     told[held_out.image_numbers(), held_out.indices] = 0.1
-    knows = validator.validate(embeddings_of(told), 1)
-    assert knows.label_weights_scale < validation._FIRST_SCALE
+    knows = validator.validate(embeddings_of(told))
+    assert knows.scale < validation._FIRST_SCALE
     assert knows.metrics["map"] > 0.95
-    assert validator.scale == knows.label_weights_scale, "the next search begins there"
+    assert validator.scale == knows.scale, "the next search begins there"
     noisy = embeddings_of(noise(data, 5.0)[validator.data.images])
-    kept = validator.validate(noisy, 3)
-    assert kept.label_weights_scale == knows.label_weights_scale, "it is searched after epochs 1, 4, 16 and so on"
-    guesses = validator.validate(noisy, 4)
-    assert guesses.label_weights_scale > validation._FIRST_SCALE
+    guesses = validator.validate(noisy)
+    assert guesses.scale > validation._FIRST_SCALE
 
 
 def test_without_a_memory_there_is_no_weight(data: Annotations) -> None:
-    validator = Validator(PLAIN, hold_out(PLAIN, data)[1], never, 1)
+    part, validation_set = hold_out(PLAIN, data)
+    validator = Validator(PLAIN, validation_set, part, never, 1)
     train, held_out = validator.data.split
-    found = validator.validate(embeddings_of(noise(train, 1.0)), 1)
-    assert found.label_weights_scale == 0.0
+    found = validator.validate(embeddings_of(noise(train, 1.0)))
+    assert found.scale == 0.0
     assert found.metrics["auc"] == pytest.approx(mean_metrics(noise(train, 1.0).__getitem__, train, held_out, 1)["auc"])
 
 
@@ -270,12 +272,29 @@ def test_features_count(tower: str, data: Annotations) -> None:
         np.eye(labels, dtype=np.float32),
         *([noise(data, 1.0)[:labels]] if "context" in tower else []),
     )
-    assert validator.validate(knows, 1).metrics["recall@5"] > 0.95
+    assert validator.validate(knows).metrics["recall@5"] > 0.95
 
 
 def test_workers_do_not_change_a_judgment(data: Annotations) -> None:
     one, three = (make_validator(REMEMBERING, data, workers) for workers in (1, 3))
     own = embeddings_of(noise(one.data.split.train, 0.5))
-    assert one.validate(own, 1) == three.validate(own, 1)
+    assert one.validate(own) == three.validate(own)
     assert one.regularization == three.regularization
     assert same(one._label_weights, three._label_weights)
+
+
+def test_neighbors_get_the_scale_that_suits_the_model(data: Annotations) -> None:
+    validator = make_validator(PLAIN, data)
+    train, held_out = validator.data.split
+    part = hold_out(PLAIN, data)[0]
+    knows, noisy = (np.zeros((len(train.images), len(data.labels)), np.float32) for _ in range(2))
+    knows[held_out.image_numbers(), held_out.indices] = 3.0
+    assert validator.choose_neighbors_scale(embeddings_of(knows), 0.0).scale < validation._FIRST_NEIGHBOR_SCALE
+    found = validator.choose_neighbors_scale(embeddings_of(noisy), 0.0)
+    assert found.scale >= validation._FIRST_NEIGHBOR_SCALE
+    terms = ImageNeighbors(part, found.scale).terms(Csr(train.indptr, train.indices), validator.images)
+    scores = np.zeros_like(noisy)
+    scores[np.repeat(np.arange(len(scores)), np.diff(terms.labels.indptr)), terms.labels.indices] = terms.values
+    twin = mean_metrics(scores.__getitem__, train, held_out, 1)
+    assert found.metrics["map"] == pytest.approx(twin["map"], abs=1e-6)
+    assert found.metrics["recall@10"] == pytest.approx(twin["recall@10"], abs=1e-6)
