@@ -375,14 +375,19 @@ class Annotator(TableRepr):
         found = suggester.lists(numbers, rows)
         return found[0] if one else SuggestionLists(found, ids)
 
-    def annotate_numbers(self, images: NDArray[np.int64], **how: Unpack[SuggestOptions]) -> list[Suggestions]:
+    def annotate_numbers(
+        self, images: NDArray[np.int64], labels: list[list[str]] | None = None, **how: Unpack[SuggestOptions]
+    ) -> list[Suggestions]:
         """Suggest labels as `annotate` does, for images given by their numbers in ``known_.images``.
+
+        ``labels`` are those that the images have now, if they have changed since the training.
 
         >>> number = model.known_.images.numbers(["img_0000001"])
         >>> model.annotate_numbers(number) == model.annotate(["img_0000001"])
         True
         """
-        return self._suggester("annotate_numbers", **how).lists(images)
+        rows = None if labels is None else self.loaded_.label_rows(labels)
+        return self._suggester("annotate_numbers", **how).lists(images, rows)
 
     def annotate_all(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import UNSET
+from numpy.typing import NDArray
 
 from vse_ens.curate import explain
 from vse_ens.curate.suggest import Suggestion
@@ -52,21 +53,28 @@ def suggest(
         "min_confidence": min_confidence,
         "explain": explain,
     }
-    found: list[list[Suggestion]] = [[] for _ in images]
-    by_image = [index for index, one in enumerate(images) if not one.has_changed]
-    by_labels = [index for index, one in enumerate(images) if one.has_changed]
-    if by_image:
-        numbers = np.array([images[index].number for index in by_image], np.int64)
-        for index, best in zip(by_image, annotator.annotate_numbers(numbers, **options), strict=True):
-            found[index] = best
-    if by_labels:
-        contexts = [images[index].context for index in by_labels]
-        for index, best in zip(by_labels, annotator.annotate(labels=contexts, **options), strict=True):
-            found[index] = best
+    unchanged: list[int] = []
+    changed: list[int] = []
+    given: list[int] = []
+    for index, one in enumerate(images):
+        (given if one.number is None else changed if one.has_changed else unchanged).append(index)
+
+    def numbers(chosen: list[int]) -> NDArray[np.int64]:
+        return np.array([images[index].number for index in chosen], np.int64)
+
+    def contexts(chosen: list[int]) -> list[list[str]]:
+        return [images[index].context for index in chosen]
+
+    lists = [
+        *(annotator.annotate_numbers(numbers(unchanged), **options) if unchanged else ()),
+        *(annotator.annotate_numbers(numbers(changed), contexts(changed), **options) if changed else ()),
+        *(annotator.annotate(labels=contexts(given), **options) if given else ()),
+    ]
+    found = dict(zip([*unchanged, *changed, *given], lists, strict=True))
     denied = frozenset(map(names.of, deny))
     return [
-        names.show_suggestions(best, _LABEL, _renamed, one.settled | denied if denied else one.settled)[:top]
-        for one, best in zip(images, found, strict=True)
+        names.show_suggestions(found[index], _LABEL, _renamed, one.settled | denied if denied else one.settled)[:top]
+        for index, one in enumerate(images)
     ]
 
 

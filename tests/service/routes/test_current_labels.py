@@ -86,7 +86,10 @@ class Story:
 def story(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     annotator = Annotator.load(model)
     labels = annotator.known_labels(IMAGE)
-    refused, accepted, renamed, best = (one.label for one in annotator.annotate(IMAGE, top=4))
+    refused, accepted = (one.label for one in annotator.annotate(IMAGE, top=2))
+    number, now = annotator.known_.images.numbers([IMAGE]), [*labels[1:], accepted]
+    [suggested] = annotator.annotate_numbers(number, [now], top=2, deny=[labels[0], refused])
+    renamed, best = (one.label for one in suggested)
     settings = Settings(model=model, feedback=tmp_path_factory.mktemp("story") / "model.feedback.sqlite")
     with closing(Client(settings)) as client:
         made = Story(
@@ -139,7 +142,8 @@ def similar_images(story: Story) -> None:
 
 def similar_labels(story: Story) -> None:
     found = {one["label"] for one in story.get("/api/similar/labels", label="renamed label", top=100)["similar"]}
-    more = {one["label"] for one in story.get("/api/similar/labels", label=story.accepted, top=100)["similar"]}
+    near = story.get("/api/similar/labels", label="renamed suggestion", top=1)["similar"][0]["label"]
+    more = {one["label"] for one in story.get("/api/similar/labels", label=near, top=100)["similar"]}
     assert not {"renamed label", story.renamed, story.renamed_suggestion} & found
     assert {"renamed suggestion", "renamed label"} & more
     assert not {story.renamed, story.renamed_suggestion} & more

@@ -34,7 +34,9 @@ def test_an_accepted_label_counts_at_once(serve: Callable[..., Client], model: P
     accepted = {"label": label, "source": "feedback", "event": answer["event"], "implied_by": None}
     assert accepted in state["labels"]
     known = [one["label"] for one in before["labels"]]
-    expected = Annotator.load(model).annotate(labels=[*known, label], top=12)
+    annotator = Annotator.load(model)
+    number = annotator.known_.images.numbers(["img_0000007"])
+    [expected] = annotator.annotate_numbers(number, [[*known, label]], top=12)
     assert suggested(state) == [one.label for one in expected]
     assert client.get("/api/image", params={"id": "img_0000007"}).json() == state
 

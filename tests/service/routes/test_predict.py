@@ -45,7 +45,9 @@ def test_annotates_by_labels_with_reasons_that_add_up(client: Client) -> None:
     for one in first["suggestions"]:
         assert one["label"] not in ("sea", "sand")
         assert sum(reason["share"] for reason in one["because"]) == pytest.approx(one["score"], rel=1e-3)
-        assert {reason["source"] for reason in one["because"]} <= {"labels", "image", "bias"}
+        assert {reason["source"] for reason in one["because"]} <= {"labels", "neighbors", "image", "bias"}
+        images = [reason for reason in one["because"] if reason["source"] == "neighbors"]
+        assert all(0 < len(reason["images"]) <= reason["count"] for reason in images)
 
 
 def test_answers_have_the_first_reasons_unless_all_are_requested(serve: Callable[..., Client]) -> None:

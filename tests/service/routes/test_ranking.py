@@ -97,7 +97,8 @@ def test_a_verdict_on_another_label_moves_an_image_at_once(
     assert [name for name in names(after) if name != image] == names(before)[:-1]
     for text, count in after["above"].items():
         assert count == sum(one["confidence"] >= float(text) for one in after["images"])
-    suggestion = annotator.annotate(labels=[*labels[1:], "sand"], allow=["sea"])[0]
+    number = annotator.known_.images.numbers([image])
+    [[suggestion]] = annotator.annotate_numbers(number, [[*labels[1:], "sand"]], allow=["sea"])
     assert shown["confidence"] == (suggestion.confidence and pytest.approx(suggestion.confidence, abs=1e-5))
     # The grid of the label that is suggested first has the confidence that the image shows.
     [first] = client.get("/api/image", params={"id": image, "top": 1}).json()["suggestions"]

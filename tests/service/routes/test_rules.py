@@ -144,8 +144,9 @@ def test_a_verdict_under_a_new_name_counts_for_the_label(service: Client, model:
     image = images_with(model, "kitchen")[0]
     add(service, "rename", "sea", "ocean")
     state = service.post("/api/feedback", json={"image": image, "label": "ocean", "verdict": "accept"}).json()["state"]
-    labels = Annotator.load(model).known_labels(image)
-    expected = Annotator.load(model).annotate(labels=[*labels, "sea"], top=12)
+    annotator = Annotator.load(model)
+    number = annotator.known_.images.numbers([image])
+    [expected] = annotator.annotate_numbers(number, [[*annotator.known_labels(image), "sea"]], top=12)
     assert [one["label"] for one in state["suggestions"]] == [one.label for one in expected]
     lacking = service.get("/api/grid", params={"label": "ocean", "limit": 500}).json()["images"]
     assert image not in [one["image"] for one in lacking]
