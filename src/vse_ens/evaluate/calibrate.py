@@ -57,7 +57,7 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
     images = np.flatnonzero(held_out.labels_per_image)
     if len(images) < held_out.pairs or not len(images):
         raise DataError("calibration needs one held-out label per image, for at least one image")
-    own = model.numbers(known)
+    own = model.numbers_in(known)
     targets, counts = held_out.indices.astype(np.int64), known.labels_per_image[images]
     rows = max(_BLOCK_SCORES // len(known.labels), _MIN_ROWS)
     sample_size = max(_SAMPLE_SCORES // len(known.labels), _MIN_IMAGES)
@@ -67,7 +67,7 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
         vectors, given = model.embeddings.vectors(chosen, features, known), known.rows(chosen)
         found = {"vectors": vectors, **given._asdict(), "targets": targets[first : first + rows]}
         if model.neighbors is not None:
-            terms = model.neighbors.terms(Csr(*given), own[chosen])
+            terms = model.neighbors.terms(Csr(*given), own(chosen))
             found |= {"term_starts": terms.labels.indptr, "term_labels": terms.labels.indices, "terms": terms.values}
         return found
 

@@ -35,6 +35,8 @@ HALF_POWER = 5
 """Half the power of a similarity: squares are at hand."""
 
 _LEAST_SQUARE = np.float32(LEAST_SIMILARITY**2)
+# A bound of the largest similarity comes from the rows found first, which share the rarest labels.
+_FIRST_FOUND = 512
 # Rounding must not end the search early.
 _MARGIN = np.float32(0.999)
 
@@ -45,18 +47,17 @@ class NeighborIndex(NamedTuple):
     rows: Csr  # the labels of each row, rarest first
     images: Floats  # rows: how many images have exactly these labels
     lengths: Floats  # rows: l, the sum of the weights of its labels
-    postings: Csr  # |A|: the rows that have each label, ascending
+    postings: Csr  # |A|: the rows that have each label, by length
     weights: Floats  # |A|: w
     rarity: NDArray[np.int32]  # |A|: the place of each label, rarest first
 
 
 class NeighborScratch(NamedTuple):
-    """Buffers of one thread; ``sums``, ``shares`` and ``marks`` are zeros between calls."""
+    """Buffers of one thread; ``sums`` and ``shares`` are zeros between calls."""
 
     sums: Floats  # rows
     found: NDArray[np.int32]  # rows
     query: NDArray[np.int32]  # |A|: the labels of an image, rarest first
-    marks: NDArray[np.uint8]  # |A|
     shares: Floats  # |A|
     labels: NDArray[np.int32]  # |A|: those with a share
 
@@ -68,7 +69,6 @@ class NeighborScratch(NamedTuple):
             np.zeros(rows, np.float32),
             np.empty(rows, np.int32),
             np.empty(labels, np.int32),
-            np.zeros(labels, np.uint8),
             np.zeros(labels, np.float32),
             np.empty(labels, np.int32),
         )
@@ -95,13 +95,25 @@ def _sort_by_rarity(labels: NDArray[np.int32], rarity: NDArray[np.int32], query:
 
 @inline
 def _best_square(index: NeighborIndex, own: int, count: int, scratch: NeighborScratch) -> np.float32:
-    """Return the largest squared similarity found so far, times l of the image in question."""
+    """Return the largest squared similarity of the first ``count`` rows found, times l of the image in question."""
     best = np.float32(0.0)
     for n in range(count):
         row = scratch.found[n]
         if row != own or index.images[row] > 1:
             best = max(best, scratch.sums[row] * scratch.sums[row] / index.lengths[row])
     return best
+
+
+@inline
+def _first_longer(index: NeighborIndex, first: int, last: int, length: float) -> int:
+    """Return the first of the entries of a label whose row is longer than ``length``; they are sorted by length."""
+    while first < last:
+        middle = (first + last) // 2
+        if index.lengths[index.postings.indices[middle]] > length:
+            last = middle
+        else:
+            first = middle + 1
+    return first
 
 
 @inline
@@ -115,32 +127,26 @@ def find_neighbors(index: NeighborIndex, labels: NDArray[np.int32], own: int, sc
     rest = 0.0
     for n in range(labels.shape[0]):
         rest += np.float64(index.weights[labels[n]])
-    count, searched = 0, 0
-    while searched < labels.shape[0]:
-        label = scratch.query[searched]
+    count = 0
+    for n in range(labels.shape[0]):
+        label = scratch.query[n]
         first, last = index.postings.indptr[label], index.postings.indptr[label + 1]
-        # s^2 of an image that has none of the labels so far is at most ``rest`` / l.
-        if last - first > count and rest < _MARGIN * _LEAST_SQUARE * _best_square(index, own, count, scratch):
-            break
-        for entry in range(first, last):
+        weight, new = index.weights[label], last
+        if last - first > _FIRST_FOUND:
+            # s^2 l of an image j that has none of the labels so far is at most rest^2 / l_j: long rows are not new.
+            best = _MARGIN * _LEAST_SQUARE * _best_square(index, own, min(count, _FIRST_FOUND), scratch)
+            if best > 0.0:
+                new = _first_longer(index, first, last, rest * rest / best)
+        for entry in range(first, new):
             row = index.postings.indices[entry]
             if scratch.sums[row] == 0.0:
                 scratch.found[count] = row
                 count += 1
-            scratch.sums[row] += index.weights[label]
-        rest -= np.float64(index.weights[label])
-        searched += 1
-    if searched < labels.shape[0]:
-        for n in range(searched, labels.shape[0]):
-            scratch.marks[scratch.query[n]] = 1
-        for n in range(count):
-            row = scratch.found[n]
-            for entry in range(index.rows.indptr[row], index.rows.indptr[row + 1]):
-                label = index.rows.indices[entry]
-                if scratch.marks[label]:
-                    scratch.sums[row] += index.weights[label]
-        for n in range(searched, labels.shape[0]):
-            scratch.marks[scratch.query[n]] = 0
+            scratch.sums[row] += weight
+        for entry in range(new, last):
+            row = index.postings.indices[entry]
+            scratch.sums[row] += weight if scratch.sums[row] != 0.0 else np.float32(0.0)
+        rest -= np.float64(weight)
     best, kept = _best_square(index, own, count, scratch), 0
     for n in range(count):
         row = scratch.found[n]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,9 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.weights import LabelWeights
+
+NumbersFn = Callable[[NDArray[np.int64]], NDArray[np.integer] | None]
+"""From images to their numbers among those that the model was trained on, -1 for others; or None for none of them."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,10 @@ class Model:
     label_weights_scale: float = 0.0
     neighbors: ImageNeighbors | None = None
 
-    def scores(self, images: NDArray[np.integer], known: Annotations, features: Any = None) -> Floats:
+    def scores(self, images: NDArray[np.int64], known: Annotations, features: Any = None) -> Floats:
         """Return the scores of all labels, one row per image, given the ``known`` labels of the images."""
         vectors = self.embeddings.vectors(images, features, known)
-        return self.scores_of(vectors, Csr(*known.rows(images)), self.numbers(known)[images])
+        return self.scores_of(vectors, Csr(*known.rows(images)), self.numbers_in(known)(images))
 
     def scores_of(self, vectors: Floats, known: Csr, images: NDArray[np.integer] | None) -> Floats:
         """Return the scores of all labels for images given by vectors and ``known`` labels, one row each.
@@ -54,11 +57,12 @@ class Model:
         if self.neighbors is not None:
             self.neighbors.add_scores(known, images, scores)
 
-    def numbers(self, known: Annotations) -> NDArray[np.int64]:
-        """Return for each image of ``known`` its number among the images that the model was trained on, or -1."""
+    def numbers_in(self, known: Annotations) -> NumbersFn:
+        """Return a function from numbers of images in ``known`` to those that `scores_of` takes."""
         if self.neighbors is None or self.neighbors.known is known:  # without neighbors nobody asks
-            return np.arange(len(known.images))
-        return self.neighbors.known.images.translate(known.images)
+            return lambda images: images
+        numbers = self.neighbors.known.images.translate(known.images)
+        return lambda images: numbers[images]
 
     def with_features(self, features: Any = None) -> Model:
         """Return a model that scores its images without their features; see `Embeddings.with_features`."""

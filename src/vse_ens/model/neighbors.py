@@ -172,20 +172,26 @@ class FoundNeighbors:
     image: int
     scale: float
 
+    @cached_property
+    def _labels(self) -> Csr:
+        return take_rows(*self.index.arrays.rows, self.rows)
+
+    @cached_property
+    def _row_of_label(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.rows)), np.diff(self._labels.indptr))
+
     def with_label(self, label: int, most: int) -> tuple[float, int, NDArray[np.int64]]:
         """Return what neighbors add to the score of a label, how many have it, and the numbers of the first of them."""
-        found = take_rows(*self.index.arrays.rows, self.rows)
-        every = np.arange(len(self.rows))
-        has = np.isin(every, np.repeat(every, np.diff(found.indptr))[found.indices == label])
-        share = self.weights[has].sum() / max(self.weights.sum(), 1e-30)
+        has = self._row_of_label[self._labels.indices == label]
+        share = self.weights[has].sum() / self.weights.sum() if len(has) else 0.0
         if share < LEAST_SHARE:
             return 0.0, 0, np.empty(0, np.int64)
-        count = int(self.index.arrays.images[self.rows[has]].sum())
-        first = take_rows(*self.index.images_by_row, self.rows[has][: most + 1]).indices.astype(np.int64)
-        others = first[first != self.image]
-        if self.image >= 0 and self.index.row_of_image[self.image] in self.rows[has]:
+        rows = self.rows[has]
+        count = int(self.index.arrays.images[rows].sum())
+        if self.image >= 0 and self.index.row_of_image[self.image] in rows:
             count -= 1
-        return self.scale * math.log1p(share / FLOOR), count, others[:most]
+        first = take_rows(*self.index.images_by_row, rows[: most + 1]).indices.astype(np.int64)
+        return self.scale * math.log1p(share / FLOOR), count, first[first != self.image][:most]
 
 
 class _Index(NamedTuple):
@@ -204,22 +210,26 @@ class _Index(NamedTuple):
         sums = np.concatenate([np.zeros((2, 1), np.uint64), np.cumsum(words[:, indices], axis=1)], axis=1)
         keys = np.concatenate([sums[:, indptr[1:]] - sums[:, indptr[:-1]], np.diff(indptr)[None].astype(np.uint64)])
         _, first, group, images = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
-        # Rows in the order of the first image that has each, which does not depend on the words.
-        order = np.argsort(first)
+        counts = known.images_per_label
+        rarity = np.empty(labels, np.int32)
+        rarity[np.argsort(counts, kind="stable")] = np.arange(labels, dtype=np.int32)
+        rows = take_rows(indptr, indices, first)
+        row = np.repeat(np.arange(len(first)), np.diff(rows.indptr))
+        rows = Csr(rows.indptr, rows.indices[np.argsort(row * labels + rarity[rows.indices])])
+        # Rows with the same rare labels are close to each other in RAM. The order does not depend on the words.
+        rarest = np.full((2, len(first)), labels)
+        for n in range(2):
+            longer = np.flatnonzero(np.diff(rows.indptr) > n)
+            rarest[n, longer] = rarity[rows.indices[rows.indptr[longer] + n]]
+        order = np.lexsort((first, rarest[1], rarest[0]))
         place = np.empty(len(order), np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
-
-        rarity = np.empty(labels, np.int32)
-        counts = known.images_per_label
-        rarity[np.argsort(counts, kind="stable")] = np.arange(labels, dtype=np.int32)
-        rows = take_rows(indptr, indices, first[order])
+        rows = take_rows(*rows, order)
         row = np.repeat(np.arange(len(order)), np.diff(rows.indptr))
-        rarest_first = np.argsort(row * labels + rarity[rows.indices], kind="stable")
-        rows = Csr(rows.indptr, rows.indices[rarest_first])
-        by_label = np.argsort(rows.indices, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows.indices, minlength=labels))])
         weights = np.log1p(len(known.images) / np.maximum(counts, 1)).astype(np.float32)
         lengths = np.bincount(row, weights[rows.indices], len(order)).astype(np.float32)
+        by_label = np.lexsort((lengths[row], rows.indices))
         postings = Csr(starts, row[by_label].astype(np.int32))
         arrays = NeighborIndex(rows, images[order].astype(np.float32), lengths, postings, weights, rarity)
         row_of_image = np.asarray(place[group.reshape(-1)], np.int32)

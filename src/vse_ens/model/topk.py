@@ -14,7 +14,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.topk import Addends, KeyScratch, TopK, topk_scores
 from vse_ens.model.embeddings import Floats
-from vse_ens.model.model import Model
+from vse_ens.model.model import Model, NumbersFn
 
 _TASK_ROWS = 256
 # Tasks have fewer images if the scores of a task would need more bytes.
@@ -90,18 +90,19 @@ class TopKScorer:
     def of_images(self, known: Annotations, images: NDArray[np.int64] | None = None) -> Iterator[TopLabels]:
         """Yield the best labels of images by number, or of all images, block by block in order."""
         chosen = np.arange(len(known.images)) if images is None else images
-        numbers = self._model.numbers(known)
-        return self._blocks(chosen, self._model.embeddings.vectors_given, Csr(known.indptr, known.indices), numbers)
+        pairs, numbers = Csr(known.indptr, known.indices), self._model.numbers_in(known)
+        return self._blocks(chosen, self._model.embeddings.vectors_given, pairs, numbers)
 
     def of_rows(self, vectors: Floats, known: Csr, numbers: NDArray[np.integer] | None = None) -> Iterator[TopLabels]:
         """Yield the best labels of images, given one row each of ``vectors`` and ``known`` labels.
 
         ``numbers`` are those of `Model.scores_of`.
         """
-        return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known, numbers)
+        number_of: NumbersFn = lambda rows: None if numbers is None else numbers[rows]  # noqa: E731
+        return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known, number_of)
 
     def _blocks(
-        self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, numbers: NDArray[np.integer] | None
+        self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, numbers: NumbersFn
     ) -> Iterator[TopLabels]:
         size = _TASKS_PER_BLOCK * self._rows
         for first in range(0, len(images), size):
@@ -120,14 +121,14 @@ class TopKScorer:
         images: NDArray[np.int64],
         vectors: _VectorsFn,
         known: Csr,
-        numbers: NDArray[np.integer] | None,
+        numbers: NumbersFn,
         result: TopK,
     ) -> None:
         rows = take_rows(*known, images)
         scores = self._products.of(vectors(images, rows))
         if not len(self._addends.weights):
             self._model.add_label_weights(rows, scores)
-        self._model.add_neighbors(rows, None if numbers is None else numbers[images], scores)
+        self._model.add_neighbors(rows, numbers(images), scores)
         temperatures = self._temperature(np.diff(rows.indptr))
         scratch = KeyScratch.allocate(scores.shape[1])
         topk_scores(scores, self._addends, Csr(*rows), self._denied, temperatures, result, scratch)

@@ -46,6 +46,8 @@ _MAX_KEPT = 2 * (32 << 20)
 _IMAGE = 96
 # Bytes per pair: of the pairs to train on and of splitting them; of counting label pairs; of the serial engine's order.
 _SPLIT_PAIR, _COUNTED_PAIR, _ORDERED_PAIR = 13, 12, 28
+# Bytes per pair and per image of the neighbors: the index, and the temporary ones of making it.
+_NEIGHBOR_PAIR, _NEIGHBOR_IMAGE = 80, 160
 # Bytes per label pair: the pair, its slots in the hash table, and the temporary ones of choosing it.
 _LABEL_PAIR = 8 + 48 + 48
 
@@ -132,6 +134,7 @@ def estimate_ram(
         **_engine(config, data, workers, found, vectors),
         "label weights": tried * label_weights,
         "validation": 2 * scores * config.label_weights,
+        "neighbors": (_NEIGHBOR_PAIR * pairs + _NEIGHBOR_IMAGE * images) * config.neighbors,
     }
     # A block of scores, of the vectors and of the label weights, with the vectors that they come from.
     block = min(max(DEFAULT_MEMORY, 128 * labels), 4 * labels * held_out) * validate
