@@ -267,7 +267,8 @@ def test_the_score_is_the_mean_reciprocal_rank(tower: str, data: Annotations) ->
     ranks = []
     for image, label in few:
         others = [one for one in train.labels_of(image) if one != label]
-        order = [one.label for one in model.annotate(labels=others, top=100)]
+        [found] = model.annotate_numbers(train.images.numbers([image]), [others], top=100)
+        order = [one.label for one in found]
         ranks.append(1 / (1 + order.index(label)))
     assert model.score(few) == pytest.approx(np.mean(ranks), rel=1e-6)
     strangers = Annotations.from_pairs([("x", "beach"), ("x", "sand"), ("y", "never seen")])

@@ -148,7 +148,9 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return found * len(rows.indices) / max(1, len(rows.indices) + len(unknown))  # an unknown label is not found
 
     def _annotator(self) -> Annotator:
-        return Annotator(self.preset, seed=self.seed, workers=self.workers, **self._settings)
+        # Rows have no ids: a row of the training data would be its own neighbor, and know its own label.
+        settings: Settings = {"neighbors": False, **self._settings}
+        return Annotator(self.preset, seed=self.seed, workers=self.workers, **settings)
 
     def _rows(self, X: Any, *, reset: bool = False) -> Csr:  # noqa: N803
         """Return the labels of each row by column number; ``reset`` learns the columns from them."""

@@ -8,7 +8,6 @@ plays no part in it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vse_ens.data.csr import take_rows
 from vse_ens.kernels.arrays import Csr
@@ -29,13 +28,10 @@ class LabelProbabilities:
         self._calibration = loaded.calibration or identity
         self._law = law
         self._vectors_of = loaded.vectors_by_labels
-        self._neighbors = loaded.model.neighbors
 
     def probabilities(self, rows: Csr) -> Floats:
         """Return one row per image with the probability of every label, each without knowing that label."""
-        # A row of the training data is not its own neighbor.
-        own = None if self._neighbors is None else self._neighbors.images_like(rows)
-        found = self._given(rows, own)
+        found = self._given(rows)
         images = np.repeat(np.arange(len(found)), np.diff(rows.indptr))
         for block in row_blocks(len(rows.indices), found.shape[1]):
             pairs = np.arange(block.start, block.stop)
@@ -43,13 +39,13 @@ class LabelProbabilities:
             with_it = take_rows(*rows, one)
             place = with_it.indptr[:-1] + pairs - rows.indptr[one]
             others = Csr(with_it.indptr - np.arange(len(with_it.indptr)), np.delete(with_it.indices, place))
-            found[one, label] = self._given(others, None if own is None else own[one])[np.arange(len(pairs)), label]
+            found[one, label] = self._given(others)[np.arange(len(pairs)), label]
         return found
 
-    def _given(self, rows: Csr, own: NDArray[np.int64] | None) -> Floats:
+    def _given(self, rows: Csr) -> Floats:
         """Return the probabilities of the labels that an image is not known to have; 0 for the others."""
         counts = np.diff(rows.indptr)
-        scores = self._model.scores_of(self._vectors_of(rows), rows, own)
+        scores = self._model.scores_of(self._vectors_of(rows), rows, None)
         scores[np.repeat(np.arange(len(counts)), counts), rows.indices] = -np.inf
         totals = self._calibration.log_totals(scores, counts)
         odds = self._calibration.held_out_probabilities(scores, totals[:, None], counts[:, None])

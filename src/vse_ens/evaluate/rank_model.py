@@ -183,9 +183,6 @@ def mean_reciprocal_rank(
 ) -> float:
     """Return the mean reciprocal rank of the labels in ``data``, each ranked by the others; see `leave_each_out`."""
     known, test, own = leave_each_out(data, loaded.known, by_id=by_id)
-    if not by_id and loaded.model.neighbors is not None:  # a row of the training data is not its own neighbor
-        rows = data.relabeled(loaded.known.labels)
-        own = loaded.model.neighbors.images_like(Csr(rows.indptr, rows.indices))[data.image_numbers()]
     rankings = rank_by_model(loaded, test, known, top=1, workers=workers, own=own)
     return float(per_image(rankings, (1,))["mrr"].mean())
 

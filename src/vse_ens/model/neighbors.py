@@ -76,11 +76,8 @@ class ImageNeighbors:
         self._lock = threading.Lock()
         self._local = threading.local()
 
-    def scaled(self, scale: float) -> ImageNeighbors:
-        """Return the same neighbors with another factor."""
-        found = ImageNeighbors(self.known, scale)
-        found.__dict__["_index"] = self._index
-        return found
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ImageNeighbors, (self.known, self.scale)  # a copy makes its own index and buffers
 
     def add_scores(self, rows: Csr, images: NDArray[np.integer] | None, scores: Floats) -> None:
         """Add to ``scores``, one row per image, what the neighbors of images with the labels of ``rows`` have.
@@ -125,19 +122,6 @@ class ImageNeighbors:
         rows, exact = scratch.found[:count].copy(), weights[:count].astype(np.float64)
         nearest = np.argsort(-exact / (index.arrays.images[rows] - (rows == own)), kind="stable")
         return FoundNeighbors(index, rows[nearest], exact[nearest], image, self.scale)
-
-    def images_like(self, rows: Csr) -> NDArray[np.int64]:
-        """Return for each row the number of an image that has exactly these labels, or -1."""
-        parts = np.split(rows.indices, rows.indptr[1:-1])
-        return np.array([self._image_by_labels.get(part.tobytes(), -1) for part in parts], np.int64)
-
-    @cached_property
-    def _image_by_labels(self) -> dict[bytes, int]:
-        images = self._made.images_by_row
-        first = images.indices[images.indptr[:-1]].astype(np.int64)
-        rows = self.known.rows(first)
-        parts = np.split(rows.indices, rows.indptr[1:-1])
-        return {part.tobytes(): image for part, image in zip(parts, first.tolist(), strict=True)}
 
     def _own_rows(self, images: NDArray[np.integer] | None, count: int) -> NDArray[np.int32]:
         if images is None:
