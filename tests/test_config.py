@@ -98,7 +98,9 @@ def test_settings_that_need_another_say_which() -> None:
 
 def test_a_model_without_validation_holds_no_label_out() -> None:
     config = PRESETS["context"]
-    assert config.without_validation() == config.override(validate=False, label_weights=False, refit=False)
+    assert config.without_validation() == config.override(
+        validate=False, label_weights=False, neighbors=False, refit=False
+    )
     assert PRESETS["warp"].without_validation() == PRESETS["warp"]
 
 
