@@ -250,9 +250,9 @@ def _labels() -> Iterator[Entry]:
         if glyph := GLYPHS.get(label):
             shape = first.setdefault(glyph.draw, label)
             # What is wide or tall stands behind the rest.
-            zone = "behind" if glyph.zone == "ground" and glyph.height * max(glyph.width, 1) > 90 else glyph.zone
-            zone = "outside" if label in _OUTSIDE else zone
-            data |= {"zone": zone, "height": glyph.height, "width": glyph.width, "shape": shape}
+            is_behind = glyph.zone == "ground" and glyph.height * max(glyph.width, 1) > 90
+            data["zone"] = "outside" if label in _OUTSIDE else "behind" if is_behind else glyph.zone
+            data |= {"height": glyph.height, "width": glyph.width, "shape": shape}
             data |= {"color": glyph.color}
             shapes = _figure(glyph, label)
         yield Entry(f"label.{label}", shapes, data, own)

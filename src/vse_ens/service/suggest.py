@@ -65,7 +65,9 @@ def suggest(
             found[index] = best
     denied = frozenset(map(names.of, deny))
     return [
-        names.show_suggestions(best, _LABEL, _renamed, one.settled | denied if denied else one.settled)[:top]
+        names.show_suggestions(
+            best, _LABEL, lambda one, name: replace(one, label=name), one.settled | denied if denied else one.settled
+        )[:top]
         for one, best in zip(images, found, strict=True)
     ]
 
@@ -139,7 +141,3 @@ def shown_reasons(
         schemas.Reason(labels=[*map(names.of, one.labels)], share=rounded(one.share), source=one.source)
         for one in [*reasons][:most]
     ]
-
-
-def _renamed(one: Suggestion, name: str) -> Suggestion:
-    return replace(one, label=name)
