@@ -337,7 +337,7 @@ def _outdoors(ground: str, water: str, backdrop: str) -> str:
         land = [f"ground.{ground} road water@212~6"]
     crowd = [] if "stands" in backdrop else ["crowd"]
     steps = ["sky sky@96~34 backdrop", *hills, "far+outside+wall@167~2", *land, *crowd]
-    return " ".join([*steps, "behind@226~4 ground@262~4 front+table@290~4 over weather mark@24~0"])
+    return " ".join([*steps, "behind@226~4 ground@262~4 table@268~3 front@290~4 over weather mark@24~0"])
 
 
 def _indoors(scene: str, style: str) -> str:
