@@ -28,7 +28,8 @@ def test_without_a_clone_the_error_says_how_to_get_one(
     vse: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ) -> None:
     monkeypatch.setattr(repository, "_ROOT", tmp_path)
-    monkeypatch.setitem(sys.modules, "benchmarks.paper", None)
+    for module in ("benchmarks.commands", "benchmarks.commands.reproduce", "benchmarks.commands.published"):
+        monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.chdir(tmp_path)
     words = command.split()[1:]
     answer = vse(*words, *COMMANDS[command])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.paper.reference import Reference
 
 from tests.support.kernel_twins import SplitMix
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import Floats, Sampling
-from vse_ens.kernels.reference import Reference
 
 
 class KernelRandom(SplitMix):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-from vse_ens.service.pictures.figures import Dice as Dice
 
 WIDTH, HEIGHT = 400, 300
 
@@ -41,6 +40,29 @@ def clear(color: Color, alpha: float) -> tuple[int, ...]:
     return (*rgb(color)[:3], round(255 * alpha))
 
 
+class Dice:
+    """Random numbers that depend on texts only."""
+
+    def __init__(self, *seed: object) -> None:
+        self._seed = "\0".join(map(str, seed)).encode("utf-8", "surrogatepass")
+        self._numbers = self._draw()
+
+    def _draw(self) -> Iterator[float]:
+        count = 0
+        while True:
+            digest = hashlib.blake2b(self._seed, digest_size=64, salt=count.to_bytes(8, "big")).digest()
+            yield from (int.from_bytes(digest[at : at + 4], "big") / 2**32 for at in range(0, 64, 4))
+            count += 1
+
+    def __call__(self, low: float = 0.0, high: float = 1.0) -> float:
+        """Return the next number, between ``low`` and ``high``."""
+        return low + (high - low) * next(self._numbers)
+
+    def pick(self, options: Sequence[str]) -> str:
+        """Return one of some options."""
+        return options[int(self() * len(options))]
+
+
 class Shape(NamedTuple):
     """One filled shape, or a line with a width."""
 
@@ -49,8 +71,6 @@ class Shape(NamedTuple):
     numbers: tuple[float, ...]
     """Points x, y of a polygon or line; center and radii; left, top, width, height and the radius of the corners."""
     color: tuple[int, ...]
-    end: tuple[int, ...] = ()
-    """The color at the bottom, if it changes from top to bottom."""
     width: float = 0.0
 
 
@@ -79,8 +99,11 @@ class Canvas:
         self.shapes.append(Shape("polyline", numbers, rgb(color), width=width))
 
     def gradient(self, top: float, bottom: float, first: Color, last: Color) -> None:
-        """Fill a band with a vertical change of color."""
-        self.shapes.append(Shape("rect", (0, top, WIDTH, bottom - top, 0), rgb(first), rgb(last)))
+        """Fill a band with a vertical change of color, in steps that the eye does not see."""
+        steps = max(abs(a - b) for a, b in zip(rgb(first), rgb(last), strict=True)) or 1
+        for step in range(steps):
+            start = top + (bottom - top) * step / steps
+            self.rectangle(0, start, WIDTH, bottom, mix(first, last, step / max(1, steps - 1)))
 
     def tint(self, color: Color, share: float) -> None:
         """Change all colors toward one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from tools.illustrations import places
 from tools.illustrations.animals import ANIMALS
 from tools.illustrations.backdrops import BACKDROPS, draw_backdrop
 from tools.illustrations.buildings import BUILDINGS
-from tools.illustrations.canvas import HEIGHT, WIDTH, Canvas, Dice, Pen, Shape, clear, dark, mix
+from tools.illustrations.canvas import HEIGHT, WIDTH, Canvas, Dice, Pen, Shape, clear, dark
 from tools.illustrations.glyph import Glyph
 from tools.illustrations.interiors import draw_room
 from tools.illustrations.land import (
@@ -48,7 +49,7 @@ from tools.illustrations.rooms import ROOMS
 from tools.illustrations.skies import CLOUD_COLORS, CLOUDS, HORIZON, SKIES, cloud, draw_rainbow, draw_sky, draw_sun
 from tools.illustrations.table import TABLE
 from tools.illustrations.vehicles import VEHICLES
-from vse_ens.data.datasets.scenes.words import words_of
+from vse_ens.data.datasets.scenes.words import SCENES, words_of
 
 PATH = Path(__file__).parents[2] / "src/vse_ens/service/pictures/drawings.svg"
 
@@ -60,15 +61,31 @@ _FIGURE, _LAYER = 500, 5
 _TOLERANCE = 0.6  # how far a line may be moved to have fewer points
 _PALETTES = {"skin": SKINS, "hair": HAIRS, "top": TOPS, "legs": TROUSERS}
 _BLACK, _WHITE = "#000000", "#ffffff"
-_BROWN, _CLOUD = {"color": "#c39a6c"}, {"color": "#ffffff"}
+_BROWN, _MARK = "#c39a6c", {"color": "#6fb0b8"}
+
+# Words before a label: the color that they give it, and the factor of its size.
+_COLORS = {
+    "red": "#d9473c",
+    "blue": "#4c86c9",
+    "white": "#f7f5ef",
+    "black": "#3a3a44",
+    "green": "#5f9e62",
+    "yellow": "#f2c43e",
+    "grey": "#9aa0a8",
+    "brown": "#8f6344",
+    "orange": "#ee8a3a",
+    "pink": "#f09ab0",
+    "purple": "#8f6fb5",
+    "silver": "#c2c9d0",
+    "golden": "#e0b04a",
+    "wooden": "#a97c54",
+}
+_SIZES = {"small": 0.8, "tiny": 0.7, "young": 0.85, "large": 1.2, "tall": 1.2}
 
 _FLAGS = {
     "mood": """sky, blue sky, outdoors, indoors, daytime, morning, winter, shadow, underwater, stage, concert, skyline,
         bedroom, classroom, gym, aquarium, tile, ceiling, garden, meadow, summer""",
-    "crowd": "crowd, audience, spectator",
     "head": ", ".join(HEADS),
-    # Labels that are a building outdoors and the room itself indoors.
-    "outside": "cafe, bar, shop, building, church, architecture, school, hotel, stadium",
     # Things that come in numbers if there is room.
     "repeated": """flower, daisy, wildflower, poppy, lily, garden, meadow, summer, tulip, rose, daffodil, orchid,
         lavender, sunflower, wheat, harvest, reed, grass, fern, plant, tree, pine tree, birch tree, cypress, forest,
@@ -97,8 +114,12 @@ _GROUPS = {
     "orchestra": "orchestra, conductor, orchestra",
     "marching band": "marching band, marching band",
 }
+# Labels that have a drawing outdoors only.
+_OUTSIDE = (
+    *("cafe", "bar", "shop", "building", "church", "architecture", "school", "hotel", "stadium", "window", "balcony"),
+)
 # Roles that are not drawn beside others.
-_VAGUE = ("smile", "sport", "holiday", "music", "party", "silhouette")
+_VAGUE = ("smile", "sport", "holiday", "music", "party", "silhouette", "wedding", *HEADS)
 # Lights and grounds with a backdrop of their own.
 _VARIANTS = {
     **dict.fromkeys(("mountains", "hills"), ("sunset", "mist", "snow")),
@@ -106,13 +127,16 @@ _VARIANTS = {
     **dict.fromkeys(("city", "town"), ("night",)),
 }
 _CHANGES: dict[str, Mapping[str, str]] = {
-    "backdrop": places.BACKDROPS,
-    "ground": places.GROUNDS,
-    "water": places.WATERS,
+    "backdrop": {
+        label: " ".join(f"backdrop.{name}" for name in names.split() if name in BACKDROPS)
+        for label, names in places.BACKDROPS.items()
+    },
     "light": places.LIGHTS,
-    "road": places.ROADS,
-    "sky": {"sun": "sun", "sunlight": "sun", "rainbow": "rainbow"},
+    "road": {label: f"road.{road}" for label, road in places.ROADS.items()},
+    "shore-road": {label: f"road.{road}.shore" for label, road in places.ROADS.items()},
+    "sky": {"sun": "sky.sun", "sunlight": "sky.sun", "rainbow": "sky.rainbow"},
     "waves": dict.fromkeys(("wave", "surfing", "surfer"), "effect.waves"),
+    "crowd": dict.fromkeys(("crowd", "audience", "spectator"), "effect.crowd"),
     "over": {
         "rain": "weather.rain",
         "snow": "weather.snowfall",
@@ -141,20 +165,13 @@ def sheet() -> str:
     entries = list(_entries())
     columns, side = 32, 100
     rows = -(-len(entries) // columns)
-    gradients = {(one.color, one.end): one for entry in entries for one, _, _ in entry.shapes if one.end}
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns * side} {rows * side}"'
         + _attributes({f"data-{part}": " ".join(palette) for part, palette in _PALETTES.items()})
-        + _attributes({"data-backdrops": " ".join(BACKDROPS)})
+        + _attributes({f"data-color-{word}": color for word, color in _COLORS.items()})
+        + _attributes({f"data-size-{word}": size for word, size in _SIZES.items()})
         + ">",
         "<style>polyline{fill:none;stroke-linecap:round;stroke-linejoin:round}</style>",
-        "<defs>",
-        *(
-            f'<linearGradient id="{_gradient(one)}" x2="0" y2="1"><stop stop-color="{_hex(one.color)}"/>'
-            f'<stop offset="1" stop-color="{_hex(one.end)}"/></linearGradient>'
-            for one in gradients.values()
-        ),
-        "</defs>",
     ]
     for at, entry in enumerate(entries):
         box = f"0 0 {WIDTH * _LAYER} {HEIGHT * _LAYER}" if entry.scale == _LAYER else "-500 -700 1000 800"
@@ -226,13 +243,16 @@ def _labels() -> Iterator[Entry]:
     flags = {flag: set(words_of(" ".join(text.split()))) for flag, text in _FLAGS.items()}
     changed = {label for values in _CHANGES.values() for label in values}
     first: dict[object, str] = {}
-    for label in sorted({*GLYPHS, *changed, *flags["mood"], *flags["crowd"], *flags["head"]}):
+    for label in sorted({*GLYPHS, *changed, *places.GROUNDS, *places.WATERS, *flags["mood"], *flags["head"]}):
         data: dict[str, object] = {name: values.get(label, "") for name, values in _CHANGES.items()}
         own = [flag for flag, labels in flags.items() if label in labels and flag != "mood"]
         shapes: Sequence[tuple[Shape, str, float]] = ()
         if glyph := GLYPHS.get(label):
             shape = first.setdefault(glyph.draw, label)
-            data |= {"zone": glyph.zone, "height": glyph.height, "width": glyph.width, "shape": shape}
+            # What is wide or tall stands behind the rest.
+            is_behind = glyph.zone == "ground" and glyph.height * max(glyph.width, 1) > 90
+            data["zone"] = "outside" if label in _OUTSIDE else "behind" if is_behind else glyph.zone
+            data |= {"height": glyph.height, "width": glyph.width, "shape": shape}
             data |= {"color": glyph.color}
             shapes = _figure(glyph, label)
         yield Entry(f"label.{label}", shapes, data, own)
@@ -251,7 +271,14 @@ def _people() -> Iterator[Entry]:
         fixed = {"hair": who.hair, "top": who.top, "legs": who.legs}
         colors = {part: fixed.get(part) or palette[0] for part, palette in _PALETTES.items()}
         free = " ".join(part for part in _PALETTES if not fixed.get(part))
-        data = {"height": who.height, "free": free, "group": _GROUPS.get(role, ""), **colors}
+        data = {
+            "zone": "ground",
+            "height": who.height,
+            "width": 0.5,
+            "free": free,
+            "group": _GROUPS.get(role, ""),
+            **colors,
+        }
         flags = [*(["vague"] if role in _VAGUE else []), *(["raised"] if who.pose in RAISED else [])]
         yield Entry(f"person.{role}", _body(replace(who, hair="", top="", legs=""), colors), data, flags)
     colors = {part: palette[0] for part, palette in _PALETTES.items()}
@@ -279,23 +306,66 @@ def _hand(body: Sequence[Shape]) -> Shape:
 
 
 def _places() -> Iterator[Entry]:
-    for scene, (ground, water, backdrop) in places.OUTDOORS.items():
-        light = "night" if scene in places.NIGHT_SCENES else ""
-        yield Entry(f"scene.{scene}", (), {"ground": ground, "water": water, "backdrop": backdrop, "light": light})
-    for scene, (wall, floor, style) in {**places.INDOORS, "": ("#efe3d0", "#c9a27a", "")}.items():
-        place = Place(wall=wall, floor=floor, style=style)
-        windows = ["windows"] if style in ("skirting", "panel", "tiles", "garland", "") else []
-        flags = [*windows, *(["underwater"] if style == "underwater" else [])]
-        layer = _layer(f"room.{scene}", draw_room, place, Dice(scene))
-        yield layer._replace(data={"table": _hex(mix(floor, "#c99a68", 0.6))}, flags=flags)
+    weights = _weights()
+    for scene, (ground, water, backdrop) in {**places.OUTDOORS, "": ("grass", "", "hills")}.items():
+        light = "night" if scene in places.NIGHT_SCENES else "autumn" if "autumn" in backdrop else "day"
+        yield _scene(scene, weights.get(scene, {}), _outdoors(ground, water, backdrop), light)
+    for scene, (wall, floor, style) in {**places.INDOORS, "indoors": ("#efe3d0", "#c9a27a", "")}.items():
+        window = "room window" if style in ("skirting", "panel", "tiles", "garland", "") else " "
+        yield _scene(scene, weights.get(scene, {"indoors": 1.0}), _indoors(scene, style), "day", window)
+        yield _layer(f"room.{scene}", draw_room, Place(wall=wall, floor=floor, style=style), Dice(scene))
+    yield _scene("unknown", {}, "part.paper mark@230~70", "day")
+
+
+def _scene(name: str, weights: Mapping[str, float], stack: str, light: str, added: str = " ") -> Entry:
+    words = ",".join(f"{word}:{weight:.3g}" for word, weight in weights.items())
+    return Entry(f"scene.{name}", (), {"words": words or " ", "stack": stack, "light": light, "with": added})
+
+
+def _outdoors(ground: str, water: str, backdrop: str) -> str:
+    """Return the steps from the sky to the front."""
+    hills = [f"backdrop.{name}" for name in BACKDROPS if name in backdrop.split()]
+    if ground == "snow":
+        hills = [f"{name}.snow" if "snow" in _VARIANTS.get(name[9:], ()) else name for name in hills]
+    if water in ("sea", "lake", "open"):
+        shore = ".open" if water == "open" and ground in ("deck", "snow") else ".shore"
+        level = 232 if water == "open" else 198
+        land = [f"water.{water} waves water@{level}~4 ground.{ground}{shore} shore-road"]
+    elif water:
+        land = [f"ground.{ground} road land.{water} water@{236 if water == 'pool' else 212}~6"]
+    else:
+        land = [f"ground.{ground} road water@212~6"]
+    crowd = [] if "stands" in backdrop else ["crowd"]
+    steps = ["sky sky@96~34 backdrop", *hills, "far+outside+wall@167~2", *land, *crowd]
+    return " ".join([*steps, "behind@226~4 ground@262~4 table@268~3 front@290~4 over weather mark@24~0"])
+
+
+def _indoors(scene: str, style: str) -> str:
+    room = f"room.{scene}".replace(" ", "-")
+    if style == "underwater":
+        return f"{room} sky+water+front@170~60 behind+far+ground+wall+table@262~4 over mark@24~0"
+    rows = "wall@122~3 sky@110~20 crowd far+behind@232~4 ground+water@262~4 table@268~3 front@292~3"
+    return f"{room} {rows} over mark@24~0"
+
+
+def _weights() -> dict[str, dict[str, float]]:
+    """Return how much each word speaks for each scene: more for a word of few scenes."""
+    weights: dict[str, dict[str, float]] = {}
+    for scene in SCENES:
+        tiers = ((scene.name, 3.0), (scene.core, 2.4), (scene.typical, 1.0), (scene.rare, 0.4))
+        row = weights.setdefault(scene.name, {})
+        for text, weight in (*tiers, *((theme, 0.9) for theme in scene.themes)):
+            for word in words_of(text):
+                row[word] = max(row.get(word, 0.0), weight)
+    scenes_of = Counter(word for row in weights.values() for word in row)
+    return {
+        name: {word: weight / scenes_of[word] ** 0.5 for word, weight in row.items()} for name, row in weights.items()
+    }
 
 
 def _layers() -> Iterator[Entry]:
     for light in SKIES:
-        sky = _layer(f"sky.{light}", draw_sky, light, Dice(light))
-        data = {"clouds": CLOUDS.get(light, 2), "color": CLOUD_COLORS.get(light, "#ffffff")}
-        # These have a sun or a moon of their own.
-        yield sky._replace(data=data, flags=["sun"] if light in ("day", "autumn", "sunset", "night") else [])
+        yield _layer(f"sky.{light}", _draw_clouded_sky, light, Dice(light))
         yield _layer(f"weather.{light}", draw_weather, light, Dice(light))
     yield _layer("weather.snowfall", draw_snowfall, Dice("snowfall"))
     yield _layer("sky.sun", draw_sun)
@@ -323,9 +393,10 @@ def _layers() -> Iterator[Entry]:
     yield _layer("effect.confetti", _draw_confetti, Dice("confetti"))
     yield _layer("effect.smoke", _draw_smoke, Dice("smoke"))
     yield _layer("effect.spotlight", _draw_spotlight)
-    yield Entry("part.table-top", record_mixed(_draw_table_top, _BROWN), _BROWN, scale=_LAYER)
-    yield Entry("part.cloud", record_mixed(_draw_cloud, _CLOUD), _CLOUD)
-    yield Entry("part.posts", _plain(record(_draw_posts)))
+    yield _layer("part.table-top", _draw_table_top)
+    yield _layer("part.paper", _draw_paper)
+    for name, draw in (("disk", _draw_disk), ("card", _draw_card), ("flag", _draw_flag)):
+        yield Entry(f"mark.{name}", record_mixed(draw, _MARK), {"zone": "mark", "height": 60, "width": 1.1, **_MARK})
 
 
 def _layer(name: str, draw: Callable[..., None], *arguments: object) -> Entry:
@@ -336,8 +407,29 @@ def _plain(shapes: Sequence[Shape]) -> list[tuple[Shape, str, float]]:
     return [(shape, "", 0.0) for shape in shapes]
 
 
-def _draw_cloud(canvas: Canvas, colors: Mapping[str, str]) -> None:
-    cloud(canvas, 0, 0, _FIGURE / 30, colors["color"])
+def _draw_clouded_sky(canvas: Canvas, light: str, dice: Dice) -> None:
+    draw_sky(canvas, light, dice)
+    for _ in range(CLOUDS.get(light, 2)):
+        x, y, size = dice(20, WIDTH - 20), dice(20, 104), dice(0.6, 1.3)
+        cloud(canvas, x, y, size, CLOUD_COLORS.get(light, "#ffffff"))
+
+
+def _draw_paper(canvas: Canvas) -> None:
+    canvas.gradient(0, HEIGHT, "#f3efe6", "#dfe8e8")
+
+
+def _draw_disk(canvas: Canvas, colors: Mapping[str, str]) -> None:
+    canvas.ellipse(0, -0.5 * _FIGURE, 0.45 * _FIGURE, 0.45 * _FIGURE, clear(colors["color"], 0.78))
+
+
+def _draw_card(canvas: Canvas, colors: Mapping[str, str]) -> None:
+    left, top = -0.5 * _FIGURE, -0.85 * _FIGURE
+    canvas.rectangle(left, top, -left, top + 0.7 * _FIGURE, clear(colors["color"], 0.78), 0.15 * _FIGURE)
+
+
+def _draw_flag(canvas: Canvas, colors: Mapping[str, str]) -> None:
+    x, y = 0.45 * _FIGURE, -0.9 * _FIGURE
+    canvas.polygon([(-x, y), (x, y), (0, 0)], clear(colors["color"], 0.78))
 
 
 def _draw_confetti(canvas: Canvas, dice: Dice) -> None:
@@ -357,16 +449,10 @@ def _draw_spotlight(canvas: Canvas) -> None:
         canvas.polygon([(x - 5, 0), (x + 5, 0), (x + 52, 250), (x - 52, 250)], clear("#fff4c4", 0.22))
 
 
-def _draw_table_top(canvas: Canvas, colors: Mapping[str, str]) -> None:
-    color = colors["color"]
-    canvas.polygon([(18, 0), (WIDTH - 18, 0), (WIDTH + 8, 26), (-8, 26)], color)
-    canvas.rectangle(-8, 26, WIDTH + 8, 34, dark(color, 0.16))
-    canvas.rectangle(14, 34, WIDTH - 14, 60, dark(color, 0.3))
-
-
-def _draw_posts(canvas: Canvas) -> None:
-    for x in (-0.15, 0.15):
-        Pen(canvas, 0, 0, _FIGURE, Dice()).line("#8a6f58", 0.03, (x, 0), (x, 0.62))
+def _draw_table_top(canvas: Canvas) -> None:
+    canvas.polygon([(18, 254), (WIDTH - 18, 254), (WIDTH + 8, 280), (-8, 280)], _BROWN)
+    canvas.rectangle(-8, 280, WIDTH + 8, 288, dark(_BROWN, 0.16))
+    canvas.rectangle(14, 288, WIDTH - 14, HEIGHT, dark(_BROWN, 0.3))
 
 
 # --- SVG --------------------------------------------------------------------------------------------------------------
@@ -385,11 +471,7 @@ def _element(shape: Shape, part: str, share: float, scale: float) -> str:
         data = {name: value for name, value in data.items() if value != "0"}
     else:
         data = {"points": " ".join(numbers)}
-    data |= {
-        "stroke" if shape.kind == "polyline" else "fill": f"url(#{_gradient(shape)})"
-        if shape.end
-        else _hex(shape.color)
-    }
+    data |= {"stroke" if shape.kind == "polyline" else "fill": _hex(shape.color)}
     if shape.kind == "polyline":
         data |= {"stroke-width": round(shape.width * scale)}
     if len(shape.color) == 4:
@@ -417,10 +499,6 @@ def _fewer(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _attributes(data: Mapping[str, object]) -> str:
     return "".join(f" {name}={quoteattr(str(value))}" for name, value in data.items())
-
-
-def _gradient(shape: Shape) -> str:
-    return f"g{_hex(shape.color)[1:]}-{_hex(shape.end)[1:]}"
 
 
 def _hex(color: tuple[int, ...]) -> str:

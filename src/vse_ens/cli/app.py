@@ -19,6 +19,7 @@ from vse_ens import __version__
 from vse_ens.cli import errors
 from vse_ens.cli.errors import DEBUG_HELP, INTERRUPTED, CliState, set_debug
 from vse_ens.cli.parameters import Command, example_text
+from vse_ens.cli.repository import clone_command
 
 # Python looks for garbage after every 700 new objects, and importing the libraries makes a million that stay.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -31,6 +32,8 @@ class _Entry(NamedTuple):
     """Module and name."""
     summary: str
     """The first sentence of its help, which ``vse --help`` shows without the import; a test compares them."""
+    in_clone: bool = False
+    """Whether it is in `benchmarks.commands` instead."""
 
 
 class LazyGroup(click.Group):
@@ -58,10 +61,11 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        del ctx
         entry = self._entries.get(cmd_name)
         if not isinstance(entry, _Entry):
             return entry
+        if entry.in_clone:
+            return clone_command(entry.source, f"{ctx.command_path} {cmd_name}", entry.summary)
         module, _, name = entry.source.partition(":")
         found = getattr(import_module(f"vse_ens.cli.commands.{module}"), name)
         return found if isinstance(found, click.Command) else Command(found, cmd_name)
@@ -134,12 +138,16 @@ _DATA = LazyGroup(
             "scenes": _Entry("data:scenes", "Generate the built-in data set of everyday scenes."),
             "convert": _Entry("data:convert", "Convert pairs from any format that vse reads to another one."),
             "openimages": _Entry(
-                "published:openimages", "Convert the image-level labels of Open Images, versions 1 to 7."
+                "published:openimages", "Convert the image-level labels of Open Images, versions 1 to 7.", in_clone=True
             ),
             "nuswide": _Entry(
-                "published:nuswide", "Convert the tags or concepts of NUS-WIDE; image IDs are Flickr IDs."
+                "published:nuswide",
+                "Convert the tags or concepts of NUS-WIDE; image IDs are Flickr IDs.",
+                in_clone=True,
             ),
-            "iaprtc12": _Entry("published:iaprtc12", "Convert the labels or descriptions of IAPR TC-12."),
+            "iaprtc12": _Entry(
+                "published:iaprtc12", "Convert the labels or descriptions of IAPR TC-12.", in_clone=True
+            ),
         }
     },
 )
@@ -189,7 +197,7 @@ VSE = LazyGroup(
             "tune": _Entry("tune:tune", "Search for better settings of a preset."),
             "calibrate": _Entry("evaluate:calibrate", "Recalibrate confidences."),
             "update": _Entry("train:update", "Add new pairs, images and labels to a trained model."),
-            "reproduce": _Entry("reproduce:reproduce", "Rerun the experiments of the paper."),
+            "reproduce": _Entry("reproduce:reproduce", "Rerun the experiments of the paper.", in_clone=True),
         },
         "Use a model": {
             "annotate": _Entry("annotate:annotate", "Suggest missing labels for images."),

@@ -1,24 +1,35 @@
-"""The package `benchmarks`, which is in the repository and not in the wheel."""
+"""The commands in `benchmarks.commands`, which a clone of the repository has and the wheel does not."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import click
+
+from vse_ens.cli.parameters import Command
 from vse_ens.errors import MissingPartError
 
 _ROOT = Path(__file__).parents[3]
 _URL = "https://github.com/vse-ens/vse-ens"
 
 
-def add_benchmarks(command: str) -> None:
-    """Let ``command`` import `benchmarks`, which a clone has beside ``src``; without a clone, say how to get it."""
-    if (_ROOT / "benchmarks" / "paper").is_dir() and str(_ROOT) not in sys.path:
+def clone_command(source: str, path: str, summary: str) -> click.Command:
+    """Return a command of the clone around ``src``; without one, a command that says how to get it."""
+    module, _, function = source.partition(":")
+    name = path.split()[-1]
+    if (_ROOT / "benchmarks" / "commands").is_dir() and str(_ROOT) not in sys.path:
         sys.path.insert(0, str(_ROOT))
     try:
-        import benchmarks.paper  # noqa: F401
+        return Command(getattr(import_module(f"benchmarks.commands.{module}"), function), name)
     except ModuleNotFoundError:
-        raise MissingPartError(
-            f"{command} needs a clone of the repository: git clone {_URL} && cd vse-ens && pip install --editable . "
-            f"&& {command}"
-        ) from None
+        pass
+
+    def refuse() -> None:
+        steps = f"git clone {_URL} && cd vse-ens && pip install --editable . && {path}"
+        raise MissingPartError(f"{path} needs a clone of the repository: {steps}")
+
+    any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True}
+    help_text = f"{summary}\n\nNeeds a clone of the repository."
+    return click.Command(name, callback=refuse, help=help_text, context_settings=any_arguments)

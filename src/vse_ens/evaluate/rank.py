@@ -152,7 +152,9 @@ def rank_held_out(
     candidates = np.full(len(chosen), -1, np.int32)
     candidates[ranked] = len(known.labels) - (known.indptr[whole.images + 1] - known.indptr[whole.images])
 
-    names = _union(known.labels, held_out.labels)
+    names = known.labels
+    if (names.translate(held_out.labels) < 0).any():
+        names = names.joined(held_out.labels)
     own_names = names.translate(known.labels).astype(np.int32)
     seen = np.where(label >= 0, known.images_per_label[label], 0) if len(known.labels) else np.zeros_like(label)
     return Rankings(
@@ -241,7 +243,3 @@ def _check_ranked(held_out: Annotations, ranked: NDArray[np.bool_], before: int,
         f"the scores of image {image!r} are not all numbers: the model has diverged; "
         "train it again with a lower learning rate"
     )
-
-
-def _union(labels: Vocabulary, more: Vocabulary) -> Vocabulary:
-    return labels if (labels.translate(more) >= 0).all() else labels.joined(more)

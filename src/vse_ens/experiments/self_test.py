@@ -15,12 +15,8 @@ _WORKERS = 3
 def different_bits() -> list[str]:
     """Return the promises that do not hold here; an empty list is a pass."""
     train, test = scenes(images=_IMAGES, labels=70, seed=0).leave_one_out(seed=0)
-    one, several = (_fitted(train, workers) for workers in (1, _WORKERS))
+    one, several = (Annotator(epochs=2, dimensions=30, seed=0, workers=n).fit(train) for n in (1, _WORKERS))
     return [*_of_training(one, several), *_of_answers(one, several, test)]
-
-
-def _fitted(data: Annotations, workers: int) -> Annotator:
-    return Annotator(epochs=2, dimensions=30, seed=0, workers=workers).fit(data)
 
 
 def _of_training(one: Annotator, several: Annotator) -> Iterator[str]:

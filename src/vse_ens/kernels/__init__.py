@@ -1,6 +1,6 @@
 """Numba kernels: arrays in, counts out. No other package imports numba.
 
-`vse_ens.kernels.reference` is the method in plain NumPy, to read with the paper at hand. Start there; then
+`benchmarks/paper/reference.py` is the method in plain NumPy, to read with the paper at hand. Start there; then
 `vse_ens.kernels.samplers`, `vse_ens.kernels.losses`, and a training kernel such as `vse_ens.kernels.sgd`.
 
 This module exports the argument types only. Importing a kernel's own module imports numba, which takes a second.

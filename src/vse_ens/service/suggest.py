@@ -73,7 +73,12 @@ def suggest(
     found = dict(zip([*unchanged, *changed, *given], lists, strict=True))
     denied = frozenset(map(names.of, deny))
     return [
-        names.show_suggestions(found[index], _LABEL, _renamed, one.settled | denied if denied else one.settled)[:top]
+        names.show_suggestions(
+            found[index],
+            _LABEL,
+            lambda suggestion, name: replace(suggestion, label=name),
+            one.settled | denied if denied else one.settled,
+        )[:top]
         for index, one in enumerate(images)
     ]
 
@@ -153,7 +158,3 @@ def shown_reasons(
         )
         for one in [*reasons][:most]
     ]
-
-
-def _renamed(one: Suggestion, name: str) -> Suggestion:
-    return replace(one, label=name)

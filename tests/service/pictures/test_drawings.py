@@ -11,12 +11,11 @@ from PIL import Image
 
 from vse_ens.data.datasets.scenes.words import SCENES, words_of
 from vse_ens.data.datasets.scenes.world import build_world
-from vse_ens.service.pictures.drawings import draw_labels
-from vse_ens.service.pictures.figures import Dice, best_scene, is_known, people_of, place_of, things_of
-from vse_ens.service.pictures.sheet import FIGURE, Drawing, Painter, Shape, read_sheet
+from vse_ens.service.pictures.drawings import Dice, draw_labels, is_known, people_of, scene_of, things_of
+from vse_ens.service.pictures.sheet import Drawing, Painter, Shape, read_sheet
 
 BEACH = ["beach", "sea", "sand", "umbrella"]
-BLUE = Drawing((Shape("rect", (0, 0, 400, 300, 0), (0x33, 0x66, 0x99)),))
+BLUE = Drawing((Shape("rect", (0, 0, 2000, 1500, 0), (0x33, 0x66, 0x99)),))
 
 
 def pixels(image: Image.Image) -> np.ndarray:
@@ -26,8 +25,8 @@ def pixels(image: Image.Image) -> np.ndarray:
 def painted(drawing: Drawing, height: float) -> np.ndarray:
     """Which pixels a drawing changes on a blue ground, where it stands at (200, 160)."""
     painter = Painter(80)
-    painter.paint(BLUE, 0, 0, 1.0)
-    painter.paint(drawing, 200, 160, height * FIGURE)
+    painter.layer(BLUE)
+    painter.paint(drawing, 200, 160, height)
     return (abs(pixels(painter.finished()) - (0x33, 0x66, 0x99)) > 3).any(axis=2)
 
 
@@ -90,30 +89,38 @@ def test_a_drawing_has_the_size_asked_for() -> None:
 
 def test_the_first_words_of_a_scene_lead_to_it() -> None:
     for scene in SCENES:
-        assert best_scene({*words_of(scene.core), scene.name}) == scene.name
+        assert scene_of({*words_of(scene.core), scene.name}) == f"scene.{scene.name.replace(' ', '-')}"
 
 
 def test_every_scene_and_light_has_all_its_layers() -> None:
     sheet = read_sheet()
-    for scene in SCENES:
-        place = place_of({*words_of(scene.core), scene.name})
-        if place.room is None:
-            assert sheet[f"ground.{place.ground}"].shapes, scene.name
-            assert {f"backdrop.{name}" for name in place.backdrop - {"snowy", "autumn"}} <= sheet.keys(), scene.name
-            assert not place.water or {f"water.{place.water}", f"land.{place.water}"} & sheet.keys(), scene.name
-        else:
-            assert place.room.shapes, scene.name
-    changes = {key: {drawing.data.get(key) for drawing in sheet.values()} - {None} for key in ("light", "over", "sky")}
-    assert {f"sky.{light}" for light in changes["light"]} <= sheet.keys()
-    assert {f"sky.{name}" for name in changes["sky"]} | changes["over"] <= sheet.keys()
+    stacks = {name: drawing.data["stack"].split() for name, drawing in sheet.items() if "stack" in drawing.data}
+    assert {f"scene.{scene.name.replace(' ', '-')}" for scene in SCENES} <= stacks.keys()
+    slots = {key for name, drawing in sheet.items() if name.startswith("label.") for key in drawing.data}
+    zones = {drawing.data["zone"] for drawing in sheet.values() if "zone" in drawing.data}
+    for name, stack in stacks.items():
+        for step in stack:
+            if "@" in step:
+                assert set(step.partition("@")[0].split("+")) <= zones, name
+            else:
+                assert step in sheet or step in slots or f"{step}.{sheet[name].data['light']}" in sheet, (name, step)
+    lights = {drawing.data.get("light") for drawing in sheet.values()} - {None}
+    assert {f"sky.{light}" for light in lights} | {f"weather.{light}" for light in lights} <= sheet.keys()
+    for slot in ("over", "sky", "backdrop", "road", "shore-road", "waves", "crowd"):
+        assert {name for drawing in sheet.values() for name in drawing.data.get(slot, "").split()} <= sheet.keys(), slot
 
 
 def test_night_is_dark_and_rooms_have_no_sky() -> None:
     day, night = (pixels(draw_labels("a", [*BEACH, light], 160))[:20].mean() for light in ("daytime", "night"))
     assert night < 100 < day
-    assert place_of({"kitchen", "sink", "oven"}).room is not None
-    assert place_of({"indoors"}).room is not None
-    assert place_of({"forest", "tree"}).room is None
+
+    def has_sky(words: set[str]) -> bool:
+        return "sky" in read_sheet()[scene_of(words)].data["stack"].split()
+
+    assert not has_sky({"kitchen", "sink", "oven"})
+    assert not has_sky({"indoors"})
+    assert has_sky({"forest", "tree"})
+    assert has_sky({"word of no scene"})
 
 
 def test_describing_words_give_color_and_size() -> None:

@@ -92,7 +92,7 @@ def run_checks() -> list[Finding]:
     """Run all checks, in the order of display."""
     return [
         Finding("vse-ens", "ok", f"{__version__} in {_PACKAGE}"),
-        _python(),
+        Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         *(_required(package) for package in required_packages()),
         *(_optional(extra, use) for extra, use in OPTIONAL_PARTS.items()),
         _cpu(),
@@ -101,7 +101,7 @@ def run_checks() -> list[Finding]:
         _threads(),
         _kernel_cache(),
         _memory(),
-        _disk(),
+        _free_space("disk", shutil.disk_usage(Path.cwd()).free, f"free in {Path.cwd()}", "free some space"),
         _terminal(),
     ]
 
@@ -121,10 +121,6 @@ def _requirements() -> Iterator[tuple[str, str]]:
     for requirement in importlib.metadata.requires("vse-ens") or ():
         name, _, marker = requirement.partition(";")
         yield re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0], marker
-
-
-def _python() -> Finding:
-    return Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
 
 
 # Modules with another name than their package.
@@ -241,10 +237,6 @@ def _memory() -> Finding:
     if free is None:
         return Finding("memory", "ok", "unknown on this system")
     return _free_space("memory", free, "free", "close other programs")
-
-
-def _disk() -> Finding:
-    return _free_space("disk", shutil.disk_usage(Path.cwd()).free, f"free in {Path.cwd()}", "free some space")
 
 
 def _free_space(topic: str, free: int, suffix: str, advice: str) -> Finding:

@@ -15,7 +15,7 @@ from vse_ens.cli.parameters import Argument, Option, misuse
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.rules.rule_set import Rule, RuleKind
+    from vse_ens.data.rules.rule_set import RuleKind
     from vse_ens.data.rules.store import NewRule
 
 _ROWS_SHOWN = 10
@@ -157,7 +157,10 @@ def list_rules(
     rules = read_rules(path)
     found, rejected = list(rules), rules.rejected
     entries: list[dict[str, Any]] = [one._asdict() for one in found]
-    rows, rejected_rows = ([_row(one) for one in part] for part in (found, rejected))
+    rows, rejected_rows = (
+        [[str(one.id), one.kind, one.label, one.other, one.by, one.at[:10]] for one in part]
+        for part in (found, rejected)
+    )
     names = [*_COLUMNS]
     if pairs is not None:
         data = reading.read(pairs, console)
@@ -217,10 +220,6 @@ def _pairs(source: Path, reading: Reading, console: Console) -> Annotations:
     data = reading.read(source, console)
     console.notes(data.notes)
     return data
-
-
-def _row(rule: Rule) -> list[str]:
-    return [str(rule.id), rule.kind, rule.label, rule.other, rule.by, rule.at[:10]]
 
 
 def _split(text: str, option: str) -> tuple[str, str]:

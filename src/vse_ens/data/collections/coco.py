@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -197,7 +197,7 @@ def _splices(content: _Content, edits: Mapping[str, LabelEdit]) -> list[Splice]:
     """Return the replacements that carry out the edits."""
     category_ids = {label: number for number, label in reversed(content.names.items())}
     categories = list(_elements(content, "categories"))
-    next_category = _next_id(content.names)
+    next_category = 1 + max((number for number in content.names if type(number) is int), default=0)
     nested = any("supercategory" in category.content for category in categories)
     new_categories = []
     for label in dict.fromkeys(label for edit in edits.values() for label in edit.add):
@@ -257,10 +257,6 @@ def _change_part(
     if key in content.starts:
         return content.text.change_array(content.starts[key], entries, remove, add)
     return content.text.add_member(content.text.start(), key, add)
-
-
-def _next_id(ids: Iterable[Any]) -> int:
-    return 1 + max((number for number in ids if type(number) is int), default=0)
 
 
 def _category(number: int, label: str, nested: bool) -> dict[str, Any]:

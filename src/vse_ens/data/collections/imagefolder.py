@@ -127,7 +127,7 @@ class _JsonLines:
     def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
         """Yield the change by the edits of the lines that start at some positions."""
         target = next((key for key, kind in self._columns.items() if kind == "lists of text"), None)
-        target = target or _new_column([*self._columns, *self._all_keys()])
+        target = target or _new_column([*self._columns, *{key for _, row in self._objects() for key in row}])
         splices: list[Splice] = []
         for start, edit in edits.items():
             splices += self._change(start, target, edit.add, set(edit.remove))
@@ -209,9 +209,6 @@ class _JsonLines:
                 columns[key] = known if kind in ("", known) else "mixed"
         _check_columns(self.path, self._asked, columns, list(keys))
         return columns
-
-    def _all_keys(self) -> dict[str, None]:
-        return {key: None for _, row in self._objects() for key in row}
 
     def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         text = self._text

@@ -156,8 +156,9 @@ def _image_of(data: Mapping[str, Any], number: object) -> str | None:
 def _labels(content: _Content, task: Mapping[str, Any]) -> Iterator[str]:
     """Yield the labels of a task, and count the controls."""
     annotations = _annotations(task)
-    counted = annotations or _own_predictions(task)
-    for annotation in [*annotations, *_dicts(task.get("predictions"))]:
+    predictions = _dicts(task.get("predictions"))
+    counted = annotations or [one for one in predictions if one.get("model_version") == MODEL_VERSION]
+    for annotation in [*annotations, *predictions]:
         for result in _dicts(annotation.get("result")):
             for key, labels in _label_lists(_as_dict(result.get("value"))):
                 if key in ("choices", "taxonomy") and isinstance(result.get("from_name"), str):
@@ -170,10 +171,6 @@ def _annotations(task: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the annotations of a task that were not cancelled; old exports call them completions."""
     given = task.get("annotations") if "annotations" in task else task.get("completions")
     return [one for one in _dicts(given) if not (one.get("was_cancelled") or one.get("skipped"))]
-
-
-def _own_predictions(task: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in _dicts(task.get("predictions")) if one.get("model_version") == MODEL_VERSION]
 
 
 def _label_lists(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:

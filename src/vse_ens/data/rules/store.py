@@ -192,14 +192,10 @@ def _parse(content: bytes, path: Path) -> _Content:
                 raise DataError(f"{path} is not a rules file; name one that vse rules apply wrote") from None
             reason = f": {error}" if isinstance(error, ConfigError) else ""
             raise DataError(f"{path} is damaged in line {number}{reason}; restore a copy") from None
-    if not end and content and not _start_of_header(content):
+    # A process that was killed may have left the first line incomplete.
+    if not end and content and not (json.dumps(_HEADER) + "\n").encode().startswith(content):
         raise DataError(f"{path} is not a rules file; name one that vse rules apply wrote")
     return parsed
-
-
-def _start_of_header(content: bytes) -> bool:
-    """Return whether a first line was left incomplete by a process that was killed."""
-    return (json.dumps(_HEADER) + "\n").encode().startswith(content)
 
 
 def _replay(event: dict[str, Any], content: _Content) -> None:

@@ -1,14 +1,13 @@
 """The sheet of drawings, ``drawings.svg``, and a painter for them.
 
-``python -m tools.illustrations`` writes the sheet. It is SVG of four elements with plain numbers, so that Pillow can
-paint it. Each drawing is an inner ``svg`` element. Its id is a kind and a name: ``label.palm-tree``, ``person.chef``,
-``worn.hat``, ``sky.night``. ``data-`` attributes say how a label changes a picture, ``class`` has flags.
+``python -m tools.illustrations`` writes the sheet. It is SVG of four elements with plain numbers and colors, so that
+Pillow can paint it. Each drawing is an inner ``svg`` element. Its id is a kind and a name: ``label.palm-tree``,
+``person.chef``, ``worn.hat``, ``sky.night``. ``data-`` attributes say how it changes a picture, ``class`` has flags.
 ``data-mix="skin 0.8"`` marks a shape that has 80 % of a color that can be replaced.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 400, 300
 """The size of a picture in units."""
-LAYER = 0.2
-"""The scale of drawings that fill a picture: units per number of the sheet."""
-FIGURE = 0.002
-"""The scale of other drawings: heights per number of the sheet."""
+# The scale of drawings that fill a picture, and of others: units, or heights, per number of the sheet.
+_LAYER, _FIGURE = 0.2, 0.002
 
 Color = tuple[int, ...]
 """Red, green, blue, and opacity if it is not opaque."""
@@ -36,8 +33,6 @@ class Shape(NamedTuple):
     kind: str
     numbers: tuple[float, ...]
     color: Color
-    end: Color = ()
-    """The color at the bottom, if it changes."""
     width: float = 0.0
     part: str = ""
     """The name of the color that it takes a share of."""
@@ -59,7 +54,7 @@ def color_of(text: str) -> Color:
 
 @cache
 def read_sheet() -> Mapping[str, Drawing]:
-    """Return all drawings by id; the one with an empty id has the palettes of people."""
+    """Return all drawings by id; the one with an empty id has the colors of people and of describing words."""
     root = ET.parse(Path(__file__).with_name("drawings.svg")).getroot()  # noqa: S314  # a file of this package
     found = {"": Drawing(data=_data(root))}
     for element in root.iterfind("{*}svg"):
@@ -78,13 +73,11 @@ def _shape(element: ET.Element) -> Shape:
         numbers = tuple(float(element.get(name, 0)) for name in _NUMBERS[kind])
     else:
         numbers = tuple(map(float, element.attrib["points"].split()))
-    # A gradient is named after its two colors.
-    first, *last = map(color_of, re.findall("[0-9a-f]{6}", element.get("fill") or element.attrib["stroke"]))
-    opacity = element.get("opacity")
-    color = (*first, round(255 * float(opacity))) if opacity else first
+    color, opacity = color_of(element.get("fill") or element.attrib["stroke"]), element.get("opacity")
+    if opacity:
+        color = (*color, round(255 * float(opacity)))
     part, _, share = element.get("data-mix", "").partition(" ")
-    width = float(element.get("stroke-width", 0))
-    return Shape(kind, numbers, color, last[0] if last else (), width, part, float(share or 0))
+    return Shape(kind, numbers, color, float(element.get("stroke-width", 0)), part, float(share or 0))
 
 
 class Painter:
@@ -105,48 +98,47 @@ class Painter:
         size = (self._size, max(1, round(self._size * HEIGHT / WIDTH)))
         return self._image.resize(size, Image.Resampling.BOX if self._size > 640 else Image.Resampling.LANCZOS)
 
-    def layer(self, drawing: Drawing, y: float = 0.0, flip: bool = False, **colors: Color) -> None:
-        """Paint a drawing over the whole picture, or ``y`` units lower."""
-        self.paint(drawing, WIDTH if flip else 0.0, y, LAYER, flip, **colors)
-
-    def paint(self, drawing: Drawing, x: float, y: float, scale: float, flip: bool = False, **colors: Color) -> None:
-        """Paint a drawing with its origin at a point; ``colors`` replace those of the drawing."""
-        across = (-scale if flip else scale) * self._scale
-        down, left, top = scale * self._scale, x * self._scale, y * self._scale
+    def layer(self, drawing: Drawing, flip: bool = False) -> None:
+        """Paint a drawing over the whole picture."""
+        across = -_LAYER if flip else _LAYER
         for shape in drawing.shapes:
-            numbers, color = shape.numbers, shape.color
+            self._paint(shape, shape.color, WIDTH if flip else 0.0, 0.0, across, _LAYER)
+
+    def paint(self, drawing: Drawing, x: float, y: float, height: float, **colors: Color) -> None:
+        """Paint a figure of a height that stands at a point; ``colors`` replace those of the drawing."""
+        scale = height * _FIGURE
+        for shape in drawing.shapes:
+            color = shape.color
             if shape.part in colors:
                 own = color_of(drawing.data[shape.part])
                 change = [shape.share * (new - old) for new, old in zip(colors[shape.part], own, strict=True)]
                 color = (*(min(255, max(0, round(a + b))) for a, b in zip(color, change, strict=False)), *color[3:])
-            if shape.kind in _NUMBERS:
-                a, b, c, d = numbers[:4]
-                if shape.kind == "ellipse":
-                    a, b, c, d = a - c, b - d, 2 * c, 2 * d
-                ends = sorted((left + across * a, left + across * (a + c)))
-                box = [ends[0], top + down * b, ends[1], top + down * (b + d)]
-                if shape.kind == "ellipse":
-                    self._draw.ellipse(box, fill=color)
-                elif shape.end:
-                    self._gradient(box, color, shape.end)
-                else:
-                    self._draw.rounded_rectangle(box, radius=numbers[4] * down, fill=color)
-                continue
-            points = [(left + across * a, top + down * b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
-            if shape.kind == "polygon":
-                self._draw.polygon(points, fill=color)
+            self._paint(shape, color, x, y, scale, scale)
+
+    def _paint(self, shape: Shape, color: Color, x: float, y: float, across: float, down: float) -> None:
+        """Paint a shape with its origin at a point; ``across`` and ``down`` are units per number."""
+        numbers = shape.numbers
+        if shape.kind == "ellipse":
+            a, b, c, d = numbers
+            numbers = (a - c, b - d, a + c, b + d)
+        elif shape.kind == "rect":
+            a, b, c, d, _ = numbers
+            numbers = (a, b, a + c, b + d)
+        points = [
+            (self._scale * (x + across * a), self._scale * (y + down * b))
+            for a, b in zip(numbers[::2], numbers[1::2], strict=True)
+        ]
+        if shape.kind == "polygon":
+            self._draw.polygon(points, fill=color)
+        elif shape.kind == "polyline":
+            width = max(1, round(self._scale * max(shape.width * down, 0.6)))
+            self._draw.line(points, fill=color, width=width, joint="curve")
+            for one, other in (points[0], points[-1]) if len(color) == 3 else ():  # round ends
+                self._draw.ellipse([one - width / 2, other - width / 2, one + width / 2, other + width / 2], fill=color)
+        else:
+            (left, top), (right, bottom) = points
+            box = [min(left, right), top, max(left, right), bottom]
+            if shape.kind == "ellipse":
+                self._draw.ellipse(box, fill=color)
             else:
-                self._line(points, color, max(1, round(max(shape.width * down, 0.6 * self._scale))))
-
-    def _line(self, points: list[tuple[float, float]], color: Color, width: int) -> None:
-        self._draw.line(points, fill=color, width=width, joint="curve")
-        if len(color) == 3:  # round ends
-            for x, y in (points[0], points[-1]):
-                self._draw.ellipse([x - width / 2, y - width / 2, x + width / 2, y + width / 2], fill=color)
-
-    def _gradient(self, box: list[float], first: Color, last: Color) -> None:
-        start, end = round(box[1]), round(box[3])
-        for row in range(start, end):
-            share = (row - start) / max(1, end - start - 1)
-            color = tuple(round(a + (b - a) * share) for a, b in zip(first, last, strict=True))
-            self._draw.line([box[0], row, box[2], row], fill=color, width=1)
+                self._draw.rounded_rectangle(box, radius=shape.numbers[4] * self._scale * down, fill=color)

@@ -89,7 +89,7 @@ def join_deltas(pieces: Sequence[TableDelta]) -> TableDelta:
 def merge_deltas(left: TableDelta, right: TableDelta) -> TableDelta:
     """Add the deltas of two shards, or of two groups of shards."""
     merged: dict[str, NDArray[Any]] = {}
-    for name in _tables(left):
+    for name in [key.removesuffix(".rows") for key in left if key.endswith(".rows")]:
         one, other = left[f"{name}.rows"], right[f"{name}.rows"]
         parts = [f"{name}.{part}" for part in ("sums", "squares")]
         if np.array_equal(one, other):
@@ -116,10 +116,6 @@ def apply_delta(tables: Tables, delta: TableDelta) -> None:
             table += update
         else:
             table[rows] += update
-
-
-def _tables(delta: TableDelta) -> list[str]:
-    return [name.removesuffix(".rows") for name in delta if name.endswith(".rows")]
 
 
 def exchanges_per_epoch(config: Config, labels: int, pairs: int, epoch: int) -> int:

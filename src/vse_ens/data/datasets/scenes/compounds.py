@@ -66,7 +66,8 @@ def likeliest_compounds(
     single = [sum(" " not in front for front in of_word) for of_word in fronts]
     # Every sight of every town, then a second one of the same name, and so on, for vocabularies of any size.
     times = max(1, -(-(count - sum(map(len, described))) // (len(sights) * len(towns))))
-    named = [_named(word, times) if word in sights else [] for word in plain]
+    names = [f" {n}" if n > 1 else "" for n in range(1, times + 1)]
+    named = [[f"{town} {word}{n}" for n in names for town in towns] if word in sights else [] for word in plain]
     # The shifts have no factor in common with the rings, so that few scenes share their favorites.
     kinds = [
         _compounds(described, single, share=0.35, shift=23),
@@ -88,10 +89,6 @@ def _descriptions(word: str) -> list[str]:
     while kind is not None and kind not in descriptions:
         kind = parent_of.get(kind)
     return [] if kind is None else descriptions[kind]
-
-
-def _named(sight: str, times: int) -> list[str]:
-    return [f"{town} {sight}" if n == 1 else f"{town} {sight} {n}" for n in range(1, times + 1) for town in towns]
 
 
 def _compounds(names: list[list[str]], ring: list[int], share: float, shift: int) -> Compounds:

@@ -1,7 +1,7 @@
 """The paper's method in plain NumPy, to read with the paper at hand: algorithm 1, the naive sampler, WARP and Opt-AUC.
 
 Kernels do the same in single precision, without allocating and without the GIL; tests compare both draw by draw
-(`tests/kernels/test_serial.py`, `tests/train/engines/test_serial.py`). Nothing else imports this module.
+(`tests/kernels/test_serial.py`, `tests/train/engines/test_serial.py`). The wheel has no need of this module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``vse reproduce``: rerun the experiments of the paper, with `benchmarks.paper` of a clone."""
+"""``vse reproduce``: rerun the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rich.text import Text
 from vse_ens.cli.console import Console, Progress, duration
 from vse_ens.cli.options import Workers
 from vse_ens.cli.parameters import Option
-from vse_ens.cli.repository import add_benchmarks
 from vse_ens.errors import ConfigError, DataError
 
 
@@ -51,7 +50,6 @@ def reproduce(
 
     Example: vse reproduce --quick --out reproduction
     """
-    add_benchmarks("vse reproduce")
     from benchmarks.paper.numbers import DATA_SETS
     from benchmarks.paper.run import FULL, QUICK
     from benchmarks.paper.run import reproduce as run

@@ -1,7 +1,4 @@
-"""``vse data openimages``, ``nuswide`` and ``iaprtc12``: convert published data sets to Parquet files of pairs.
-
-The readers are in `benchmarks.published`, which a clone has and the wheel does not.
-"""
+"""``vse data openimages``, ``nuswide`` and ``iaprtc12``: convert published data sets to Parquet files of pairs."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from vse_ens.cli.commands.data import summary_json
 from vse_ens.cli.console import Console, ReadingProgress, facts
 from vse_ens.cli.parameters import Argument, Option
-from vse_ens.cli.repository import add_benchmarks
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -73,7 +69,6 @@ def openimages(
 
     Example: vse data openimages openimages --out openimages.parquet
     """
-    add_benchmarks("vse data openimages")
     from benchmarks.published.openimages import read_openimages
 
     read = partial(read_openimages, path, source=source, split=split, min_confidence=min_confidence, names=names)
@@ -102,7 +97,6 @@ def nuswide(
 
     Example: vse data nuswide NUS-WIDE --labels tags5018 --out nuswide.parquet
     """
-    add_benchmarks("vse data nuswide")
     from benchmarks.published.nuswide import read_nuswide
 
     _convert(path, out, partial(read_nuswide, path, labels=labels, split=split), console)
@@ -134,7 +128,6 @@ def iaprtc12(
 
     Example: vse data iaprtc12 iaprtc12 --out iaprtc12.parquet
     """
-    add_benchmarks("vse data iaprtc12")
     from benchmarks.published.iaprtc12 import read_iaprtc12
 
     _convert(path, out, partial(read_iaprtc12, path, form=form, split=split, dictionary=dictionary), console)
