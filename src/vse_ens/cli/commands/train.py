@@ -169,7 +169,7 @@ def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None
     if model.training_["label_weights_scale"]:
         rows.append(("label weights", f"factor {model.training_['label_weights_scale']:g}, chosen on held-out labels"))
     if model.training_["neighbors_scale"]:
-        rows.append(("similar images", f"factor {model.training_['neighbors_scale']:g}, chosen on held-out labels"))
+        rows.append(("neighbors", f"factor {model.training_['neighbors_scale']:g}, chosen on held-out labels"))
     given_up = sum(report.given_up for report in model.history_)
     if given_up:
         rows.append(("skipped", f"{given_up:,} of {draws:,} draws found no negative"))
