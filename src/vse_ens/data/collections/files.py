@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from vse_ens.errors import DataError
+from vse_ens.system import open_regular
 
 IMAGE_SUFFIXES = frozenset(
     f".{end}"
@@ -113,18 +113,16 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def read_regular(path: str | Path, limit: int) -> bytes:
+    """Return the content of a regular file, of a larger one a byte more than ``limit``; it never blocks on a pipe."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read(min(os.fstat(file.fileno()).st_size, limit) + 1)
+
+
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file; raise a `DataError` for any other, and for one above the limit."""
     try:
-        # Without O_NONBLOCK, opening a named pipe waits for its writer.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # Path.open takes no flags
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise DataError(f"{path} is not a regular file; name a file")
-            if status.st_size > limit:
-                raise DataError(f"{path} has {status.st_size:,} bytes, more than {limit:,}; split it into several")
-            content = file.read(limit + 1)
+        content = read_regular(path, limit)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
     if len(content) > limit:
