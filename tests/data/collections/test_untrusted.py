@@ -7,10 +7,13 @@ import hashlib
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,10 @@ import pytest
 
 from vse_ens.data.collections import FileChange, LabelEdit, journal
 from vse_ens.data.collections.detect import open_collection
+from vse_ens.data.collections.files import walk
 from vse_ens.data.collections.journal import undo, write_changes
 from vse_ens.data.collections.write import write_labels
+from vse_ens.data.io import id_index, read
 from vse_ens.errors import DataError
 
 EDITS = {f"{name}.jpg": LabelEdit(add=("sea",)) for name in "abc"}
@@ -153,6 +158,7 @@ print(json.dumps([path.name for path in report.written.files]))
 _UNDO = """
 import sys
 from pathlib import Path
+from vse_ens.data.collections.files import walk
 from vse_ens.data.collections.journal import undo
 from vse_ens.errors import DataError
 try:
@@ -248,12 +254,13 @@ def test_a_journal_that_is_a_pipe_or_one_endless_line_is_refused(tmp_path: Path)
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 40)
     for name in ("fifo", "zero", "sparse"):
-        with pytest.raises(DataError, match="is not a journal of vse|not a regular file"):
+        with pytest.raises(DataError, match=r"is not a journal of vse|not a regular file"):
             undo(tmp_path / name)
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"path": ["a"]}', '{"path": "AA==", "before": null, "after_sha256": ""}', '{"written": 3}x']
+    "text",
+    ["[" * 100_000, '{"path": ["a"]}', '{"path": "AA==", "before": null, "after_sha256": ""}', '{"written": 3}x'],
 )
 def test_a_line_of_a_journal_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     log = stored(tmp_path / "log")
@@ -287,3 +294,124 @@ def test_undo_names_its_files_without_the_journal_module_trusting_them(tmp_path:
         with pytest.raises(DataError, match="is damaged in line 2"):
             undo(stored(tmp_path / "log", line(path, None, b"")))
     assert journal.Written([], None).refused == []
+
+
+def catalog_with(folder: Path, column: str, before: str = "", tags: int = 1) -> Path:
+    """Write a catalog of digiKam whose tags have names as another sees fit."""
+    path = folder / "digikam4.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"""
+            CREATE TABLE AlbumRoots (id INTEGER PRIMARY KEY, identifier TEXT, specificPath TEXT);
+            CREATE TABLE Albums (id INTEGER PRIMARY KEY, albumRoot INTEGER, relativePath TEXT);
+            CREATE TABLE Images (id INTEGER PRIMARY KEY, album INTEGER, name TEXT, status INTEGER);
+            CREATE TABLE ImageTags (imageid INTEGER, tagid INTEGER);
+            {before}
+            CREATE TABLE Tags (id INTEGER PRIMARY KEY, pid INTEGER, name {column});
+            INSERT INTO AlbumRoots VALUES (1, 'volumeid:?path=/home/me', '/');
+            INSERT INTO Albums VALUES (1, 1, '/');
+            INSERT INTO Images VALUES (1, 1, 'a.jpg', 1);
+            """
+        )
+        for number in range(1, tags + 1):
+            connection.execute("INSERT INTO Tags (id, pid) VALUES (?, 0)", (number,))
+            connection.execute("INSERT INTO ImageTags VALUES (1, ?)", (number,))
+        connection.commit()
+    return path
+
+
+def test_generated_columns_of_a_catalog_are_not_computed(tmp_path: Path) -> None:
+    path = catalog_with(tmp_path, "TEXT GENERATED ALWAYS AS (hex(zeroblob(8000000)))", tags=390)
+    started = time.monotonic()
+    with pytest.raises(DataError, match="generated columns, which are not read"):
+        read(path, format="digikam")
+    with pytest.raises(DataError):
+        read(path)
+    assert time.monotonic() - started < 5
+
+
+def test_virtual_tables_and_views_of_a_catalog_are_not_read(tmp_path: Path) -> None:
+    path = catalog_with(tmp_path, "TEXT")
+    for made in ("VIRTUAL TABLE Tags USING fts5(id, pid, name)", "VIEW Tags AS SELECT 1 id, 0 pid, 'x' name"):
+        with closing(sqlite3.connect(path)) as connection:
+            kind = connection.execute("SELECT type FROM sqlite_schema WHERE name = 'Tags'").fetchone()[0]
+            connection.execute(f"DROP {kind} Tags")
+            connection.execute(f"CREATE {made}")
+        with pytest.raises(DataError, match="it has no table Tags"):
+            read(path, format="digikam")
+
+
+def test_a_log_of_a_catalog_that_is_a_device_is_not_copied(tmp_path: Path) -> None:
+    path = catalog_with(tmp_path, "TEXT")
+    Path(f"{path}-journal").write_bytes(b"not empty")
+    Path(f"{path}-wal").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="not a regular file"):
+        read(path, format="digikam")
+
+
+LONG = "x" * 1_001
+CATEGORY = {"id": 1, "name": "x" * 1_000_000}
+REPEATED = {
+    "images": [{"id": number, "file_name": f"{number}.jpg"} for number in range(3_000)],
+    "annotations": [{"image_id": number, "category_id": 1} for number in range(3_000)],
+    "categories": [CATEGORY],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", f"image,label\na,{LONG}\n"),
+        ("a.csv", f"image,labels\na,sea {LONG}\n"),
+        ("a.tsv", f"image\tlabel\na\t{LONG}\n"),
+        ("a.txt", f"a\t{LONG}\n"),
+        ("a.jsonl", json.dumps({"image": "a", "labels": ["sea", LONG]}) + "\n"),
+        ("coco.json", json.dumps(REPEATED)),
+    ],
+)
+def test_a_label_of_more_than_a_thousand_characters_is_refused_by_every_reader(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=r"^label 'x{37,40}' has 1,00\d,?\d* characters, more than 1,000") as caught:
+        read(tmp_path / name, **({"label_separator": " "} if "labels" in content and name == "a.csv" else {}))
+    assert len(str(caught.value)) < 300
+
+
+def test_a_long_label_of_a_catalog_or_a_folder_is_refused(tmp_path: Path, photos: Path) -> None:
+    path = catalog_with(tmp_path, f"TEXT DEFAULT '{LONG}'")
+    (photos / "b.txt").write_text(LONG)
+    for source in (path, photos):
+        with pytest.raises(DataError, match=r"has 1,001 characters, more than 1,000"):
+            read(source)
+    (tmp_path / "a.csv").write_text(f"image,label\na,{'é' * 1_000}\n")
+    assert read(tmp_path / "a.csv").labels.id(0) == "é" * 1_000
+
+
+def test_names_of_tags_inside_tags_do_not_multiply(tmp_path: Path) -> None:
+    path = catalog_with(tmp_path, f"TEXT DEFAULT '{'x' * 900}'", tags=20_000)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE Tags SET pid = min(id - 1, 99)")
+        connection.commit()
+    with pytest.raises(DataError, match=r"has 1,801 characters"):
+        read(path)
+
+
+def test_labels_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = tmp_path / "a.csv"
+    pairs.write_text("".join(f"a,label {number:04}\n" for number in range(200)))
+    monkeypatch.setattr(id_index, "_MAX_LABELS", 1_000)
+    with pytest.raises(DataError, match="the labels have more than 1,000 bytes together"):
+        read(pairs)
+    pairs.write_text("".join(f"image {number:04},sea\n" for number in range(200)))
+    assert read(pairs).pairs == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs the file system of Linux")
+def test_the_files_of_the_system_are_not_walked(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to("/proc")
+    faults: list[str] = []
+    assert list(walk(Path("/proc"), lambda name, _: faults.append(name))) == []
+    assert list(walk(Path("/sys/kernel"), lambda name, _: faults.append(name))) == []
+    assert list(walk(tmp_path, lambda name, _: faults.append(name))) == []
+    assert faults == [".", ".", "linked"]

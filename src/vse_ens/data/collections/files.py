@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +69,9 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
             state = Path(path).stat()
             if (state.st_dev, state.st_ino) in visited:
                 continue
+            if state.st_dev in _kernel_devices():
+                on_fault(prefix.rstrip("/") or ".", "its files are made by the system")
+                continue
             visited.add((state.st_dev, state.st_ino))
             with os.scandir(path) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
@@ -95,6 +100,16 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
         stack += reversed(folders)
         if files:
             yield Folder(prefix, path, files)
+
+
+@cache
+def _kernel_devices() -> frozenset[int]:
+    """Return the file systems of /proc and /sys: their files have no end, and no image is among them."""
+    found: set[int] = set()
+    for name in ("/proc", "/sys"):
+        with suppress(OSError):
+            found.add(Path(name).stat().st_dev)
+    return frozenset(found - {Path("/").stat().st_dev})
 
 
 def _leads_back(entry: os.DirEntry[str], top: str) -> bool:

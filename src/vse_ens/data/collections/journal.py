@@ -259,7 +259,8 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
             if name not in noted["skipped"]:
                 before = None if record["before"] is None else _unpacked(base64.b64decode(record["before"]))
                 written = not says_written or name in noted["written"]
-                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written, root and _decoded(root))
+                base = _decoded(root) if root else None
+                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written, base)
         except (ValueError, KeyError, TypeError, zlib.error):
             raise _damaged(path, number) from None
         for names in noted.values():
@@ -414,14 +415,15 @@ def _root(collection: Path | None) -> Path | None:
 def _find_target(path: Path, root: Path | None) -> Path:
     """Return the file that a path leads to; raise a `DataError` if it is not a file that may be changed."""
     target = Path(os.path.realpath(path))
-    if not target.is_relative_to(root) if root is not None else os.path.islink(path):
+    is_link = os.path.islink(path)  # noqa: PTH114  # `Path.is_symlink` raises for some names
+    if not target.is_relative_to(root) if root is not None else is_link:
         raise DataError(f"{path} is a link that leads out of {root or path.parent}; replace it by a file")
     _check_name(path)
     _check_name(target)
     try:
         is_regular = stat.S_ISREG(target.lstat().st_mode)
     except FileNotFoundError:
-        if os.path.islink(path) and not target.parent.is_dir():  # undo would leave a new folder
+        if is_link and not target.parent.is_dir():  # undo would leave a new folder
             raise DataError(f"{path} is a link that leads nowhere; remove it") from None
         return target
     except OSError as error:
