@@ -220,6 +220,10 @@ def _whole(settings: Mapping[str, Any], name: str, most: int) -> int:
 
 def _number(settings: Mapping[str, Any], name: str, most: float, above: float = -1.0) -> None:
     value = settings.get(name)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= most or value == math.inf or value <= above:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not max(above, 0) <= value <= most
+        or value in (above, math.inf)
+    ):
         raise ModelError(f"the setting {name!r} must be a number from 0 to {most:g}, got {value!r:.40}")

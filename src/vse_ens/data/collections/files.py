@@ -69,7 +69,7 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
             state = Path(path).stat()
             if (state.st_dev, state.st_ino) in visited:
                 continue
-            if state.st_dev in _kernel_devices():
+            if is_of_the_system(state):
                 on_fault(prefix.rstrip("/") or ".", "its files are made by the system")
                 continue
             visited.add((state.st_dev, state.st_ino))
@@ -102,9 +102,13 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
             yield Folder(prefix, path, files)
 
 
+def is_of_the_system(state: os.stat_result) -> bool:
+    """Return whether a folder is in /proc or /sys: their files have no end, and no image is among them."""
+    return state.st_dev in _system_devices()
+
+
 @cache
-def _kernel_devices() -> frozenset[int]:
-    """Return the file systems of /proc and /sys: their files have no end, and no image is among them."""
+def _system_devices() -> frozenset[int]:
     found: set[int] = set()
     for name in ("/proc", "/sys"):
         with suppress(OSError):
