@@ -61,3 +61,17 @@ class UnknownIdError(VseError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])
+
+
+MAX_LABEL = 1_000
+"""Characters of the longest label that is read."""
+
+
+class LongLabelError(DataError):
+    """A label is longer than any label is meant to be, such as a text or a whole file in the column of labels."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(
+            f"label {label[:40]!r} has {len(label):,} characters, more than {MAX_LABEL:,}; name the column of labels, "
+            f"or shorten it"
+        )

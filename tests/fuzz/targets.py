@@ -16,6 +16,8 @@ from pathlib import Path
 from tests.support.collection_samples import Reader, samples
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections import FileChange
+from vse_ens.data.collections.journal import undo, write_changes
 from vse_ens.data.features import read_features
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import VseError
@@ -140,6 +142,30 @@ def lenskit(file: str) -> Target:
     return target
 
 
+def journal(content: bytes) -> None:
+    """Undo the bytes as a journal of a folder; the image beside its files stays as it is."""
+    files = folder() / "undone"
+    files.mkdir(exist_ok=True)
+    (files / "a.txt").write_bytes(b"new")
+    (files / "a.jpg").write_bytes(b"\xff\xd8\xff")
+    path = folder() / "journal"
+    path.write_bytes(content)
+    refused_with_a_sentence(undo, path)
+    if (files / "a.jpg").read_bytes() != b"\xff\xd8\xff":
+        raise AssertionError("an image was changed")
+
+
+def journals() -> list[bytes]:
+    """Journals of a change, with and without the checksums that keep most damage from being read further."""
+    files, log = folder() / "undone", folder() / "written"
+    files.mkdir(exist_ok=True)
+    (files / "a.txt").write_bytes(b"old")
+    log.unlink(missing_ok=True)
+    write_changes([FileChange(files / "a.txt", b"old", b"new")], log, collection=files)
+    content = log.read_bytes()
+    return [content, re.sub(rb', "check": "[0-9a-f]+"', b"", content)]
+
+
 TARGETS: dict[str, Target] = {
     "csv": reader("a.csv", Annotations.read),
     "csv-gz": reader("a.csv.gz", Annotations.read),
@@ -161,6 +187,7 @@ TARGETS: dict[str, Target] = {
     "lenskit-item": lenskit("item.parquet"),
     "lenskit-rating": lenskit("rating.parquet"),
     "model": model,
+    "journal": journal,
 }
 TARGETS |= {name: collection(name) for name in collections()}
 
@@ -170,6 +197,8 @@ def starts(name: str) -> list[bytes]:
     stored = [path.read_bytes() for kind in ("seeds", "found") for path in sorted((HERE / kind / name).glob("*"))]
     if name == "model":
         stored += [bytes([number]) + content for number, content in enumerate(model_files().values())]
+    if name == "journal":
+        stored += journals()
     if name in collections():
         stored.append(collections()[name][0])
     return stored

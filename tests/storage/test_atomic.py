@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,19 +37,63 @@ def test_both_files_appear_together_in_place_of_the_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", ["file", "link", "link to nothing"])
-def test_a_file_of_the_temporary_name_is_replaced_not_followed(tmp_path: Path, left: str) -> None:
-    other, partial = tmp_path / "elsewhere", tmp_path / ".file.partial"
+@pytest.mark.parametrize("name", [".file.partial", ".file.0123456789abcdef.partial"])
+def test_a_file_of_a_temporary_name_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str, name: str
+) -> None:
+    monkeypatch.setattr(atomic.secrets, "token_hex", lambda _: "0123456789abcdef")
+    monkeypatch.setattr(atomic, "_clean_folder", lambda _: None)
+    other, partial = tmp_path / "elsewhere", tmp_path / name
     if left != "link to nothing":
         other.write_text("not ours")
     if left == "file":
-        partial.hardlink_to(other)
+        partial.write_text("not ours")
     else:
         partial.symlink_to(other)
-    write_bytes(tmp_path / "file", b"new")
-    assert (tmp_path / "file").read_bytes() == b"new"
-    assert not (tmp_path / "file").is_symlink()
-    assert not os.path.lexists(partial)
-    assert (other.read_text() if other.exists() else "") == ("" if left == "link to nothing" else "not ours")
+    before = {path: path.readlink() if path.is_symlink() else path.read_text() for path in tmp_path.iterdir()}
+    if name == ".file.partial":  # the name of version 0.3 and of no other
+        write_bytes(tmp_path / "file", b"new")
+        assert (tmp_path / "file").read_bytes() == b"new"
+        (tmp_path / "file").unlink()
+    else:
+        with pytest.raises(DataError, match="could not be written: File exists"):
+            write_bytes(tmp_path / "file", b"new")
+    assert before == {path: path.readlink() if path.is_symlink() else path.read_text() for path in tmp_path.iterdir()}
+
+
+_HELD = """
+import sys, time
+from pathlib import Path
+from vse_ens.storage.atomic import replace_file
+with replace_file(Path(sys.argv[1])) as partial:
+    print(partial, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not rename files that are open")
+def test_what_a_killed_write_left_is_removed_by_the_next_process(tmp_path: Path) -> None:
+    (tmp_path / ".mine.partial").write_text("mine")
+    (tmp_path / ".mine.0123456789abcdef.partial.txt").write_text("mine")
+    (tmp_path / ".linked.0123456789abcdef.partial").symlink_to(tmp_path / ".mine.partial")
+    before = sorted(tmp_path.iterdir())
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _HELD, str(tmp_path / name)], stdout=subprocess.PIPE, text=True)
+        for name in ("n" * 255, "alive")
+    ]
+    try:
+        killed, alive = (Path(writer.stdout.readline().strip()) for writer in writers if writer.stdout)
+        writers[0].kill()
+        writers[0].wait()
+        assert killed.exists()
+        write_bytes(tmp_path / "another", b"")
+        assert sorted(tmp_path.iterdir()) == sorted([*before, alive, tmp_path / "another"])
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+            if writer.stdout:
+                writer.stdout.close()
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
@@ -87,7 +134,8 @@ def test_files_are_flushed_before_the_rename_and_folders_after(tmp_path: Path, m
 
     monkeypatch.setattr(os, "fsync", note)
     write_text(path, "text")
-    assert done == [(".file.partial", False), (tmp_path.name, True)]
+    assert re.fullmatch(r"\.file\.[0-9a-f]{16}\.partial", done[0][0])
+    assert [done[0][1], *done[1:]] == [False, (tmp_path.name, True)]
 
 
 def test_text_and_json_are_utf8_with_escaped_surrogates(tmp_path: Path) -> None:

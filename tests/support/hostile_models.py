@@ -199,7 +199,7 @@ def _calibration() -> Iterator[Hostile]:
         yield _one("id", name, "above 1", _put(-1, 2.0))
     for what, pair in {"0": (0.0, 0.0), "negative": (-1.0, 0.0), "tiny": (1e-30, 0.0), "steep": (1.0, 1e10)}.items():
         yield _one("id", "confidence_temperature", what, lambda array, pair=pair: np.array(pair, array.dtype))
-    for value in (0.0, -0.5, 1.5):
+    for value in (0.0, 1e-38, -0.5, 1.5):
         yield _one("id", "confidence_completeness", f"is {value}", _put(0, value))
     for place, value in ((0, 1e9), (0, -1e9), (1, -1.0), (1, 1e9)):
         yield _one("id", "confidence_correction", f"{place} is {value:g}", _put(place, value))
@@ -338,7 +338,7 @@ def _settings() -> Iterator[Hostile]:
         "generations": (-1, 2**70, None),
         "label_weights_scale": ("1", None, -1, 1e300, True, [1.0]),
         "neighbors_scale": ("1", None, -1, 1e300, True, [1.0]),
-        "label_weights_regularization": ("1", -1.0, {}),
+        "label_weights_regularization": ("1", -1.0, {}, 0.0, 1e300),
         "complete": (None, 1),
         "version": (None, 2),
         "cpus": (None, "znver4", [1]),

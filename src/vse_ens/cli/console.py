@@ -49,6 +49,9 @@ class PlainConsole(RichConsole):
             yield segment if segment.control else Segment(escape_control(segment.text), segment.style)
 
 
+_MAX_CELL = 1_000  # characters
+
+
 def escape_control(text: str, form: str = "\\x{:02x}") -> str:
     """Return a text with its control characters as escapes."""
     return _CONTROL.sub(lambda match: (form if ord(match[0]) < 256 else "\\u{:04x}").format(ord(match[0])), text)
@@ -224,7 +227,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, Text(value))
+        table.add_row(name, _cell(value))
     return table
 
 
@@ -234,8 +237,13 @@ def columns(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequen
     for name in names:
         table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(_cell, row))
     return table
+
+
+def _cell(value: str) -> Text:
+    """Return a value for a table, cut if it is so long that drawing it would take seconds."""
+    return Text(value if len(value) <= _MAX_CELL else f"{value[:_MAX_CELL]}…")
 
 
 def duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ from vse_ens.label_weights.closed_form import dense_label_weights
 from vse_ens.label_weights.gram import gram_matrix
 from vse_ens.label_weights.pairs import PairSource
 from vse_ens.label_weights.sparse import sparse_label_weights
+from vse_ens.model.checks import MAX_REGULARIZATION
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 
@@ -40,8 +41,11 @@ def learn_label_weights(
     ``regularization``, lambda, is in images: labels that occur together on far fewer images have small weights. The
     workers of the pool count and solve; the closed form is computed in this process.
     """
-    if not regularization > 0.0:
-        raise ConfigError(f"regularization of the label weights must be a number above 0, got {regularization!r}")
+    if not 0.0 < regularization <= MAX_REGULARIZATION:
+        raise ConfigError(
+            f"regularization of the label weights must be a number above 0 and at most {MAX_REGULARIZATION:g}, "
+            f"got {regularization!r}"
+        )
     labels = data.counts.labels if isinstance(data, Partition) else len(data.labels)
     if labels <= dense_labels:
         return LabelWeights(dense_label_weights(gram_matrix(data, pool, row_power), regularization))

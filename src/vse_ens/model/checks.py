@@ -18,7 +18,7 @@ from vse_ens.config import Config
 from vse_ens.data.csr import ends_match, rises, rows_ascend
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.calibration import Temperature
-from vse_ens.model.completeness import COMPLETENESS_ARRAYS
+from vse_ens.model.completeness import COMPLETENESS_ARRAYS, SMALLEST
 from vse_ens.presets import preset
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
@@ -26,6 +26,8 @@ Arrays = Mapping[str, NDArray[Any]]
 
 MAX_SCALE = 1e6
 """The largest factor of the label weights, and of the neighbors."""
+MAX_REGULARIZATION = 1e12
+"""The largest lambda of the label weights."""
 _MAX_EPOCHS = 10_000_000
 _TEMPERATURES = (1e-6, 1e9)
 _MAX_INT32 = 2**31 - 1
@@ -54,7 +56,7 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
     if "neighbors_scale" in training:  # models of version 0.2 have no neighbors
         _number(training, "neighbors_scale", MAX_SCALE)
     if training.get("label_weights_regularization") is not None:  # the lambda that `partial_fit` learns them again with
-        _number(training, "label_weights_regularization", math.inf)
+        _number(training, "label_weights_regularization", MAX_REGULARIZATION, above=0.0)
     cpus = training.get("cpus", [])  # models of version 0.2 do not say
     if not isinstance(cpus, list) or not all(isinstance(kind, str) for kind in cpus):
         raise ModelError("the setting 'cpus' must be a list of texts")
@@ -180,8 +182,8 @@ def _check_calibration(arrays: Arrays, labels: int) -> None:
 
 def _check_completeness(arrays: Arrays) -> None:
     shares = arrays["confidence_completeness"]
-    if not (shares.min() > 0 and shares.max() <= 1):
-        raise ModelError("the array 'confidence_completeness' must hold numbers above 0 and at most 1")
+    if not (shares.min() >= np.float32(SMALLEST) and shares.max() <= 1):
+        raise ModelError(f"the array 'confidence_completeness' must hold numbers from {SMALLEST:g} to 1")
     shift, slope = arrays["confidence_correction"].tolist()
     if abs(shift) > _MAX_SHIFT or not 0 <= slope <= _MAX_SLOPE:
         raise ModelError(
@@ -218,7 +220,12 @@ def _whole(settings: Mapping[str, Any], name: str, most: int) -> int:
     return value
 
 
-def _number(settings: Mapping[str, Any], name: str, most: float) -> None:
+def _number(settings: Mapping[str, Any], name: str, most: float, above: float = -1.0) -> None:
     value = settings.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most or value == math.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not max(above, 0) <= value <= most
+        or value in (above, math.inf)
+    ):
         raise ModelError(f"the setting {name!r} must be a number from 0 to {most:g}, got {value!r:.40}")

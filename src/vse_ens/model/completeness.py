@@ -46,7 +46,7 @@ _DEVIATIONS = 0.5
 # Pairs of labels that are counted: of more data, a sample of the images is used.
 _MAX_COUNTED = 20_000_000
 # Numbers that must be above 0 but have no other lower limit.
-_SMALLEST = 1e-3
+SMALLEST = 1e-3
 # A law cannot be fitted to numbers of labels that are nearly equal: the ratio m / v is at most this,
 _MAX_RATIO = 2.0
 # and M is never smaller than this share of the mean.
@@ -236,4 +236,4 @@ def _by_label(given: Mapping[str, float], labels: Vocabulary, images: NDArray[np
 def _checked(value: float, what: str) -> float:
     if not 0.0 < value <= 1.0:
         raise ConfigError(f"{what} must be above 0 and at most 1, got {value}")
-    return max(float(value), _SMALLEST)
+    return max(float(value), SMALLEST)

@@ -165,6 +165,8 @@ class AccessMiddleware:
 
     def _check_host(self, headers: Headers) -> None:
         """Check the host name: a foreign name that resolves here would let a foreign page read responses."""
+        if len(headers.getlist("host")) > 1:  # a proxy may have checked the other one
+            raise ApiError(400, "a request has one Host header")
         if self._hosts is None:
             return
         match = _HOST.fullmatch(headers.get("host", ""))

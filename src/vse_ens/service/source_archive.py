@@ -13,7 +13,7 @@ from vse_ens.data.collections.base import FileChange, WritableCollection
 from vse_ens.data.collections.detect import open_collection
 from vse_ens.data.collections.pictures import DRAWN, Pictures
 from vse_ens.data.collections.write import difference_edits, write_labels
-from vse_ens.errors import DataError
+from vse_ens.errors import DataError, VseError
 from vse_ens.service.errors import ApiError
 from vse_ens.service.settings import Settings
 
@@ -39,7 +39,7 @@ def source_state(known: Annotations) -> tuple[str | None, str | None]:
         return None, None
     try:
         return _collection(known).format, None
-    except DataError as error:
+    except VseError as error:
         return None, str(error)
 
 
@@ -47,7 +47,7 @@ def source_archive(known: Annotations, cleaned: Callable[[], Cleaned]) -> bytes:
     """Return the files that the cleaned labels change, at their paths inside the collection; nothing is written."""
     try:
         collection = _collection(known)
-    except DataError as error:
+    except VseError as error:  # a model may name any format
         raise ApiError(422, f"{error}; use format=csv") from error
     root = collection.path.resolve()
     folder = root if root.is_dir() else root.parent

@@ -4,7 +4,8 @@ New contents are written to a hidden neighbor, flushed to disk and renamed. If t
 neighbor is removed and the old contents stay. For ``model`` these neighbors are possible; a killed process leaves
 them behind, and the next write removes them:
 
-    .model.partial    the contents being written; after a directory was exchanged, the old contents
+    .model.partial    directories only: the contents being written; after an exchange, the old contents
+    .name.16hex.partial   files only: the contents being written; locked by the process that writes
     .model.lock       directories only: locked by the process that writes; the lock ends with the process
     .model.run.lock   locked by `reserve` during a whole training, in the same way
     .model.replaced   directories only: the old contents, on file systems that cannot exchange two directories
@@ -17,16 +18,21 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from vse_ens.errors import DataError
-from vse_ens.system import exchange_directories, open_lock, sync, try_lock
+from vse_ens.system import exchange_directories, open_lock, open_regular, sync, try_lock
 
+_PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
+_LONGEST = 50  # characters of a name in the name of its temporary file: 255 bytes are the limit
 LOCK_SECONDS = 60.0
 """The longest wait for another process that writes the same directory."""
 
@@ -69,12 +75,17 @@ def replace_files(*paths: Path) -> Iterator[list[Path]]:
 
     Missing parent directories are created.
     """
-    partials = [_neighbor(path, "partial") for path in paths]
-    with _error_sentence(DataError, paths, partials):
+    created: list[Path] = []
+    partials = [_neighbor(path, f"{secrets.token_hex(8)}.partial", _LONGEST) for path in paths]
+    with _error_sentence(DataError, paths, partials), ExitStack() as locks:
         try:
             for path, partial in zip(paths, partials, strict=True):
                 _make_dir(path.parent)
-                _create(partial)
+                _clean_folder(path.parent)
+                locks.callback(os.close, _create(partial))
+                created.append(partial)
+            if os.name == "nt":
+                locks.close()  # no file is renamed while it is open
             yield partials
             for partial in partials:
                 sync(partial)
@@ -83,7 +94,7 @@ def replace_files(*paths: Path) -> Iterator[list[Path]]:
             for parent in {path.parent for path in paths}:
                 sync(parent)
         finally:
-            for partial in partials:
+            for partial in created:
                 with suppress(OSError):  # the parent may be a file
                     partial.unlink(missing_ok=True)
 
@@ -170,8 +181,8 @@ def sync_dir(folder: Path) -> None:
     sync(folder)
 
 
-def _neighbor(path: Path, suffix: str) -> Path:
-    return path.parent / f".{path.name}.{suffix}"
+def _neighbor(path: Path, suffix: str, longest: int | None = None) -> Path:
+    return path.parent / f".{path.name[:longest]}.{suffix}"
 
 
 @contextmanager
@@ -195,10 +206,29 @@ def _make_dir(path: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
-def _create(partial: Path) -> None:
-    """Create an empty file in place of what is left there; a link that somebody put there is not followed."""
-    partial.unlink(missing_ok=True)
-    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+def _create(partial: Path) -> int:
+    """Create an empty file, which is locked as long as the descriptor is open."""
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with suppress(OSError):  # some network file systems have no locks
+        try_lock(descriptor)
+    return descriptor
+
+
+@lru_cache(maxsize=1024)
+def _clean_folder(folder: Path) -> None:
+    """Remove what killed processes left in a folder, once in the life of this process; a lock shows who lives."""
+    if os.name == "nt":
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _PARTIAL.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    descriptor = open_regular(entry.path)
+                    try:
+                        if try_lock(descriptor):
+                            Path(entry.path).unlink()
+                    finally:
+                        os.close(descriptor)
 
 
 def _sync_tree(folder: Path) -> None:

@@ -21,7 +21,7 @@ from vse_ens.storage.atomic import remove_dir
 
 # A directory that is replaced has siblings while it is written; see `vse_ens.storage.atomic`.
 _PARTITION = rf"({{0}}|\.{{0}}\.(partial|replaced))/({PARTITION_FILE.pattern})|\.{{0}}\.lock"
-_VECTORS = r"rows-\d+/\.?shard-\d+\.npy(\.partial)?|image_vectors\.npy"
+_VECTORS = r"rows-\d+/\.?shard-\d+\.npy((\.[0-9a-f]{16})?\.partial)?|image_vectors\.npy"
 _OWN_FILE = re.compile(
     rf"{_PARTITION.replace('{0}', 'pairs')}|training/({_PARTITION.replace('{0}', 'train')}|{_VECTORS})"
 )

@@ -170,7 +170,10 @@ def test_files_of_an_earlier_journal_version_count_as_written(folder: Path, log:
     write_changes(changes(folder, NEW), log)
     header, *lines = log.read_text().splitlines(keepends=True)
     assert json.loads(header)["version"] == 2
-    log.write_text(header.replace("2", "1") + "".join(line for line in lines if "written" not in line))
+    entries = [json.loads(line) for line in lines if "written" not in line]
+    for entry in entries:
+        del entry["check"]
+    log.write_text("".join(json.dumps(one) + "\n" for one in ({"format": "vse-ens journal", "version": 1}, *entries)))
     (folder / "3").write_text("mine")
     with pytest.raises(DataError, match=r"files/3 changed after"):
         undo(log)
@@ -263,12 +266,21 @@ def test_removed_new_file_does_not_hinder_an_undo(folder: Path, log: Path) -> No
     assert state(folder) == before
 
 
-def test_a_file_that_cannot_be_compared_is_named(folder: Path, log: Path) -> None:
-    wanted = changes(folder, {"0": b"new 0"})
+def test_a_file_that_cannot_be_compared_is_named(folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _limit: int) -> bytes:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(journal, "read_regular", refuse)
+    with pytest.raises(DataError, match=r"files/0 cannot be read: permission denied"):
+        write_changes([FileChange(folder / "0", b"old 0", b"x")], log)
+
+
+def test_a_folder_in_the_place_of_a_file_is_left(folder: Path, log: Path) -> None:
+    wanted = changes(folder, {"0": b"new 0", "1": b"new 1"})
     (folder / "0").unlink()
     (folder / "0").mkdir()
-    with pytest.raises(DataError, match=r"files/0 cannot be read: is a directory"):
-        write_changes(wanted, log)
+    written = write_changes(wanted, log)
+    assert (written.files, written.refused) == ([folder / "1"], [folder / "0"])
 
 
 def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path: Path) -> None:
@@ -276,7 +288,7 @@ def test_permissions_stay_and_links_stay_links(folder: Path, log: Path, tmp_path
     target = tmp_path / "elsewhere"
     (folder / "1").rename(target)
     (folder / "1").symlink_to(target)
-    write_changes(changes(folder, {"0": b"x", "1": b"y"}), log)
+    write_changes(changes(folder, {"0": b"x", "1": b"y"}), log, collection=tmp_path)
     assert (folder / "0").stat().st_mode & 0o777 == 0o640
     assert (folder / "1").is_symlink()
     assert target.read_bytes() == b"y"

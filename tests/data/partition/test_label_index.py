@@ -98,6 +98,6 @@ def test_truncated_index_is_refused_and_made_again(name: str, data: Annotations,
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(pairs: Partition) -> None:
-    (pairs.folder / ".by_label.indices.partial").mkdir()
+    (pairs.folder / "by_label.indices").mkdir()
     with pytest.raises(DataError, match=r"by_label\.indptr could not be written: Is a directory"):
         pairs.build_label_index()

@@ -260,3 +260,12 @@ def test_the_cookie_for_pictures_opens_nothing_else(serve: Callable[..., Client]
         foreign = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}
         assert client.get(path, headers=foreign).status_code == 403
     assert "set-cookie" not in serve().get("/api/model").headers
+
+
+@pytest.mark.parametrize("more", [{}, {"host": "0.0.0.0", "api_key": KEY}])
+def test_two_host_headers_are_refused(serve: Callable[..., Client], more: dict[str, str]) -> None:
+    client = serve(**more)
+    hosts = ("127.0.0.1:8765", "elsewhere.example")
+    for first, second in (hosts, hosts[::-1], hosts[:1] * 2):
+        answer = client.get("/health", headers=[("Host", first), ("Host", second)])
+        assert (answer.status_code, answer.json()["error"]) == (400, "a request has one Host header")

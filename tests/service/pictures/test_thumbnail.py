@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -181,3 +183,47 @@ def test_without_webp_it_is_a_jpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert made(path).format == "WEBP"
     monkeypatch.setattr(thumbnail_module, "_formats", lambda: ("PNG",))
     assert made(path).format == "JPEG"
+
+
+_MEASURE = """
+import resource, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from vse_ens.service.pictures.thumbnail import make_thumbnail
+def make(_):
+    with Path(sys.argv[1]).open("rb") as file:
+        return make_thumbnail(file, 320)
+make_thumbnail(Path(sys.argv[2]).open("rb"), 320)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with ThreadPoolExecutor(3) as executor:
+    list(executor.map(make, range(3)))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
+@pytest.mark.parametrize(("kind", "most"), [("I;16", 300), ("RGBA", 400)])
+def test_large_pictures_are_reduced_in_strips_and_wait_for_each_other(tmp_path: Path, kind: str, most: int) -> None:
+    """59 million pixels of 16 bits took 1.4 GB, and several at once the sum."""
+    if kind == "I;16":
+        Image.fromarray(np.zeros((7_700, 7_700), np.uint16)).save(tmp_path / "large.png", compress_level=1)
+    else:
+        Image.new("RGBA", (7_700, 7_700), (9, 9, 9, 99)).save(tmp_path / "large.png", compress_level=1)
+    Image.new("L", (64, 64)).save(tmp_path / "small.png")
+    command = [sys.executable, "-c", _MEASURE, str(tmp_path / "large.png"), str(tmp_path / "small.png")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < most
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P", "I;16", "LA"])
+def test_a_picture_reduced_in_strips_looks_the_same(tmp_path: Path, mode: str) -> None:
+    ramp = np.add.outer(np.arange(1_501), np.arange(2_003)) // 14
+    if mode == "I;16":
+        image = Image.fromarray((ramp << 8).astype(np.uint16))
+    else:
+        image = Image.fromarray(ramp.astype(np.uint8)).convert(mode)
+    image.save(tmp_path / "a.png")
+    Image.fromarray(ramp.astype(np.uint8)).save(tmp_path / "b.png")
+    one, other = (np.asarray(made(tmp_path / name).convert("L")).astype(int) for name in ("a.png", "b.png"))
+    assert one.shape == other.shape == (120, 160)
+    assert np.abs(one - other).max() < 8

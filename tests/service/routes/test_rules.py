@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import shutil
+import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tests.support.collections_made import tags_folder
 from tests.support.service_in_process import Client
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.collections.pictures import Pictures
 from vse_ens.data.rules.store import read_rules
 
 
@@ -454,6 +457,36 @@ def test_a_collection_that_is_gone_is_named(serve: Callable[..., Client], tmp_pa
     shutil.rmtree(tmp_path / "source")
     service = serve(model=model)
     assert service.get("/api/model").json()["source_problem"] == f"the collection {source} is not on this machine"
+
+
+def named(path: Path, root: str, kind: str) -> Path:
+    """Save a model that says that its pictures are elsewhere."""
+    data = Annotations.from_pairs([(f"{number}.jpg", f"label {number % 3}") for number in range(12)])
+    data = replace(data, pictures=Pictures(root, kind, {}, ""))
+    Annotator(epochs=1, dimensions=4, validate=False).fit(data).save(path)
+    return path
+
+
+def test_a_model_that_names_an_unknown_format_is_served(serve: Callable[..., Client], tmp_path: Path) -> None:
+    service = serve(model=named(tmp_path / "model", str(tmp_path), "no such format"))
+    answer = service.get("/api/model")
+    assert answer.status_code == 200
+    assert "format must be one of" in answer.json()["source_problem"]
+    answer = service.get("/api/export", params={"format": "source"})
+    assert answer.status_code == 422
+    assert answer.json()["error"].endswith("'no such format'; use format=csv")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs the file system of Linux")
+@pytest.mark.parametrize("kind", ["photos", "txt-tags", "imagefolder"])
+def test_a_model_that_names_the_files_of_the_system_is_answered_at_once(
+    serve: Callable[..., Client], tmp_path: Path, kind: str
+) -> None:
+    service = serve(model=named(tmp_path / "model", "/proc", kind))
+    started = time.monotonic()
+    assert service.get("/api/model").status_code == 200
+    assert service.get("/api/export", params={"format": "source"}).status_code in (422, 503)
+    assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize(

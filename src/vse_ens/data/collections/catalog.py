@@ -8,9 +8,9 @@ is read from a temporary folder.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
-import stat
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,12 +22,15 @@ from typing import Any, ClassVar
 
 from vse_ens.data.collections.base import ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, unreadable
-from vse_ens.errors import DataError
+from vse_ens.data.collections.files import as_label, read_regular, unreadable
+from vse_ens.errors import MAX_LABEL, DataError, LongLabelError
+from vse_ens.system import open_regular
 
 _MAGIC = b"SQLite format 3\0"
 _LOGS = ("-wal", "-journal")
-_MAX_TEXT = 16 << 20  # bytes of one value
+_MAX_TEXT = 1 << 20  # bytes of one value
+_TABLE = re.compile(r"CREATE TABLE\b", re.IGNORECASE)  # not VIEW, not VIRTUAL TABLE
+_ORDINARY = 0  # kind of a column that is neither generated nor one of a virtual table
 _ATTEMPTS = 5
 _MAX_DEPTH = 100  # of tags inside tags
 
@@ -38,6 +41,7 @@ class Catalog:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._tables: dict[str, set[str]] = {}
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query; a damaged database raises a `DataError`."""
@@ -45,14 +49,28 @@ class Catalog:
             yield from self._connection.execute(query, values)
 
     def tables(self, schema: str = "main") -> set[str]:
-        """Return the names of the tables; views are left out, since they can compute without end."""
-        return {str(name) for (name,) in self.rows(f"SELECT name FROM {schema}.sqlite_schema WHERE type = 'table'")}  # noqa: S608
+        """Return the names of the tables that only store values.
+
+        Views, virtual tables and tables with generated columns are left out, since they can compute without end.
+        """
+        if schema not in self._tables:
+            rows = list(self.rows(f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table'"))  # noqa: S608
+            names = {str(name) for name, sql in rows if _TABLE.match(str(sql))}
+            self._tables[schema] = {name for name in names if self._is_stored(name, schema)}
+        return self._tables[schema]
+
+    def _is_stored(self, table: str, schema: str) -> bool:
+        quoted = table.replace('"', '""')
+        return all(row[6] == _ORDINARY for row in self.rows(f'PRAGMA {schema}.table_xinfo("{quoted}")'))
 
     def need(self, tables: Sequence[str], program: str, schema: str = "main") -> None:
         """Raise a `DataError` if the database lacks a table that a program's catalog has."""
         missing = [name for name in tables if name not in self.tables(schema)]
         if missing:
-            raise DataError(f"{self.path} is not a readable catalog of {program}: it has no table {missing[0]}")
+            raise DataError(
+                f"{self.path} is not a readable catalog of {program}: it has no table {missing[0]}, "
+                f"or one with generated columns, which are not read"
+            )
 
 
 @contextmanager
@@ -109,10 +127,10 @@ def _address(path: Path, folder: Path) -> str:
                 raise DataError(
                     f"{path} is in use, and there is no room in {folder.parent} for a copy; close its program"
                 )
-            shutil.copyfile(path, copy)
+            _copy(path, copy)
             for log in _LOGS:
                 with suppress(FileNotFoundError):
-                    shutil.copyfile(f"{path}{log}", f"{copy}{log}")
+                    _copy(Path(f"{path}{log}"), Path(f"{copy}{log}"))
         except OSError as error:
             raise unreadable(path, error) from None
         if _state(path) == before:
@@ -120,13 +138,15 @@ def _address(path: Path, folder: Path) -> str:
     raise DataError(f"{path} is being written; wait for its program to finish, or close it")
 
 
+def _copy(path: Path, copy: Path) -> None:
+    with os.fdopen(open_regular(path), "rb") as file, copy.open("wb") as to:
+        shutil.copyfileobj(file, to)
+
+
 def _check(path: Path) -> None:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise DataError(f"{path} is not a regular file; name a database")
-        with path.open("rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                raise DataError(f"{path} is not a SQLite database")
+        if not read_regular(path, len(_MAGIC)).startswith(_MAGIC):
+            raise DataError(f"{path} is not a SQLite database")
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -209,13 +229,21 @@ def located(root: str, path: str, label: str | None) -> Item:
     return Item(path.removeprefix(root).lstrip("/"), labels)
 
 
+def tag_name(value: object) -> str | None:
+    """Return a tag as a label, or None if it is none; raise a `DataError` for a long one, before it is repeated."""
+    label = as_label(value)
+    if label is not None and len(label) > MAX_LABEL:
+        raise LongLabelError(label)
+    return label
+
+
 def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | None = None) -> dict[Any, str]:
     """Return each tag's path such as ``place|beach`` from rows of (id, id of the parent, name).
 
     A tag without a name is left out of paths, and so is a parent that does not exist. ``skip`` leaves out a tag and all
     below it.
     """
-    known = {number: (parent, as_label(name)) for number, parent, name in rows}
+    known = {number: (parent, tag_name(name)) for number, parent, name in rows}
     paths = {}
     for number in known:
         parts: list[str] = []
@@ -226,7 +254,7 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
             at, name = known[at]
             if name is not None:
                 parts.append(name)
-        path = "|".join(reversed(parts))
+        path = tag_name("|".join(reversed(parts)))
         if path and not (skip is not None and skip(path)):
             paths[number] = path
     return paths

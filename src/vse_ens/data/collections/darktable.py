@@ -11,9 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vse_ens.data.collections.base import Item, OpenOptions
-from vse_ens.data.collections.catalog import CatalogCollection, common_root, is_database, located, open_catalog
+from vse_ens.data.collections.catalog import (
+    CatalogCollection,
+    common_root,
+    is_database,
+    located,
+    open_catalog,
+    tag_name,
+)
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label
 from vse_ens.errors import DataError
 
 _TABLES = ("film_rolls", "images", "tagged_images")
@@ -72,7 +78,7 @@ class DarktableCatalog(CatalogCollection):
             if "tags" not in catalog.tables():
                 raise DataError(f"{place} is missing; it has the names of the tags of {self.database}")
             rows = catalog.rows("SELECT id, name FROM tags")
-            named = ((number, as_label(name)) for number, name in rows)
+            named = ((number, tag_name(name)) for number, name in rows)
             return {number: name for number, name in named if name and not name.startswith("darktable|")}
 
 

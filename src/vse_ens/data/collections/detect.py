@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from vse_ens.data.collections.base import Collection, OpenOptions
-from vse_ens.data.collections.files import is_image
+from vse_ens.data.collections.files import is_file, is_image, is_of_the_system
 from vse_ens.errors import ConfigError, DataError, MissingPartError, VseError
 
 GROUP = "vse_ens.collections"
@@ -180,6 +180,8 @@ class Glance:
         while folders and seen < _NAMES:
             folder = folders.popleft()
             try:
+                if is_of_the_system((self.path / folder).stat()):
+                    continue
                 entries = sorted(os.scandir(self.path / folder), key=lambda entry: entry.name)
             except OSError:
                 continue
@@ -188,7 +190,7 @@ class Glance:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{folder}{entry.name}/")
-                elif entry.is_file():
+                elif is_file(self.path / folder / entry.name):
                     seen += 1
                     yield folder + entry.name
                     if seen == _NAMES:

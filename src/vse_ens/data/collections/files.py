@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from vse_ens.errors import DataError
+from vse_ens.system import open_regular
 
 IMAGE_SUFFIXES = frozenset(
     f".{end}"
@@ -67,6 +69,9 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
             state = Path(path).stat()
             if (state.st_dev, state.st_ino) in visited:
                 continue
+            if is_of_the_system(state):
+                on_fault(prefix.rstrip("/") or ".", "its files are made by the system")
+                continue
             visited.add((state.st_dev, state.st_ino))
             with os.scandir(path) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
@@ -97,6 +102,20 @@ def walk(root: Path, on_fault: Callable[[str, str], None]) -> Iterator[Folder]:
             yield Folder(prefix, path, files)
 
 
+def is_of_the_system(state: os.stat_result) -> bool:
+    """Return whether a folder is in /proc or /sys: their files have no end, and no image is among them."""
+    return state.st_dev in _system_devices()
+
+
+@cache
+def _system_devices() -> frozenset[int]:
+    found: set[int] = set()
+    for name in ("/proc", "/sys"):
+        with suppress(OSError):
+            found.add(Path(name).stat().st_dev)
+    return frozenset(found - {Path("/").stat().st_dev})
+
+
 def _leads_back(entry: os.DirEntry[str], top: str) -> bool:
     """Return whether an entry is a link into the root, or to a folder that contains it."""
     if not entry.is_symlink():
@@ -113,18 +132,16 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def read_regular(path: str | Path, limit: int) -> bytes:
+    """Return the content of a regular file, of a larger one a byte more than ``limit``; it never blocks on a pipe."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read(min(os.fstat(file.fileno()).st_size, limit) + 1)
+
+
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file; raise a `DataError` for any other, and for one above the limit."""
     try:
-        # Without O_NONBLOCK, opening a named pipe waits for its writer.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # Path.open takes no flags
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise DataError(f"{path} is not a regular file; name a file")
-            if status.st_size > limit:
-                raise DataError(f"{path} has {status.st_size:,} bytes, more than {limit:,}; split it into several")
-            content = file.read(limit + 1)
+        content = read_regular(path, limit)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
     if len(content) > limit:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from vse_ens.data.collections.base import Editable, Edits, FileChange, Item, LabelEdit, OpenOptions
-from vse_ens.data.collections.files import Folder, walk
+from vse_ens.data.collections.files import Folder, read_regular, walk
 from vse_ens.errors import DataError
-from vse_ens.system import open_regular, user_cache
+from vse_ens.system import user_cache
 
 _VERSION = 2  # of the texts that readers make: raise it when a reader finds more or other labels
 _LOCK_SECONDS = 1.0
@@ -278,10 +278,9 @@ def _report(done: int, total: int | None, on_progress: Progress | None) -> int:
     return done
 
 
-def read_bytes(path: str, limit: int) -> bytes | None:
-    """Return the content of a regular file, or None if it is larger than ``limit``; it never blocks on a pipe."""
-    with os.fdopen(open_regular(path), "rb") as file:
-        content = file.read(limit + 1)
+def read_bytes(path: str | Path, limit: int) -> bytes | None:
+    """Return the content of a regular file, or None if it is larger than ``limit``."""
+    content = read_regular(path, limit)
     return content if len(content) <= limit else None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vse_ens.data.collections.base import Collection, ImageList, Item, OpenOptions
-from vse_ens.data.collections.catalog import Catalog, CatalogCollection, is_database
+from vse_ens.data.collections.catalog import Catalog, CatalogCollection, is_database, tag_name
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, count_of, read_bytes
 from vse_ens.data.collections.text_edits import JsonText
@@ -181,7 +181,7 @@ def _learn_tags(catalog: Catalog, numbers: set[int], tags: dict[int, str | None]
             """  # noqa: S608  # numbers only
         )
         for number, namespace, subtag in rows:
-            tags[number] = as_label(f"{namespace}:{subtag}" if namespace else subtag)
+            tags[number] = tag_name(f"{namespace}:{subtag}" if namespace else subtag)
 
 
 def _places(catalog: Catalog) -> dict[str, str]:

@@ -4,6 +4,9 @@ The journal is a file of JSON lines: a header, then one entry per file with its 
 of its bytes after it. Entries are flushed to disk before their files are touched, and each file is replaced atomically.
 So after a crash every file has its old or its new bytes, and the journal restores the old ones. A line follows for each
 file that was written: a file without one that has neither its old nor its new bytes counts as never reached.
+
+Neither a collection nor a journal is trusted. Only regular files below the root of the collection are written or
+restored, and never an image or a catalog; a link inside the root stays a link, and the file that it leads to changes.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import difflib
 import hashlib
 import json
 import os
+import stat
 import time
 import zlib
 from collections import deque
@@ -25,10 +29,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vse_ens.data.collections.base import FileChange
-from vse_ens.data.collections.files import is_image, suffix
+from vse_ens.data.collections.files import MAX_BYTES, is_image, read_regular, suffix
 from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
-from vse_ens.system import copy_permissions, try_lock
+from vse_ens.system import copy_permissions, open_regular, try_lock
 
 _FORMAT, _VERSION = "vse-ens journal", 2
 _WITHOUT_WRITTEN = 1  # a version that does not say which files were written
@@ -38,6 +42,9 @@ _LOCK_SECONDS = 60.0
 # The first bytes of files that are never written, whatever their names: JPEG, PNG, TIFF and SQLite. No text starts so.
 _PROTECTED = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"II*\0", b"MM\0*", b"SQLite format 3\0")
 _CATALOGS = frozenset((".db", ".lrcat", ".sqlite", ".sqlite3"))
+# Old bytes that compress better than this are stored as they are: a journal cannot grow without bound when it is read.
+_MAX_RATIO, _ANY_RATIO = 50, 16 << 20
+_MAX_HEADER, _MAX_LINE = 1 << 16, 3 * MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Written:
     """None if no file changed."""
     skipped: list[Path] = field(default_factory=list)
     """Files that another program changed while the change was computed."""
+    refused: list[Path] = field(default_factory=list)
+    """What is not a file of the collection: links that lead out of it, pipes, devices, folders, links to images."""
 
 
 @dataclass(frozen=True)
@@ -70,27 +79,53 @@ def default_journal() -> Path:
     return Path(base) / "vse-ens" / "undo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
 
 
+def allowed(changes: Iterable[FileChange], collection: Path | None, refused: list[Path]) -> Iterator[FileChange]:
+    """Yield the changes of regular files of a collection; the paths of the others are added to ``refused``."""
+    root = _root(collection)
+    for change in changes:
+        _check_name(change.path)
+        try:
+            _find_target(change.path, root)
+        except DataError:
+            refused.append(change.path)
+        else:
+            _check_content(change.path, change.before)
+            yield change
+
+
 def write_changes(
-    changes: Iterable[FileChange], journal: Path, *, progress: Callable[[int], None] | None = None
+    changes: Iterable[FileChange],
+    journal: Path,
+    *,
+    collection: Path | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Written:
-    """Write the changes and their journal, which must not exist; ``progress`` gets the number of files written."""
+    """Write the changes and their journal, which must not exist.
+
+    Args:
+        changes: The changes.
+        journal: The path of the journal.
+        collection: The file or folder that the changes belong to; None follows no link.
+        progress: Called with the number of files written.
+    """
     files: list[Path] = []
     skipped: list[Path] = []
-    pending = iter(changes)
+    refused: list[Path] = []
+    root = _root(collection)
+    pending = allowed(changes, collection, refused)
     batch = list(islice(pending, _BATCH))
     if not batch:
-        return Written([], None)
+        return Written([], None, refused=refused)
     with _create(journal) as log:
         try:
-            _append(log, [{"format": _FORMAT, "version": _VERSION}])
+            header = {"format": _FORMAT, "version": _VERSION}
+            _append(log, [header if root is None else header | {"root": _encoded(root)}])
             while batch:
-                for change in batch:
-                    _check_target(change)
                 # Compared, noted and written under one lock: of two processes, both would else note what one wrote.
                 with _alone(change.path for change in batch):
-                    ready = [change for change in batch if _current(change.path) == change.before]
+                    ready = [change for change in batch if _is_unchanged(change)]
                     _append(log, map(_entry, ready))
-                    left = [change for change in ready if not _write(change, log, files, progress)]
+                    left = [change for change in ready if not _write(change, root, log, files, progress)]
                 if left:
                     # Their entries must not be undone.
                     _append(log, ({"skipped": _encoded(change.path)} for change in left))
@@ -101,14 +136,16 @@ def write_changes(
             if not files:
                 raise
             raise DataError(f"{error}; vse undo {journal} restores the {len(files):,} files written before") from error
-    return Written(files, journal, skipped)
+    return Written(files, journal, skipped, refused)
 
 
-def _write(change: FileChange, log: FileIO, files: list[Path], progress: Callable[[int], None] | None) -> bool:
+def _write(
+    change: FileChange, root: Path | None, log: FileIO, files: list[Path], progress: Callable[[int], None] | None
+) -> bool:
     """Write one change and add its path to ``files``; return False if another program changed the file meanwhile."""
-    if _current(change.path) != change.before:
+    if not _is_unchanged(change):
         return False
-    _replace(change.path, change.after)
+    _replace(_find_target(change.path, root), change.after)
     files.append(change.path)
     # Not flushed: it survives the end of the process, and is flushed with the next entries.
     _append(log, [{"written": _encoded(change.path)}], flush=False)
@@ -122,7 +159,7 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
 
     Nothing is restored if a file was changed after the write, unless ``force``. Undoing twice changes nothing.
     """
-    changed = [entry.path for entry in read_journal(journal) if not force and entry.state() == "changed"]
+    changed = [entry.path for entry in read_journal(journal) if entry.state() == "changed" and not force]
     if changed:
         others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
         raise DataError(
@@ -144,11 +181,12 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
                     f"{entry.path} was changed while {journal} was undone; {len(restored):,} files were restored; "
                     f"undo that change first, then run vse undo again"
                 )
+            target = entry.target()
             if entry.before is None:
-                entry.path.unlink(missing_ok=True)
-                sync_dir(entry.path.parent)
+                target.unlink(missing_ok=True)
+                sync_dir(target.parent)
             else:
-                _replace(entry.path, entry.before)
+                _replace(target, entry.before)
         restored.append(entry.path)
     return Undone(restored, left)
 
@@ -161,9 +199,9 @@ def _alone(paths: Iterable[Path]) -> Iterator[None]:
     """
     with ExitStack() as stack:
         # In one order, so that two processes do not wait for each other.
-        for folder in sorted({path.resolve().parent for path in paths}):
+        for folder in sorted({Path(os.path.realpath(path)).parent for path in paths}):
             with suppress(OSError):
-                descriptor = os.open(folder, os.O_RDONLY)
+                descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
                 stack.callback(os.close, descriptor)
                 _wait_for_lock(descriptor, folder)
         yield
@@ -186,10 +224,17 @@ class JournalEntry:
     after_sha256: str
     written: bool
     """False if the write ended, by an error or with its process, before the journal said that the file was written."""
+    root: Path | None = None
+    """The folder of the collection; None in journals of version 0.3 and older, by which no link is followed."""
+
+    def target(self) -> Path:
+        """Return the file to restore; raise a `DataError` if it may not be changed."""
+        return _find_target(self.path, self.root)
 
     def state(self) -> Literal["old", "new", "not written", "changed"]:
         """Return whether the file is as it was before the write, as the write left it, or as somebody else did."""
-        current = _current(self.path)
+        current = _current(target := self.target())
+        _check_content(target, current)
         if current == self.before:
             return "old"
         if current is not None and _sha256(current) == self.after_sha256:
@@ -205,15 +250,17 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
     noted: dict[str, set[str]] = {"skipped": set(), "written": set()}
     entries: deque[tuple[int, dict[str, Any]]] = deque()
     says_written = False
+    root: str | None = None
 
     def oldest() -> Iterator[JournalEntry]:
         number, record = entries.popleft()
         try:
             name = record["path"]
             if name not in noted["skipped"]:
-                before = None if record["before"] is None else zlib.decompress(base64.b64decode(record["before"]))
+                before = None if record["before"] is None else _unpacked(base64.b64decode(record["before"]))
                 written = not says_written or name in noted["written"]
-                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written)
+                base = _decoded(root) if root else None
+                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written, base)
         except (ValueError, KeyError, TypeError, zlib.error):
             raise _damaged(path, number) from None
         for names in noted.values():
@@ -223,6 +270,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
         kind = next((kind for kind in noted if kind in record), None)
         if number == 1:
             says_written = record["version"] != _WITHOUT_WRITTEN
+            root = record.get("root")
         elif kind is not None:
             noted[kind].add(str(record[kind]))
         else:
@@ -237,19 +285,22 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the lines of a journal, its header first."""
     number = 0
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
+        with os.fdopen(open_regular(path), "rb") as file:
+            while line := file.readline(_MAX_LINE if number else _MAX_HEADER):
+                number += 1
                 if number > 1 and not line.endswith(b"\n"):
                     break
                 record = dict(json.loads(line))
+                if "check" in record and record.pop("check") != _check(record):
+                    raise ValueError
                 if number == 1 and (
                     record["format"] != _FORMAT or record["version"] not in (_VERSION, _WITHOUT_WRITTEN)
                 ):
                     raise ValueError
                 yield record
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, KeyError, TypeError):
+        raise _unreadable(path, error) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise _damaged(path, number) from None
     if number == 0:
         raise _damaged(path, 1)
@@ -266,7 +317,27 @@ def _encoded(path: Path) -> str:
 
 
 def _decoded(text: str) -> Path:
-    return Path(os.fsdecode(base64.b64decode(text)))
+    path = Path(os.fsdecode(base64.b64decode(text)))
+    if not path.is_absolute() or "\0" in str(path):
+        raise ValueError
+    return path
+
+
+def _packed(content: bytes) -> bytes:
+    packed = zlib.compress(content)
+    return packed if len(content) <= _most_bytes(packed) else zlib.compress(content, 0)
+
+
+def _unpacked(packed: bytes) -> bytes:
+    stream, most = zlib.decompressobj(), _most_bytes(packed)
+    content = stream.decompress(packed, most + 1)
+    if len(content) > most or not stream.eof:
+        raise ValueError
+    return content
+
+
+def _most_bytes(packed: bytes) -> int:
+    return min(MAX_BYTES, max(_ANY_RATIO, _MAX_RATIO * len(packed)))
 
 
 def diff(change: FileChange) -> str:
@@ -281,7 +352,7 @@ def diff(change: FileChange) -> str:
 
 
 def _entry(change: FileChange) -> dict[str, Any]:
-    before = None if change.before is None else base64.b64encode(zlib.compress(change.before)).decode()
+    before = None if change.before is None else base64.b64encode(_packed(change.before)).decode()
     return {
         "file": str(change.path.absolute()).encode("utf-8", "replace").decode(),  # for people
         "path": _encoded(change.path),
@@ -303,7 +374,7 @@ def _create(path: Path) -> FileIO:
 
 
 def _append(log: FileIO, entries: Iterable[dict[str, Any]], *, flush: bool = True) -> None:
-    rest = b"".join(json.dumps(entry).encode() + b"\n" for entry in entries)
+    rest = b"".join(json.dumps(entry | {"check": _check(entry)}).encode() + b"\n" for entry in entries)
     try:
         while rest:
             rest = rest[log.write(rest) :]
@@ -313,27 +384,78 @@ def _append(log: FileIO, entries: Iterable[dict[str, Any]], *, flush: bool = Tru
         raise DataError(f"{log.name} could not be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _check_target(change: FileChange) -> None:
+def _check(record: dict[str, Any]) -> str:
+    """Return a checksum of a line, which finds damage; whoever writes a journal on purpose can compute it."""
+    return _sha256(json.dumps(record).encode())[:16]
+
+
+def _check_name(path: Path) -> None:
     """Refuse to write an image or a catalog, whatever a format asks for."""
-    name = change.path.name
-    if is_image(name) or suffix(name) in _CATALOGS or (change.before or b"").startswith(_PROTECTED):
-        raise DataError(f"{change.path} is an image or a catalog, which vse never changes; please report this")
+    if is_image(path.name) or suffix(path.name) in _CATALOGS:
+        raise _protected(path)
 
 
-def _current(path: Path) -> bytes | None:
+def _check_content(path: Path, content: bytes | None) -> None:
+    if (content or b"").startswith(_PROTECTED):
+        raise _protected(path)
+
+
+def _protected(path: Path) -> DataError:
+    return DataError(f"{path} is an image or a catalog, which vse never changes; please report this")
+
+
+def _root(collection: Path | None) -> Path | None:
+    """Return the folder of a collection without links: files outside it are not part of the collection."""
+    if collection is None:
+        return None
+    root = Path(os.path.realpath(collection))
+    return root if root.is_dir() else root.parent
+
+
+def _find_target(path: Path, root: Path | None) -> Path:
+    """Return the file that a path leads to; raise a `DataError` if it is not a file that may be changed."""
+    target = Path(os.path.realpath(path))
+    is_link = os.path.islink(path)  # noqa: PTH114  # `Path.is_symlink` raises for some names
+    if not target.is_relative_to(root) if root is not None else is_link:
+        raise DataError(f"{path} is a link that leads out of {root or path.parent}; replace it by a file")
+    _check_name(path)
+    _check_name(target)
     try:
-        return path.read_bytes()
+        is_regular = stat.S_ISREG(target.lstat().st_mode)
+    except FileNotFoundError:
+        if is_link and not target.parent.is_dir():  # undo would leave a new folder
+            raise DataError(f"{path} is a link that leads nowhere; remove it") from None
+        return target
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if not is_regular:
+        raise DataError(f"{path} is not a regular file; remove it or name another collection")
+    return target
+
+
+def _is_unchanged(change: FileChange) -> bool:
+    """Return whether a file is as it was when its change was computed."""
+    return _current(change.path, len(change.before or b"")) == change.before
+
+
+def _current(path: Path, limit: int = MAX_BYTES) -> bytes | None:
+    """Return the content of a file, of a larger one a byte more than ``limit``; None if there is none."""
+    try:
+        return read_regular(path, limit)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}")
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a file atomically; its permissions stay, and a link to it stays a link."""
-    target = path.resolve()
-    with open_atomic(target) as file:
-        copy_permissions(target, file.fileno())
+    """Replace a file atomically; its permissions stay."""
+    with open_atomic(path) as file:
+        copy_permissions(path, file.fileno())
         file.write(content)
 
 

@@ -216,11 +216,14 @@ def _edit(
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        content = read_bytes(path, MAX_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise DamagedFileError((error.strerror or str(error)).lower()) from None
+    if content is None:
+        raise DamagedFileError(f"is larger than {MAX_BYTES >> 20} MiB")
+    return content
 
 
 def _lists(

@@ -128,7 +128,11 @@ class TxtTagsFolder(TaggedFolder[str | None]):
             return
         path = self.root / (place or f"{stem(item.image)}.txt")
         known = files.get(path)  # of an image with the same name and another suffix
-        before = known.before if known else (None if place is None else path.read_bytes())
+        try:
+            before = known.before if known else (None if place is None else read_bytes(path, _MAX_BYTES) or b"")
+        except OSError as error:
+            self.faults.add(str(place), f"{(error.strerror or str(error)).lower()}; not changed")
+            return
         content = known.after if known else before
         files[path] = FileChange(path, before, _edited(content or b"", edit))
 

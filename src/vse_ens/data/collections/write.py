@@ -9,7 +9,8 @@ from typing import Any
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.base import Collection, Editable, Edits, FileChange, Item, LabelEdit, WritableCollection
-from vse_ens.data.collections.journal import Written, write_changes
+from vse_ens.data.collections.files import count_of
+from vse_ens.data.collections.journal import Written, allowed, write_changes
 from vse_ens.data.collections.photos import PhotoFolder
 from vse_ens.data.decisions import read_decisions
 from vse_ens.data.feedback.pairs import read_feedback
@@ -87,13 +88,12 @@ def write_labels(
         asked = ((item, edits[item.image]) for item in collection.items() if item.image in edits)
         changes = collection.changes({item.image: left for item, edit in asked if (left := needed(item, edit))})
     if dry_run is None:
-        report.written = write_changes(changes, journal, progress=progress)
+        report.written = write_changes(changes, journal, collection=collection.path, progress=progress)
     else:
-        files = []
-        for change in changes:
+        report.written = Written([], None)
+        for change in allowed(changes, collection.path, report.written.refused):
             dry_run(change)
-            files.append(change.path)
-        report.written = Written(files, None)
+            report.written.files.append(change.path)
     report.missing = sorted(edits.keys() - present)
     if edits and not present:
         raise DataError(
@@ -108,6 +108,11 @@ def write_labels(
             f"{count:,} image{'s' * (count > 1)} not in {collection.path}, such as {report.missing[0]!r}"
         )
     report.notes += [note for note in collection.notes if note not in report.notes]
+    if refused := report.written.refused:
+        report.notes.append(
+            f"{count_of(len(refused), 'file')} not changed, such as {refused[0]}: "
+            f"a link that leads out of {collection.path}, or not a regular file"
+        )
     for path in report.written.skipped:
         report.notes.append(f"{path} was changed by another program in the meantime and is left as it is")
     return report

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from vse_ens.data.arrow import GrowingArray, GrowingStrings, as_arrow, as_numpy, string_buffers, strings_to_arrow
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.errors import MAX_LABEL, DataError, LongLabelError
 
+# Bytes of all labels together: ten million labels of 50.
+_MAX_LABELS = 1 << 29
 # Initial number of slots of the hash table.
 _SLOTS = 1 << 12
 # Ids hashed at a time: their arrays stay in the cache, and are not returned to the system in between.
@@ -37,6 +40,7 @@ class IdIndex:
         self._ids = GrowingStrings()
         self._index = HashIndex()
         self._collisions: dict[str, int] = {}
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -69,8 +73,19 @@ class IdIndex:
         return vocabulary, renumbered
 
     def _append(self, ids: pa.LargeStringArray) -> None:
+        if self.kind == "label":
+            self._check_labels(ids)
         self._ids.extend(ids)
         self.has_blank = self.has_blank or bool(is_blank(ids).any())
+
+    def _check_labels(self, labels: pa.LargeStringArray) -> None:
+        lengths: NDArray[np.int64] = as_numpy(pc.binary_length(labels))
+        for row in np.flatnonzero(lengths > MAX_LABEL):
+            if len(label := labels[int(row)].as_py()) > MAX_LABEL:  # a character has up to four bytes
+                raise LongLabelError(label)
+        self._bytes += int(lengths.sum())
+        if self._bytes > _MAX_LABELS:
+            raise DataError(f"the labels have more than {_MAX_LABELS:,} bytes together; name the column of labels")
 
     def _number_by_text(self, one: str) -> int:
         if one not in self._collisions:

@@ -25,7 +25,7 @@ from vse_ens.data.io.source import Batch, Source
 from vse_ens.data.io.wide import BOORU_PREFIX, LabelColumns, WideRows, namespace_of
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.store import read_rules
-from vse_ens.errors import ConfigError, DataError
+from vse_ens.errors import MAX_LABEL, ConfigError, DataError, LongLabelError
 from vse_ens.read_options import DEFAULTS, ReadOptions
 
 _BATCH_IMAGES = 1 << 13
@@ -164,6 +164,10 @@ class CollectionSource:
         """Yield all images in order."""
         items = self._collection.items(self._on_progress)
         while batch := list(islice(items, _BATCH_IMAGES)):
+            for item in batch:
+                # Before a label is repeated in an array: a small file can repeat one of a megabyte very often.
+                if item.labels and len(longest := max(item.labels, key=len)) > MAX_LABEL:
+                    raise LongLabelError(longest)
             self._locations.update({item.image: item.picture for item in batch if item.picture is not None})
             yield Batch(
                 strings_to_arrow([item.image for item in batch]), lists_to_arrow([list(item.labels) for item in batch])

@@ -35,7 +35,7 @@ from vse_ens.storage.atomic import replace_files
 
 MANIFEST = "partition.json"
 OWN_FILE = re.compile(
-    r"partition\.json|(labels|images)\.(starts|text)|indptr|indices|\.?by_label\.(indptr|indices)(\.partial)?"
+    r"partition\.json|(labels|images)\.(starts|text)|indptr|indices|\.?by_label\.(indptr|indices)((\.[0-9a-f]{16})?\.partial)?"
     r"|shard-\d+\.(counts|labels)|bucket-\d+"
 )
 """The names of the files of a partition, finished or not."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
@@ -35,6 +38,9 @@ MAX_SEGMENTS = 10_000
 _START, _END, _SCAN, _TEMPORARY = b"\xff\xd8", 0xD9, 0xDA, 0x01
 # In the data of a scan, FF 00 is a byte FF, and FF D0 to FF D7 are restarts, which belong to the scan.
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
+_STRIP = 8  # rows of the smaller picture
+_decoders = threading.Condition()
+_pixels = 0
 _BLOCK = 1 << 20  # bytes of a scan read at a time
 
 
@@ -60,7 +66,9 @@ def make_thumbnail(file: BinaryIO, size: int) -> bytes:
         scans = count_scans(file)
         with pillow.open(file, formats=_formats()) as image:
             _check_size(image, scans)
-            return encode(_small(image, size))
+            with _decoding(image.width * image.height):
+                small = _small(image, size)
+            return encode(small)
     except ApiError:
         raise
     except pillow.UnidentifiedImageError:
@@ -129,22 +137,50 @@ def _check_size(image: Image.Image, scans: int) -> None:
         raise ApiError(415, f"the picture has {scans} scans, which are too many for its size")
 
 
+@contextmanager
+def _decoding(pixels: int) -> Iterator[None]:
+    """Wait until the pictures that are being decoded have few pixels together: each takes up to 10 bytes."""
+    global _pixels  # of the process, as its memory is
+    with _decoders:
+        _decoders.wait_for(lambda: not _pixels or _pixels + pixels <= _MAX_PIXELS)
+        _pixels += pixels
+    try:
+        yield
+    finally:
+        with _decoders:
+            _pixels -= pixels
+            _decoders.notify_all()
+
+
 def _small(image: Image.Image, size: int) -> Image.Image:
     from PIL import Image, ImageOps
 
     image.draft("RGB", (2 * size, 2 * size))  # has an effect on JPEG only
-    if image.mode.startswith("I"):  # 16 bits
-        high = np.asarray(image).astype(np.int64) >> 8
-        plain = Image.fromarray(np.clip(high, 0, 255).astype(np.uint8))
-    elif image.mode in ("RGB", "L"):
+    # As `thumbnail` reduces with a gap of 2; a strip at a time, since every step below copies the pixels.
+    factor = max(image.width, image.height) // (2 * size)
+    if image.mode in ("RGB", "L"):
         plain = image
+    elif factor < 2:
+        plain = _plain(image)
     else:
-        plain = _on_white(image.convert("RGBA")) if _has_alpha(image) else image.convert("RGB")
+        plain = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
+        for row in range(0, image.height, _STRIP * factor):
+            below = min(row + _STRIP * factor, image.height)
+            strip = _plain(image.crop((0, row, image.width, below)))
+            plain.paste(strip.reduce(factor).convert("RGB"), (0, row // factor))
     plain.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
     if plain is not image:
         plain.info |= {key: image.info[key] for key in ("exif", "icc_profile") if key in image.info}
     upright = ImageOps.exif_transpose(plain)
     return upright if upright.mode == "RGB" else upright.convert("RGB")
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    from PIL import Image
+
+    if image.mode.startswith("I"):  # 16 bits
+        return Image.fromarray(np.clip(np.asarray(image) >> 8, 0, 255).astype(np.uint8))
+    return _on_white(image.convert("RGBA")) if _has_alpha(image) else image.convert("RGB")
 
 
 def _has_alpha(image: Image.Image) -> bool:

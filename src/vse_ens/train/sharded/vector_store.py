@@ -182,7 +182,7 @@ VectorStore = TableVectors | ShardVectorStore
 
 def _remove_rows(folder: Path) -> None:
     """Remove a folder of `write_rows`; files of others, and then the folder, stay."""
-    for file in (*folder.glob("shard-*.npy"), *folder.glob(".shard-*.npy.partial")):
+    for file in (*folder.glob("shard-*.npy"), *folder.glob(".shard-*.npy*.partial")):
         with suppress(OSError):
             file.unlink()
     with suppress(OSError):
