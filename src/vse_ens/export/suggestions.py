@@ -104,14 +104,38 @@ def suggestion_frame(blocks: Iterable[SuggestionBlock], images: Vocabulary | Non
     return as_backend(pa.concat_tables([schema.empty_table(), *(_table(images, block) for block in blocks)]), backend)
 
 
+class SuggestedEdits(dict[str, LabelEdit]):
+    """The suggestions of each image as an edit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.confidences: dict[str, list[float]] = {}
+        """The confidences of the labels of each edit; empty if the model has none."""
+        self.by_percent = np.zeros(101, np.int64)
+        """The number of suggestions of each confidence in whole percent, with those below the minimum confidence."""
+        self.best = 0.0
+        """The highest confidence of a suggestion."""
+
+    def count(self, least: float) -> int:
+        """Return the number of suggestions with a confidence of at least ``least``, in whole percent."""
+        return int(self.by_percent[round(100 * least) :].sum())
+
+
 def label_edits(
     blocks: Iterable[SuggestionBlock], images: Vocabulary, progress: Callable[[int], None] | None = None
-) -> dict[str, LabelEdit]:
+) -> SuggestedEdits:
     """Return the suggestions of each image as an edit; it is empty for an image without a suggestion."""
-    edits: dict[str, LabelEdit] = {}
+    edits = SuggestedEdits()
     for block in blocks:
-        for image, row in zip(images.ids(block.images), block.labels, strict=True):
+        ids, filled = images.ids(block.images), block.labels >= 0
+        for image, row in zip(ids, block.labels, strict=True):
             edits[image] = LabelEdit(tuple(block.vocabulary.ids(row[row >= 0])))
+        if block.confidences is not None:
+            found = block.confidences[np.isfinite(block.scores)]
+            edits.by_percent += np.bincount((100 * found).astype(np.int64), minlength=101)
+            edits.best = max(edits.best, float(found.max(initial=0.0)))
+            for image, row, kept in zip(ids, block.confidences, filled, strict=True):
+                edits.confidences[image] = row[kept].tolist()
         if progress:
             progress(len(edits))
     return edits

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -112,7 +114,7 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(
 ) -> None:
     before = state(tags)
     arguments = ("annotate", folder_model, "--all", "--write", tags, "--min-confidence", 0.1, "--dry-run")
-    shown = vse(*arguments)
+    shown = vse(*arguments, "--diff")
     assert f"+++ {tags / '0' / '0000.txt'}\n" in shown.out
     assert "\n-place|" in shown.out
     assert "would change" in shown.out
@@ -183,7 +185,7 @@ def test_another_collection_is_refused(vse: Vse, folder_model: Path, tmp_path: P
     [
         (("--all",), "--all and --out FILE or --write SOURCE must be given together"),
         (("--all", "--write", "x", "--out", "y.csv"), "cannot be combined with --out"),
-        (("--all", "--out", "y.csv", "--dry-run"), "--dry-run and --journal need --write"),
+        (("--all", "--out", "y.csv", "--dry-run"), "--dry-run, --diff and --journal need --write"),
         (("--all", "--write", "missing"), "missing does not exist; name a file or folder"),
     ],
 )
@@ -305,3 +307,57 @@ def test_info_and_split_take_a_folder(vse: Vse, tags: Path, tmp_path: Path) -> N
     assert "place|* 3 labels in 120 pairs" in " ".join(vse("info", tags).out.split())
     assert vse("info", tags, "--ancestors", "--json").document["labels"] == answer["labels"] + 1
     assert vse("split", tags, "--out", tmp_path / "split").status == 0
+
+
+def test_a_write_of_nothing_says_why_and_what_to_try(vse: Vse, folder_model: Path, photos: Path) -> None:
+    before = state(photos)
+    answer = vse("annotate", folder_model, "--all", "--write", photos, "--completeness", 0.999)
+    assert "confidence  at least 0.3, the default; change it with --min-confidence" in answer.out
+    [note] = [line for line in answer.err.splitlines() if "suggestions" in line]
+    assert note.startswith("note: none of 600 suggestions has a confidence of at least 0.3; the best has 0.0")
+    assert "assuming that 100% of the right labels are recorded (given)" in note
+    assert f"vse calibrate {folder_model} --completeness 0.5" in note
+    assert state(photos) == before
+    command = shlex.split(note.partition(" on: ")[2].partition(";")[0])
+    assert command[:7] == ["vse", "annotate", str(folder_model), "--all", "--write", str(photos), "--min-confidence"]
+    assert command[-3:] == ["--prefix", "suggested|", "--dry-run"]
+    [words, proposed] = re.findall(r"to look at the ([\d,]+) from ([\d.]+) on", note)[0]
+    tried = vse(*command[1:], "--completeness", 0.999)
+    assert f"labels      {words} added" in tried.out
+    assert float(proposed) < 0.3
+
+
+def test_default_threshold_is_the_one_of_help_and_output(vse: Vse, folder_model: Path, photos: Path) -> None:
+    arguments = ("annotate", folder_model, "--all", "--write", photos, "--completeness", 0.5, "--dry-run", "--json")
+    assert "0.3" in vse("annotate", "--help").out
+    by_default, given = vse(*arguments), vse(*arguments, "--min-confidence", 0.3)
+    assert by_default.document == given.document
+    shown = vse(*arguments[:-1])
+    added = by_default.document["labels_added"]
+    assert f"{added:,} added, 0 removed; about " in shown.out
+    assert added > 50
+
+
+def test_a_preview_lists_labels_with_their_confidence(vse: Vse, folder_model: Path, photos: Path) -> None:
+    arguments = ("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1, "--top", 2)
+    lines = vse(*arguments, "--prefix", "suggested|", "--dry-run").out.splitlines()
+    suggested = Annotator.load(folder_model).annotate(["0/0000.jpg"], min_confidence=0.1, top=2)[0]
+    wanted = [f"+ suggested|{one.label} {100 * (one.confidence or 0):.0f} %" for one in suggested]
+    assert "  ".join(["0/0000.jpg", *wanted]) in lines
+    totals = next(line for line in lines if line.startswith("in all: "))
+    added = vse(*arguments, "--dry-run", "--json").document["labels_added"]
+    counted = sum(int(count.replace(",", "")) for count in re.findall(r" ([\d,]+)(?:, |$)", totals))
+    assert counted == added
+    assert not [line for line in lines if line.startswith(("---", "+++"))]
+
+
+def test_undo_without_a_journal_lists_the_latest(vse: Vse, folder_model: Path, photos: Path, tmp_path: Path) -> None:
+    nothing = vse("undo")
+    assert nothing.status == 1
+    assert "has no journal of a write to undo" in nothing.err
+    written = vse("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1, "--json").document
+    [line] = vse("undo").out.splitlines()
+    assert line.startswith(f"vse undo {written['journal']}  # {photos}")
+    assert vse("undo", "--json").document[0]["journal"] == written["journal"]
+    vse("undo", written["journal"])
+    assert vse("undo").status == 1

@@ -1,8 +1,8 @@
 """A folder of images with keywords in the files or in ``.xmp`` sidecars.
 
 Keywords are read from JPEG, PNG, TIFF, WebP, AVIF, HEIC, JPEG XL and raw files, and from sidecars named ``IMG.jpg.xmp``
-or ``IMG.xmp``. They are written to sidecars only: an image file is never changed. A sidecar that had no keywords gets all
-of its image, in every list that programs read, because some then ignore those inside the image.
+or ``IMG.xmp``. They are written to sidecars only: an image file is never changed. A sidecar that had no keywords gets
+all of its image, in every list that programs read, because some then ignore those inside the image.
 """
 
 from __future__ import annotations
