@@ -85,7 +85,7 @@ class Summary(TableRepr):
 
 
 _UNLABELED = (
-    "only frequent labels can be suggested for them, with low confidences; give each a label or two, or train with image "
+    "only frequent labels can be suggested for them, with low confidences; give each one or two, or train with image "
     "features (--tower context+features --features FILE)"
 )
 
