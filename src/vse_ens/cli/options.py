@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
 
 import click
@@ -228,7 +229,7 @@ class WriteOptions:
         prefix: str = "",
         more: Mapping[str, Any] | None = None,
         rows: Sequence[tuple[str, str]] = (),
-        confidences: Mapping[str, Sequence[float]] | None = None,
+        confidences: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     ) -> WriteReport:
         """Write the edits, or show them, and print the result.
 
@@ -255,7 +256,10 @@ class WriteOptions:
                 console.log(f"stopped; vse undo {shlex.quote(str(journal))} restores the files written so far")
             raise
         console.notes(report.notes)
-        likely = _confidences_of_added(report.edits, edits, prefix, confidences or {})
+        likely = {
+            image: [confidences[image][label.removeprefix(prefix)] for label in edit.add]
+            for image, edit in (report.edits.items() if confidences else ())
+        }
         document = {"source": str(collection.path), "format": collection.format, "dry_run": is_trial}
         document |= report.to_dict() | ({"changes": changes} if is_trial else {}) | dict(more or {})
         right = sum(map(sum, likely.values()))
@@ -278,29 +282,14 @@ class WriteOptions:
         return report
 
 
-def _confidences_of_added(
-    changed: Mapping[str, LabelEdit],
-    edits: Mapping[str, LabelEdit],
-    prefix: str,
-    confidences: Mapping[str, Sequence[float]],
-) -> dict[str, list[float]]:
-    """Return the confidences of the labels that were added to each image, which may have had some of them."""
-    found = {}
-    for image, edit in changed.items() if confidences else ():
-        known = dict(zip(edits[image].add, confidences[image], strict=True))
-        found[image] = [known[label.removeprefix(prefix)] for label in edit.add]
-    return found
-
-
 def _preview(changed: Mapping[str, LabelEdit], confidences: Mapping[str, Sequence[float]], console: Console) -> None:
     """Print the change of every image, and how often each label is added and removed."""
     totals: Counter[str] = Counter()
     for image, edit in changed.items():
-        likely = [f" {100 * one:.0f} %" for one in confidences.get(image, ())] or [""] * len(edit.add)
-        added = [f"+ {label}{percent}" for label, percent in zip(edit.add, likely, strict=True)]
-        removed = [f"- {label}" for label in edit.remove]
-        console.line("  ".join([image, *added, *removed]))
-        totals.update([*(f"+ {label}" for label in edit.add), *(f"- {label}" for label in edit.remove)])
+        marked = [*(f"+ {label}" for label in edit.add), *(f"- {label}" for label in edit.remove)]
+        percents = (f" {100 * one:.0f} %" for one in confidences.get(image, ()))
+        console.line("  ".join([image, *(text + next(percents, "") for text in marked)]))
+        totals.update(marked)
     if totals:
         shown = [f"{label} {count:,}" for label, count in totals.most_common(_TOTALS_SHOWN)]
         more = len(totals) - len(shown)

@@ -109,7 +109,7 @@ class SuggestedEdits(dict[str, LabelEdit]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.confidences: dict[str, list[float]] = {}
+        self.confidences: dict[str, dict[str, float]] = {}
         """The confidences of the labels of each edit; empty if the model has none."""
         self.by_percent = np.zeros(101, np.int64)
         """The number of suggestions of each confidence in whole percent, with those below the minimum confidence."""
@@ -127,15 +127,15 @@ def label_edits(
     """Return the suggestions of each image as an edit; it is empty for an image without a suggestion."""
     edits = SuggestedEdits()
     for block in blocks:
-        ids, filled = images.ids(block.images), block.labels >= 0
+        ids = images.ids(block.images)
         for image, row in zip(ids, block.labels, strict=True):
             edits[image] = LabelEdit(tuple(block.vocabulary.ids(row[row >= 0])))
         if block.confidences is not None:
             found = block.confidences[np.isfinite(block.scores)]
             edits.by_percent += np.bincount((100 * found).astype(np.int64), minlength=101)
             edits.best = max(edits.best, float(found.max(initial=0.0)))
-            for image, row, kept in zip(ids, block.confidences, filled, strict=True):
-                edits.confidences[image] = row[kept].tolist()
+            for image, row, kept in zip(ids, block.confidences, block.labels >= 0, strict=True):
+                edits.confidences[image] = dict(zip(edits[image].add, row[kept].tolist(), strict=True))
         if progress:
             progress(len(edits))
     return edits

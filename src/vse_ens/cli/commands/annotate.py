@@ -24,7 +24,6 @@ from vse_ens.cli.options import (
     parse_or_read_labels,
 )
 from vse_ens.cli.parameters import Argument, Option, given_parameters, misuse
-from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,7 +40,6 @@ _WRITE_CONFIDENCE = 0.3
 """Of labels that are written to people's files, unless given. With labels hidden from IAPR TC-12 and from scenes, it
 adds 0.01 to 0.6 labels per image, mostly a third to a half of them hidden ones; 0.5 adds none to complete ones."""
 _FEW = 100  # images per written label from which a note says why
-_MIN_TRIED = 0.02
 # Options that only some modes take: their parameters, those modes, and the message about the first option.
 _RESTRICTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...], str, str], ...] = (
     (("dry_run", "diff", "journal"), ("collection",), "--dry-run", "--dry-run, --diff and --journal need --write"),
@@ -245,20 +243,19 @@ class _Run:
         self, annotator: Annotator, edits: SuggestedEdits, reached: int, source: Path, source_format: str
     ) -> str:
         """Return why few or no suggestions are written, and what to try."""
-        least, total, written = self.options["min_confidence"], edits.count(0), reached or "none"
-        assumed = _assumed_completeness(annotator)
-        tried = min(least, edits.best) / 2
-        while tried > _MIN_TRIED and edits.count(tried) * 10 < len(edits):
-            tried /= 2
-        tried = max(round(tried, 2), 0.01)
+        calibration = annotator.calibration_
+        found = calibration and calibration.completeness
+        assumed = "" if not found else f", assuming that {found.mean:.0%} of the right labels are recorded "
+        assumed += "" if not found else "(given)" if found.is_given else "(estimated)"
+        tried = max(round(min(self.options["min_confidence"], edits.best) / 2, 2), 0.01)
         command = ["vse", "annotate", self.model, "--all", "--write", source, "--min-confidence", f"{tried:g}"]
         if source_format == "photos":
             command += ["--prefix", "suggested|"]
         return (
-            f"{written} of {plural(total, 'suggestion')} {'has' if reached < 2 else 'have'} a confidence of at least "
-            f"{least:g}; the best has {edits.best:.2f}, {assumed}; to look at the {edits.count(tried):,} from "
-            f"{tried:g} on: {shlex.join(map(str, command))} --dry-run; if more labels are missing than assumed, say "
-            f"so: vse calibrate {shlex.quote(str(self.model))} --completeness 0.5"
+            f"of {edits.count(0):,} suggestions, {reached or 'none'} reached that confidence; the best has "
+            f"{edits.best:.2f}{assumed}; to look at the {edits.count(tried):,} from {tried:g} "
+            f"on: {shlex.join(map(str, command))} --dry-run; if more labels are missing than assumed, say so: vse "
+            f"calibrate {shlex.quote(str(self.model))} --completeness 0.5"
         )
 
     def _load(self) -> Annotator:
@@ -282,29 +279,13 @@ class _Run:
         return columns(names[:width], [row[:width] for row in rows], numbers=("confidence", "hit", "score"))
 
 
-def _assumed_completeness(annotator: Annotator) -> str:
-    """Return how complete the labels are assumed to be, and on which grounds."""
-    calibration = annotator.loaded_.calibration
-    completeness = None if calibration is None else calibration.completeness
-    if completeness is None:
-        return "without an assumption on how complete the labels are"
-    how = "given" if completeness.is_given else "estimated"
-    verdicts = completeness.correction.verdicts
-    by = f", corrected by {plural(verdicts, 'verdict')}" if verdicts else ""
-    return f"assuming that {completeness.mean:.0%} of the right labels are recorded ({how}{by})"
-
-
 def _find_image(images: Vocabulary, name: str) -> str:
     """Return the id of an image: the name, or the one id that ends with this path or that the path ends with."""
     if name in images or not name:
         return name
     path = name.replace(os.sep, "/").removeprefix("./")
     found = [one for one in images if one.endswith(f"/{path}") or path.endswith(f"/{one}")]
-    if len(found) > 1:
-        raise DataError(
-            f"{len(found):,} images are named {name!r}, such as {found[0]!r} and {found[1]!r}; give its whole ID"
-        )
-    return found[0] if found else name
+    return found[0] if len(found) == 1 else name
 
 
 def _rows(suggestions: Sequence[Suggestion]) -> list[tuple[str, ...]]:

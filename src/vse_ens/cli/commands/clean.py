@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -167,19 +166,17 @@ def _list_journals(folder: Path, console: Console) -> None:
     """Print the latest journals of a folder that are not undone, the newest first."""
     from vse_ens.data.collections.journal import read_journal
 
-    found: list[dict[str, str]] = []
+    found: dict[str, str] = {}
     for path in sorted(folder.glob("*.jsonl"), reverse=True)[:_JOURNALS_SHOWN]:
-        with suppress(DataError):  # damaged
-            first = next(read_journal(path), None)
-            if first is not None and first.state() != "old":
-                found.append({"journal": str(path), "first_file": str(first.path)})
+        first = next(read_journal(path), None)
+        if first is not None and first.state() != "old":
+            found[str(path)] = str(first.path)
     if not found:
         raise DataError(f"{folder} has no journal of a write to undo; name the one that the write reported")
     if console.json:
-        console.result(found)
-    for one in found:
-        console.line(f"vse undo {shlex.quote(one['journal'])}  # {one['first_file']} and so on")
-    console.finish("These writes can be undone, the latest first.")
+        console.result({"journals": found})
+    for journal, changed in found.items():
+        console.line(f"vse undo {shlex.quote(journal)}  # {changed} and so on")
 
 
 _JOURNALS_SHOWN = 5

@@ -243,15 +243,10 @@ def _lists(
     *,
     complete: bool,
 ) -> tuple[xmp.Keywords, xmp.Keywords]:
-    """Return the keywords to add to each list and to remove from it.
+    """Return the keywords to add to each list of a sidecar, and to remove from it.
 
-    Args:
-        present: The lists of the sidecar.
-        held: The keywords of the image and its sidecars before the change.
-        labels: All labels of the image after the change.
-        added: The labels to add.
-        removed: The labels to remove.
-        complete: Whether to write all keywords to all lists, not only those that are added.
+    ``present`` are its lists, ``held`` the keywords of the image and all its sidecars before the change, ``labels`` the
+    labels after it. ``complete`` writes all keywords to all lists, not only those that are added.
     """
     add: xmp.Keywords = {}
     remove: xmp.Keywords = {}

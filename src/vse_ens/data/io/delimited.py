@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from vse_ens.data.arrow import as_arrow, as_numpy, strings_to_arrow
+from vse_ens.data.arrow import as_arrow, strings_to_arrow
 from vse_ens.data.io.dialect import Dialect, csv_reader, unlimited_field_size
 from vse_ens.data.io.formats import MAX_LINE_BYTES, PairsFile
 from vse_ens.data.io.guess import FALSE, TRUE
@@ -70,18 +70,16 @@ class DelimitedSource:
     def _flagged(self, columns: Sequence[pa.Array]) -> pa.Array:
         """Return the names of the columns that have 1, as a list per row."""
         names = [self.columns.names[index] for index in self.dialect.one_hot]
-        flags = []
         for name, column in zip(names, columns, strict=True):
-            flags.append(as_numpy(pc.is_in(column, pa.array(TRUE, pa.large_string()))))
-            others = column.filter(pc.invert(pc.is_in(column, pa.array([*TRUE, *FALSE], pa.large_string()))))
-            if len(others):
-                raise DataError(
-                    f"{self.name} has {others[0].as_py()!r} in column {name!r}, where 0 or 1 should be; fix it, or "
-                    f"give --label-column"
-                )
-        rows, labels = np.nonzero(np.column_stack(flags))
-        ends = np.searchsorted(rows, np.arange(len(flags[0]) + 1))
-        return pa.LargeListArray.from_arrays(as_arrow(ends), pa.array(names, pa.large_string()).take(as_arrow(labels)))
+            others = set(column.unique().to_pylist()).difference(TRUE, FALSE)
+            if others:
+                has = f"{self.name} has {min(others)!r} in column {name!r}"
+                raise DataError(f"{has}, where 0 or 1 should be; fix it, or give --label-column")
+        true = pa.array(TRUE, pa.large_string())
+        flags = np.column_stack([pc.is_in(column, true).to_numpy(zero_copy_only=False) for column in columns])
+        _, labels = np.nonzero(flags)
+        ends = np.concatenate([[0], np.cumsum(flags.sum(axis=1))])
+        return pa.LargeListArray.from_arrays(as_arrow(ends), pa.array(names, pa.large_string()).take(pa.array(labels)))
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the line on which each row starts."""

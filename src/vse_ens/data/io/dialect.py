@@ -82,7 +82,7 @@ def sniff(
     hot = one_hot_columns(rows[1:], columns.image) if header and label is None else ()
     if columns.label in hot or (columns.notes and 2 * len(hot) > len(names)):
         notes.append(
-            f"read {len(hot):,} columns of 0 and 1, such as {names[hot[0]]!r}, as labels; --layout long does not"
+            f"read {len(hot):,} columns of 0 and 1, such as {names[hot[0]]!r}, as labels; unless --layout long"
         )
         return Dialect(separator, quote, header, columns, tuple(notes), hot)
     return Dialect(separator, quote, header, columns, (*notes, *(columns.notes if header else ())))
