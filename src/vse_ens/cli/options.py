@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from vse_ens.data.collections.write import WriteReport
     from vse_ens.data.partition.parts import PartFiles
 
-_TOTALS_SHOWN = 20  # labels of a preview
-
 PAIRS_HELP = (
     "A file of (image, label) pairs (csv, tsv, txt, jsonl or parquet, optionally gzipped), or a collection such as a "
     "folder of photos with keywords; see docs/collections.md."
@@ -291,7 +289,7 @@ def _preview(changed: Mapping[str, LabelEdit], confidences: Mapping[str, Sequenc
         console.line("  ".join([image, *(text + next(percents, "") for text in marked)]))
         totals.update(marked)
     if totals:
-        shown = [f"{label} {count:,}" for label, count in totals.most_common(_TOTALS_SHOWN)]
+        shown = [f"{label} {count:,}" for label, count in totals.most_common(20)]
         more = len(totals) - len(shown)
         console.line(f"in all: {', '.join([*shown, f'and {more:,} more labels'] if more else shown)}")
 

@@ -84,15 +84,13 @@ class Summary(TableRepr):
         return "\n".join(f"{name:<18} {text}" for name, text in self.rows())
 
 
-_UNLABELED = (
-    "only frequent labels can be suggested for them, with low confidences; give each one or two, or train with image "
-    "features (--tower context+features --features FILE)"
-)
-
-
 def unlabeled_note(unlabeled: int, images: int) -> list[str]:
     """Return a note on images without labels, if there are any: what can be suggested for them, and what helps."""
-    return [f"images without a label: {unlabeled:,} of {images:,}; {_UNLABELED}"] if unlabeled else []
+    note = f"images without a label: {unlabeled:,} of {images:,}; only frequent labels are suggested for them, "
+    note += (
+        "with low confidences; give each one or two, or train with features (--tower context+features --features FILE)"
+    )
+    return [note] if unlabeled else []
 
 
 def _spread(counts: NDArray[np.int64]) -> dict[str, float]:

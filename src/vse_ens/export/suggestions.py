@@ -111,14 +111,10 @@ class SuggestedEdits(dict[str, LabelEdit]):
         super().__init__()
         self.confidences: dict[str, dict[str, float]] = {}
         """The confidences of the labels of each edit; empty if the model has none."""
-        self.by_percent = np.zeros(101, np.int64)
-        """The number of suggestions of each confidence in whole percent, with those below the minimum confidence."""
+        self.found = 0
+        """The number of suggestions, with those below the minimum confidence."""
         self.best = 0.0
-        """The highest confidence of a suggestion."""
-
-    def count(self, least: float) -> int:
-        """Return the number of suggestions with a confidence of at least ``least``, in whole percent."""
-        return int(self.by_percent[round(100 * least) :].sum())
+        """The highest confidence of them."""
 
 
 def label_edits(
@@ -132,7 +128,7 @@ def label_edits(
             edits[image] = LabelEdit(tuple(block.vocabulary.ids(row[row >= 0])))
         if block.confidences is not None:
             found = block.confidences[np.isfinite(block.scores)]
-            edits.by_percent += np.bincount((100 * found).astype(np.int64), minlength=101)
+            edits.found += len(found)
             edits.best = max(edits.best, float(found.max(initial=0.0)))
             for image, row, kept in zip(ids, block.confidences, block.labels >= 0, strict=True):
                 edits.confidences[image] = dict(zip(edits[image].add, row[kept].tolist(), strict=True))

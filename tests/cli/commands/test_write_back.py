@@ -321,9 +321,9 @@ def test_a_write_of_nothing_says_why_and_what_to_try(vse: Vse, folder_model: Pat
     command = shlex.split(note.partition(" on: ")[2].partition(";")[0])
     assert command[:7] == ["vse", "annotate", str(folder_model), "--all", "--write", str(photos), "--min-confidence"]
     assert command[-3:] == ["--prefix", "suggested|", "--dry-run"]
-    [words, proposed] = re.findall(r"to look at the ([\d,]+) from ([\d.]+) on", note)[0]
+    [proposed] = re.findall(r"to look at more, from ([\d.]+) on", note)
     tried = vse(*command[1:], "--completeness", 0.999)
-    assert f"labels      {words} added" in tried.out
+    assert int(re.findall(r"([\d,]+) added", tried.out)[0].replace(",", "")) > 0
     assert float(proposed) < 0.3
 
 

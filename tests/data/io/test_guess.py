@@ -101,3 +101,21 @@ def test_swapped_columns_are_noticed(tmp_path: Path) -> None:
         assert note.endswith("--image-column and --label-column name them")
     straight = read(tmp_path, "image,label\n" + "".join(f"{image}.jpg,{label}\n" for label, image in rows))
     assert straight.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("a.xlsx", b"PK\x03\x04", "save the sheet that has the pairs as CSV"),
+        ("samples.json", b'{"samples": [{"_media_type": "image"}]}', "it looks like FiftyOne's: export it as COCO"),
+        ("labels.json", b'{"classes": ["a"],\n "labels": {"x": 0}}', "it looks like FiftyOne's: export it as COCO"),
+        ("other.json", b'{"x": 1}', "rename it, or give its format: csv"),
+    ],
+)
+def test_files_of_other_programs_are_named_with_a_way_out(
+    tmp_path: Path, name: str, content: bytes, advice: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        Annotations.read(tmp_path / name)
+    assert advice in str(caught.value)

@@ -247,13 +247,13 @@ class _Run:
         found = calibration and calibration.completeness
         assumed = "" if not found else f", assuming that {found.mean:.0%} of the right labels are recorded "
         assumed += "" if not found else "(given)" if found.is_given else "(estimated)"
-        tried = max(round(min(self.options["min_confidence"], edits.best) / 2, 2), 0.01)
-        command = ["vse", "annotate", self.model, "--all", "--write", source, "--min-confidence", f"{tried:g}"]
+        tried = f"{min(self.options['min_confidence'], edits.best) / 2:.1g}"
+        command = ["vse", "annotate", self.model, "--all", "--write", source, "--min-confidence", tried]
         if source_format == "photos":
             command += ["--prefix", "suggested|"]
         return (
-            f"of {edits.count(0):,} suggestions, {reached or 'none'} reached that confidence; the best has "
-            f"{edits.best:.2f}{assumed}; to look at the {edits.count(tried):,} from {tried:g} "
+            f"of {edits.found:,} suggestions, {reached or 'none'} reached that confidence; the best has "
+            f"{edits.best:.2f}{assumed}; to look at more, from {tried} "
             f"on: {shlex.join(map(str, command))} --dry-run; if more labels are missing than assumed, say so: vse "
             f"calibrate {shlex.quote(str(self.model))} --completeness 0.5"
         )

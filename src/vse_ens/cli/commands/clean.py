@@ -167,7 +167,7 @@ def _list_journals(folder: Path, console: Console) -> None:
     from vse_ens.data.collections.journal import read_journal
 
     found: dict[str, str] = {}
-    for path in sorted(folder.glob("*.jsonl"), reverse=True)[:_JOURNALS_SHOWN]:
+    for path in sorted(folder.glob("*.jsonl"), reverse=True)[:5]:
         first = next(read_journal(path), None)
         if first is not None and first.state() != "old":
             found[str(path)] = str(first.path)
@@ -179,7 +179,6 @@ def _list_journals(folder: Path, console: Console) -> None:
         console.line(f"vse undo {shlex.quote(journal)}  # {changed} and so on")
 
 
-_JOURNALS_SHOWN = 5
 _ROWS_SHOWN = 10  # people, and latest days; --json has all
 
 

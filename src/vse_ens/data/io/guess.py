@@ -17,7 +17,6 @@ _MIN_SHARE = 0.2  # of rows that have a separator
 _MIN_MIXED = 0.1  # of labels that are the first of some row and a later one of another
 _MIN_ROWS = 10  # with a separator, unless the column is called labels
 _PLURAL = re.compile("(labels|tags|keywords|categories|classes|concepts)$", re.IGNORECASE)
-_FEW = 3  # lines from which a header stands out
 _MANY = 50  # labels from which their number says that columns are swapped
 _ITEM = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+"""
 _LIST = re.compile(rf"\[\s*(?:(?:{_ITEM})\s*,?\s*)*\]")
@@ -69,7 +68,7 @@ def one_hot_columns(rows: Sequence[Sequence[str]], image: int) -> tuple[int, ...
 def stands_out(values: Sequence[str]) -> bool:
     """Return whether the first value is a plain word, and the others have digits, dots or slashes, as image IDs do."""
     has_sign = [bool(re.search(r"[\d./]", value)) for value in values]
-    return len(values) > _FEW and not has_sign[0] and all(has_sign[1:])
+    return len(values) > 3 and not has_sign[0] and all(has_sign[1:])
 
 
 def swapped_note(data: Annotations) -> list[str]:
