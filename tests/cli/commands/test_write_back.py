@@ -361,3 +361,27 @@ def test_undo_without_a_journal_lists_the_latest(vse: Vse, folder_model: Path, p
     assert vse("undo", "--json").document["journals"].keys() == {written["journal"]}
     vse("undo", written["journal"])
     assert vse("undo").status == 1
+
+
+def test_images_without_a_label_are_counted_with_what_helps(vse: Vse, tmp_path: Path) -> None:
+    root = photo_folder(tmp_path / "Pictures")
+    for number in range(3):
+        (root / f"new{number}.jpg").write_bytes(jpeg())
+    note = "images without a label: 3 of 123; only frequent labels are suggested for them"
+    assert " ".join(vse("info", root).out.split()).count(note) == 1
+    options = ("--epochs", 1, "--dimensions", 8, "--negatives", 4)
+    trained = vse("train", root, "--out", tmp_path / "model", *options)
+    assert f"note: {note}" in trained.err
+    assert "is replaced" not in trained.err
+    again = vse("train", root, "--out", tmp_path / "model", *options)
+    assert f"note: the model in {tmp_path / 'model'} is replaced when the training ends" in again.err
+    assert f"note: {note}" in vse("annotate", tmp_path / "model", "--all", "--write", root, "--dry-run").err
+    one = vse("annotate", tmp_path / "model", "new0.jpg").err
+    assert "images without a label: 1 of 1" in one
+
+
+def test_an_image_is_found_by_its_base_name_or_path(vse: Vse, folder_model: Path) -> None:
+    [wanted] = vse("annotate", folder_model, "0/0000.jpg", "--json").document
+    for name in ("0000.jpg", "./0000.jpg", "Pictures/0/0000.jpg"):
+        assert vse("annotate", folder_model, name, "--json").document == [wanted]
+    assert vse("annotate", folder_model, "gone.jpg").status != 0

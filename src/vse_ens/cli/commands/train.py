@@ -82,9 +82,7 @@ def train(
     with reserve_target(out):
         check_run_files(checkpoint)
         if out.exists():
-            console.note(
-                f"{out} has a model, which is replaced when the training ends; --out keeps it if it names another"
-            )
+            console.note(f"the model in {out} is replaced when the training ends; give another --out to keep it")
         if reading.is_parts(pairs):
             if features is not None or feedback is not None or reading.rules is not None:
                 raise misuse("PAIRS", "--features, --feedback and --rules need all pairs in one file")
