@@ -109,8 +109,6 @@ def annotate(
     the label is right for the image; it depends on how complete the labels are (vse calibrate). The hit is the chance
     that it is the missing label of an image that lacks exactly one.
 
-    With --write, try it first with --dry-run; vse undo restores every byte.
-
     Example: vse annotate model img_0000001 img_0000002
     """
     mode = _mode(images, labels, all_images, out, write)
