@@ -231,7 +231,7 @@ class WriteOptions:
     ) -> WriteReport:
         """Write the edits, or show them, and print the result.
 
-        ``more`` is added to the JSON document and ``rows`` to the table. ``confidences`` are those of the added labels.
+        ``more`` is added to the JSON document and ``rows`` to the table. ``confidences`` has one for each added label.
         """
         from vse_ens.data.collections.journal import default_journal, diff
         from vse_ens.data.collections.write import write_labels
