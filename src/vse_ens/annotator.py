@@ -17,7 +17,6 @@ from vse_ens import evaluate as evaluation
 from vse_ens.config import Config, Settings
 from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.collections.base import LabelEdit
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
@@ -424,7 +423,7 @@ class Annotator(TableRepr):
 
     def suggested_edits(
         self, *, progress: Callable[[int], None] | None = None, **how: Unpack[SuggestOptions]
-    ) -> dict[str, LabelEdit]:
+    ) -> export.SuggestedEdits:
         """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
 
         >>> edits = model.suggested_edits(top=1)

@@ -7,9 +7,11 @@ import json
 import re
 import shlex
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
 
 import click
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
     from vse_ens.data.collections.base import FileChange, LabelEdit, WritableCollection
+    from vse_ens.data.collections.write import WriteReport
     from vse_ens.data.partition.parts import PartFiles
 
 PAIRS_HELP = (
@@ -201,7 +204,8 @@ class ClusterOptions:
 class WriteOptions:
     """Options of commands that write labels to a collection."""
 
-    dry_run: Annotated[bool, Option("Show the changes as a diff and write nothing.")] = False
+    dry_run: Annotated[bool, Option("Show the labels that would be added to each image, and write nothing.")] = False
+    diff: Annotated[bool, Option("Like --dry-run, but show the change of every file as a diff.")] = False
     journal: Annotated[
         Path | None,
         Option("The undo journal to write, for vse undo.", "FILE", default="a new file in ~/.local/state/vse-ens/undo"),
@@ -222,8 +226,13 @@ class WriteOptions:
         *,
         prefix: str = "",
         more: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Write the edits, or show them, and print the result; ``more`` is added to the JSON document."""
+        rows: Sequence[tuple[str, str]] = (),
+        confidences: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    ) -> WriteReport:
+        """Write the edits, or show them, and print the result.
+
+        ``more`` is added to the JSON document and ``rows`` to the table. ``confidences`` has one for each added label.
+        """
         from vse_ens.data.collections.journal import default_journal, diff
         from vse_ens.data.collections.write import write_labels
 
@@ -232,9 +241,11 @@ class WriteOptions:
 
         def show(change: FileChange) -> None:
             changes.append({"file": str(change.path), "diff": diff(change)})
-            console.line(changes[-1]["diff"].rstrip("\n"))
+            if self.diff:
+                console.line(changes[-1]["diff"].rstrip("\n"))
 
-        dry_run = show if self.dry_run else None
+        is_trial = self.dry_run or self.diff
+        dry_run = show if is_trial else None
         try:
             with console.progress("writing", max(len(edits), 1), "files") as progress:
                 report = write_labels(collection, edits, journal, prefix=prefix, dry_run=dry_run, progress=progress)
@@ -243,20 +254,44 @@ class WriteOptions:
                 console.log(f"stopped; vse undo {shlex.quote(str(journal))} restores the files written so far")
             raise
         console.notes(report.notes)
-        document = {"source": str(collection.path), "format": collection.format, "dry_run": self.dry_run}
-        document |= report.to_dict() | ({"changes": changes} if self.dry_run else {}) | dict(more or {})
-        rows = [
+        likely = {
+            image: [confidences[image][label.removeprefix(prefix)] for label in edit.add]
+            for image, edit in (report.edits.items() if confidences else ())
+        }
+        document = {"source": str(collection.path), "format": collection.format, "dry_run": is_trial}
+        document |= report.to_dict() | ({"changes": changes} if is_trial else {}) | dict(more or {})
+        right = sum(map(sum, likely.values()))
+        expected = f"; about {right:,.0f} of them should be right" if likely and report.added else ""
+        table = [
             ("source", f"{collection.path} ({collection.format})"),
+            *rows,
             ("images", f"{report.images:,}"),
-            ("labels", f"{report.added:,} added, {report.removed:,} removed"),
-            ("files", f"{len(report.written.files):,} {'would change' if self.dry_run else 'written'}"),
+            ("labels", f"{report.added:,} added, {report.removed:,} removed{expected}"),
+            ("files", f"{len(report.written.files):,} {'would change' if is_trial else 'written'}"),
         ]
-        console.result(document, facts(rows))
+        if self.dry_run and not self.diff:
+            _preview(report.edits, likely, console)
+        console.result(document, facts(table))
         if report.written.journal is None:
-            console.finish("Dry run: nothing written." if self.dry_run else "The collection has the labels.")
-            return
+            console.finish("Dry run: nothing written." if is_trial else "The collection has the labels.")
+            return report
         console.line(f"to undo: vse undo {shlex.quote(str(journal))}")
         console.finish("The collection has the labels.", "undo", journal)
+        return report
+
+
+def _preview(changed: Mapping[str, LabelEdit], confidences: Mapping[str, Sequence[float]], console: Console) -> None:
+    """Print the change of every image, and how often each label is added and removed."""
+    totals: Counter[str] = Counter()
+    for image, edit in changed.items():
+        marked = [*(f"+ {label}" for label in edit.add), *(f"- {label}" for label in edit.remove)]
+        percents = (f" {100 * one:.0f} %" for one in confidences.get(image, ()))
+        console.line("  ".join([image, *(text + next(percents, "") for text in marked)]))
+        totals.update(marked)
+    if totals:
+        shown = [f"{label} {count:,}" for label, count in totals.most_common(20)]
+        more = len(totals) - len(shown)
+        console.line(f"in all: {', '.join([*shown, f'and {more:,} more labels'] if more else shown)}")
 
 
 def load_model(path: Path, console: Console) -> Annotator:
@@ -265,6 +300,16 @@ def load_model(path: Path, console: Console) -> Annotator:
         from vse_ens.annotator import Annotator
 
         return Annotator.load(path)
+
+
+def note_unlabeled(data: Annotations, console: Console, images: Sequence[str] = ()) -> None:
+    """Print a note on images without labels: on the given ones, or on all."""
+    from vse_ens.data.summary import unlabeled_note
+
+    counts = data.labels_per_image
+    if images:
+        counts = counts[data.images.numbers(images)]
+    console.notes(unlabeled_note(int((counts == 0).sum()), len(counts)))
 
 
 def save_model(model: Annotator, out: Path) -> None:

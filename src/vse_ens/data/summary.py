@@ -73,7 +73,8 @@ class Summary(TableRepr):
             shown = [f"{name}* {_facet_text(counts)}" for name, counts in list(self.facets.items())[:_FACETS_SHOWN]]
             more = len(self.facets) - len(shown)
             rows.append(("facets", ", ".join([*shown, f"and {more:,} more"] if more else shown)))
-        return [row for row in rows if row[1]] + [("note", note) for note in self.notes]
+        notes = [*self.notes, *unlabeled_note(self.images_without_labels, self.images)]
+        return [row for row in rows if row[1]] + [("note", note) for note in notes]
 
     def _tables(self) -> list[Table]:
         return [Table(("", ""), self.rows())]
@@ -81,6 +82,15 @@ class Summary(TableRepr):
     def text(self) -> str:
         """Return the table as plain text."""
         return "\n".join(f"{name:<18} {text}" for name, text in self.rows())
+
+
+def unlabeled_note(unlabeled: int, images: int) -> list[str]:
+    """Return a note on images without labels, if there are any: what can be suggested for them, and what helps."""
+    note = f"images without a label: {unlabeled:,} of {images:,}; only frequent labels are suggested for them, "
+    note += (
+        "with low confidences; give each one or two, or train with features (--tower context+features --features FILE)"
+    )
+    return [note] if unlabeled else []
 
 
 def _spread(counts: NDArray[np.int64]) -> dict[str, float]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vse_ens.export.hub import pull as pull
     from vse_ens.export.hub import push as push
     from vse_ens.export.suggestions import ExportCounts as ExportCounts
+    from vse_ens.export.suggestions import SuggestedEdits as SuggestedEdits
     from vse_ens.export.suggestions import format_of as format_of
     from vse_ens.export.suggestions import label_edits as label_edits
     from vse_ens.export.suggestions import suggestion_frame as suggestion_frame
@@ -22,7 +23,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "hub": "CardFacts Pushed download pull push",
-        "suggestions": "ExportCounts format_of label_edits suggestion_frame write_suggestions",
+        "suggestions": "ExportCounts SuggestedEdits format_of label_edits suggestion_frame write_suggestions",
         "vectors": "write_model_vectors write_vectors",
     },
 )

@@ -104,14 +104,34 @@ def suggestion_frame(blocks: Iterable[SuggestionBlock], images: Vocabulary | Non
     return as_backend(pa.concat_tables([schema.empty_table(), *(_table(images, block) for block in blocks)]), backend)
 
 
+class SuggestedEdits(dict[str, LabelEdit]):
+    """The suggestions of each image as an edit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.confidences: dict[str, dict[str, float]] = {}
+        """The confidences of the labels of each edit; empty if the model has none."""
+        self.found = 0
+        """The number of suggestions, with those below the minimum confidence."""
+        self.best = 0.0
+        """The highest confidence of them."""
+
+
 def label_edits(
     blocks: Iterable[SuggestionBlock], images: Vocabulary, progress: Callable[[int], None] | None = None
-) -> dict[str, LabelEdit]:
+) -> SuggestedEdits:
     """Return the suggestions of each image as an edit; it is empty for an image without a suggestion."""
-    edits: dict[str, LabelEdit] = {}
+    edits = SuggestedEdits()
     for block in blocks:
-        for image, row in zip(images.ids(block.images), block.labels, strict=True):
+        ids = images.ids(block.images)
+        for image, row in zip(ids, block.labels, strict=True):
             edits[image] = LabelEdit(tuple(block.vocabulary.ids(row[row >= 0])))
+        if block.confidences is not None:
+            found = block.confidences[np.isfinite(block.scores)]
+            edits.found += len(found)
+            edits.best = max(edits.best, float(found.max(initial=0.0)))
+            for image, row, kept in zip(ids, block.confidences, block.labels >= 0, strict=True):
+                edits.confidences[image] = dict(zip(edits[image].add, row[kept].tolist(), strict=True))
         if progress:
             progress(len(edits))
     return edits

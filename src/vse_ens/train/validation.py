@@ -91,8 +91,8 @@ def choose_held_out(config: Config, data: Annotations) -> HeldOut:
     chosen = one_label_each(data.indptr, config.seed, "validation", most)
     if not len(chosen.images):
         raise DataError(
-            "no image has two labels, so none can be held out for validation; add labels per image, or use "
-            "--preset opt-auc"
+            "no image has two labels, so none can be held out for validation; if a row lists several, give "
+            "--label-separator or --layout wide; else add labels, or use --preset opt-auc"
         )
     return chosen
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -112,7 +114,7 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(
 ) -> None:
     before = state(tags)
     arguments = ("annotate", folder_model, "--all", "--write", tags, "--min-confidence", 0.1, "--dry-run")
-    shown = vse(*arguments)
+    shown = vse(*arguments, "--diff")
     assert f"+++ {tags / '0' / '0000.txt'}\n" in shown.out
     assert "\n-place|" in shown.out
     assert "would change" in shown.out
@@ -183,7 +185,7 @@ def test_another_collection_is_refused(vse: Vse, folder_model: Path, tmp_path: P
     [
         (("--all",), "--all and --out FILE or --write SOURCE must be given together"),
         (("--all", "--write", "x", "--out", "y.csv"), "cannot be combined with --out"),
-        (("--all", "--out", "y.csv", "--dry-run"), "--dry-run and --journal need --write"),
+        (("--all", "--out", "y.csv", "--dry-run"), "--dry-run, --diff and --journal need --write"),
         (("--all", "--write", "missing"), "missing does not exist; name a file or folder"),
     ],
 )
@@ -305,3 +307,81 @@ def test_info_and_split_take_a_folder(vse: Vse, tags: Path, tmp_path: Path) -> N
     assert "place|* 3 labels in 120 pairs" in " ".join(vse("info", tags).out.split())
     assert vse("info", tags, "--ancestors", "--json").document["labels"] == answer["labels"] + 1
     assert vse("split", tags, "--out", tmp_path / "split").status == 0
+
+
+def test_a_write_of_nothing_says_why_and_what_to_try(vse: Vse, folder_model: Path, photos: Path) -> None:
+    before = state(photos)
+    answer = vse("annotate", folder_model, "--all", "--write", photos, "--completeness", 0.999)
+    assert "confidence  at least 0.3, the default; change it with --min-confidence" in answer.out
+    [note] = [line for line in answer.err.splitlines() if "suggestions" in line]
+    assert note.startswith("note: of 600 suggestions, none reached that confidence; the best has 0.0")
+    assert "assuming that 100% of the right labels are recorded (given)" in note
+    assert f"vse calibrate {folder_model} --completeness 0.5" in note
+    assert state(photos) == before
+    command = shlex.split(note.partition(" on: ")[2].partition(";")[0])
+    assert command[:7] == ["vse", "annotate", str(folder_model), "--all", "--write", str(photos), "--min-confidence"]
+    assert command[-3:] == ["--prefix", "suggested|", "--dry-run"]
+    [proposed] = re.findall(r"to look at more, from ([\d.]+) on", note)
+    tried = vse(*command[1:], "--completeness", 0.999)
+    assert int(re.findall(r"([\d,]+) added", tried.out)[0].replace(",", "")) > 0
+    assert float(proposed) < 0.3
+
+
+def test_default_threshold_is_the_one_of_help_and_output(vse: Vse, folder_model: Path, photos: Path) -> None:
+    arguments = ("annotate", folder_model, "--all", "--write", photos, "--completeness", 0.5, "--dry-run", "--json")
+    assert "0.3" in vse("annotate", "--help").out
+    by_default, given = vse(*arguments), vse(*arguments, "--min-confidence", 0.3)
+    assert by_default.document == given.document
+    shown = vse(*arguments[:-1])
+    added = by_default.document["labels_added"]
+    assert f"{added:,} added, 0 removed; about " in shown.out
+    assert added > 50
+
+
+def test_a_preview_lists_labels_with_their_confidence(vse: Vse, folder_model: Path, photos: Path) -> None:
+    arguments = ("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1, "--top", 2)
+    lines = vse(*arguments, "--prefix", "suggested|", "--dry-run").out.splitlines()
+    suggested = Annotator.load(folder_model).annotate(["0/0000.jpg"], min_confidence=0.1, top=2)[0]
+    wanted = [f"+ suggested|{one.label} {100 * (one.confidence or 0):.0f} %" for one in suggested]
+    assert "  ".join(["0/0000.jpg", *wanted]) in lines
+    totals = next(line for line in lines if line.startswith("in all: "))
+    added = vse(*arguments, "--dry-run", "--json").document["labels_added"]
+    counted = sum(int(count.replace(",", "")) for count in re.findall(r" ([\d,]+)(?:, |$)", totals))
+    assert counted == added
+    assert not [line for line in lines if line.startswith(("---", "+++"))]
+
+
+def test_undo_without_a_journal_lists_the_latest(vse: Vse, folder_model: Path, photos: Path, tmp_path: Path) -> None:
+    nothing = vse("undo")
+    assert nothing.status == 1
+    assert "has no journal of a write to undo" in nothing.err
+    written = vse("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1, "--json").document
+    [line] = vse("undo").out.splitlines()
+    assert line.startswith(f"vse undo {written['journal']}  # {photos}")
+    assert vse("undo", "--json").document["journals"].keys() == {written["journal"]}
+    vse("undo", written["journal"])
+    assert vse("undo").status == 1
+
+
+def test_images_without_a_label_are_counted_with_what_helps(vse: Vse, tmp_path: Path) -> None:
+    root = photo_folder(tmp_path / "Pictures")
+    for number in range(3):
+        (root / f"new{number}.jpg").write_bytes(jpeg())
+    note = "images without a label: 3 of 123; only frequent labels are suggested for them"
+    assert " ".join(vse("info", root).out.split()).count(note) == 1
+    options = ("--epochs", 1, "--dimensions", 8, "--negatives", 4)
+    trained = vse("train", root, "--out", tmp_path / "model", *options)
+    assert f"note: {note}" in trained.err
+    assert "is replaced" not in trained.err
+    again = vse("train", root, "--out", tmp_path / "model", *options)
+    assert f"note: the model in {tmp_path / 'model'} is replaced when the training ends" in again.err
+    assert f"note: {note}" in vse("annotate", tmp_path / "model", "--all", "--write", root, "--dry-run").err
+    one = vse("annotate", tmp_path / "model", "new0.jpg").err
+    assert "images without a label: 1 of 1" in one
+
+
+def test_an_image_is_found_by_its_base_name_or_path(vse: Vse, folder_model: Path) -> None:
+    [wanted] = vse("annotate", folder_model, "0/0000.jpg", "--json").document
+    for name in ("0000.jpg", "./0000.jpg", "Pictures/0/0000.jpg"):
+        assert vse("annotate", folder_model, name, "--json").document == [wanted]
+    assert vse("annotate", folder_model, "gone.jpg").status != 0

@@ -236,11 +236,63 @@ def test_a_new_sidecar_has_all_labels_of_its_image(root: Path) -> None:
     assert labels(root)["a.jpg"] == {"place|beach", "sea", "sun"}
 
 
-def test_a_new_sidecar_has_no_hierarchy_unless_a_label_has_one(root: Path) -> None:
-    [change] = changes(root, **{"2024__b_jpg": LabelEdit(add=("sun",))}).values()
+def keywords_of(change: FileChange) -> tuple[list[str], ...]:
     found: xmp.Keywords = {}
     xmp.read_keywords(change.after, found)
-    assert found == {xmp.SUBJECT: ["sea", "sun"]}
+    return tuple(found.get(one, []) for one in (xmp.SUBJECT, xmp.HIERARCHICAL, xmp.TAGS_LIST))
+
+
+def test_a_new_sidecar_lists_flat_labels_in_all_three_lists(root: Path) -> None:
+    [change] = changes(root, **{"2024__b_jpg": LabelEdit(add=("sun",))}).values()
+    assert keywords_of(change) == (["sea", "sun"],) * 3
+
+
+def test_a_new_sidecar_keeps_every_keyword_of_its_image(root: Path) -> None:
+    flat = ["Architektur", "Deutschland", "Menschen", "Motive", "München", "Orte", "Stadt", "Straße"]
+    paths = ["Motive|Architektur", "Motive|Stadt", "Motive|Straße", "Orte|Deutschland|München", "Menschen"]
+    internal = "_Digikam_Internal_Tags_|Pick Label None"
+    (root / "c.jpg").write_bytes(jpeg(packet(flat, [*paths, internal])))
+    [change] = changes(root, c_jpg=LabelEdit(add=("Orte|Italien|Rom", "Nacht"))).values()
+    added = [*paths, "Orte|Italien|Rom", "Nacht", internal]
+    # The parents of new labels are flat keywords too, because those of the image are.
+    wanted = [*flat, "Italien", "Rom", "Nacht"], added, [path.replace("|", "/") for path in added]
+    assert keywords_of(change) == wanted
+
+
+def test_parents_are_not_flat_keywords_unless_the_image_has_them(root: Path) -> None:
+    [change] = changes(root, a_jpg=LabelEdit(add=("animal|dog",))).values()
+    assert keywords_of(change)[0] == ["beach", "sea", "dog"]
+    (root / "a.jpg.xmp").write_bytes(packet(["beach", "place"], ["place|beach"]))
+    [change] = changes(root, a_jpg=LabelEdit(add=("animal|dog",))).values()
+    assert keywords_of(change)[0] == ["beach", "place", "animal", "dog"]
+
+
+def test_a_removed_label_is_not_in_a_new_sidecar(root: Path) -> None:
+    [change] = changes(root, a_jpg=LabelEdit(add=("sun",), remove=("place|beach",))).values()
+    assert keywords_of(change) == (["sea", "sun"],) * 3
+
+
+def test_a_sidecar_without_keywords_gets_those_of_its_image(root: Path) -> None:
+    (root / "a.jpg.xmp").write_bytes(
+        packet(more="   <xmp:Rating xmlns:xmp='http://ns.adobe.com/xap/1.0/'>4</xmp:Rating>")
+    )
+    [change] = changes(root, a_jpg=LabelEdit(add=("sun",))).values()
+    lists = ["place|beach", "sea", "sun"]
+    assert keywords_of(change) == (["beach", "sea", "sun"], lists, ["place/beach", "sea", "sun"])
+    assert b"<xmp:Rating" in change.after
+
+
+def test_two_images_that_share_a_new_sidecar_keep_all_keywords(root: Path) -> None:
+    (root / "2024" / "b.xmp").write_bytes(packet(["moon"]))  # so new sidecars are named so
+    (root / "a.cr2").write_bytes(b"II*\0\x08\0\0\0\0\0\0\0\0\0")
+    found = changes(root, a_jpg=LabelEdit(add=("sun",)), a_cr2=LabelEdit(add=("rain",)))
+    assert set(keywords_of(found["a.xmp"])[1]) == {"place|beach", "sea", "sun", "rain"}
+
+
+def test_a_keyword_with_a_slash_stays_one_label(root: Path) -> None:
+    [change] = changes(root, a_jpg=LabelEdit(add=("24/7", "note|a/b"))).values()
+    change.path.write_bytes(change.after)
+    assert labels(root)["a.jpg"] == {"place|beach", "sea", "24/7", "note|a/b"}
 
 
 def test_the_name_of_a_new_sidecar_follows_the_others(root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.photos import MAKERS
+from tests.support.photos import MAKERS, jpeg, packet
 from vse_ens.data.collections import LabelEdit
 from vse_ens.data.collections.photos import PhotoFolder
 
+DOCS = Path(__file__).parents[3] / "docs"
 EXIFTOOL = ("-Subject", "-HierarchicalSubject", "-TagsList", "-LastKeywordXMP", "-Keywords")
 
 
@@ -94,6 +96,7 @@ def test_new_sidecar_is_valid_and_read_alike_by_both(tmp_path: Path) -> None:
     assert dict(line.split(None, 1) for line in lines) == {
         "Xmp.dc.subject": "sea, beach, Zürich & <Ulm>",
         "Xmp.lr.hierarchicalSubject": "sea, place|beach, Zürich & <Ulm>",
+        "Xmp.digiKam.TagsList": "sea, place/beach, Zürich & <Ulm>",
     }
 
 
@@ -130,4 +133,55 @@ def test_darktable_reads_our_sidecars_and_we_read_its_own(tmp_path: Path) -> Non
     sidecar = write(tmp_path, "a.jpg", "sea", "place|beach", "Zürich & Ulm").name
     settings = ("--core", "--configdir", str(tmp_path / "config"), "--library", ":memory:")
     run("darktable-cli", "a.jpg", sidecar, "out.jpg", *settings, folder=tmp_path)
-    assert labels(tmp_path, "out.jpg") == {"sea", "place", "beach", "Zürich & Ulm"}
+    assert labels(tmp_path, "out.jpg") == {"sea", "place|beach", "Zürich & Ulm"}
+
+
+GERMAN = ["Architektur", "Deutschland", "Menschen", "Motive", "München", "Orte", "Stadt", "Straße"]
+PATHS = ["Motive|Architektur", "Motive|Stadt", "Motive|Straße", "Orte|Deutschland|München", "Menschen"]
+
+
+def immich_tags(folder: Path, sidecar: str) -> list[str]:
+    """The tags of a sidecar by the rule of Immich: TagsList, else HierarchicalSubject, else IPTC, never dc:subject."""
+    found = exiftool(folder, sidecar, *EXIFTOOL)
+    if "TagsList" in found:
+        return [str(tag) for tag in found["TagsList"]]
+    return [str(tag).replace("|", "/") for tag in found.get("HierarchicalSubject", found.get("Keywords", []))]
+
+
+def test_immich_sees_the_keywords_of_new_sidecars(tmp_path: Path) -> None:
+    (tmp_path / "flat.jpg").write_bytes(jpeg(packet(["sea"])))
+    (tmp_path / "paths.jpg").write_bytes(jpeg(packet(GERMAN, PATHS)))
+    assert immich_tags(tmp_path, write(tmp_path, "flat.jpg", "sun").name) == ["sea", "sun"]
+    tags = [path.replace("|", "/") for path in PATHS]
+    assert immich_tags(tmp_path, write(tmp_path, "paths.jpg", "Orte|Rom").name) == [*tags, "Orte/Rom"]
+
+
+def test_documented_copy_back_keeps_every_keyword_of_images(tmp_path: Path) -> None:
+    lines = [line for line in (DOCS / "photographers.md").read_text().splitlines() if line.startswith("exiftool ")]
+    folder = tmp_path / "Pictures"
+    for style in ("name", "stem"):
+        folder.mkdir()
+        (folder / "paths.jpg").write_bytes(jpeg(packet(GERMAN, PATHS)))
+        (folder / "flat.jpeg").write_bytes(jpeg(packet(["sea", "24/7"])))
+        (folder / "less.jpg").write_bytes(jpeg(packet(["sea", "moon"])))
+        (folder / "none.jpg").write_bytes(jpeg(packet(["stone"])))
+        (folder / ("less.jpg.xmp" if style == "name" else "less.xmp")).write_bytes(packet(["sea"]))
+        before = {path.name: exiftool(folder, path.name, *EXIFTOOL) for path in folder.glob("*.jp*g")}
+        new = {"paths.jpg": "Orte|Italien|Rom", "flat.jpeg": "sun", "less.jpg": "rain"}
+        for image, label in new.items():
+            write(folder, image, label)
+        wanted = {image: labels(folder, image) for image in before}
+        for line in lines:
+            run(*shlex.split(line), folder=tmp_path)
+        for sidecar in folder.glob("*.xmp"):
+            sidecar.unlink()
+        for image, held in before.items():
+            after = exiftool(folder, image, *EXIFTOOL)
+            for name, keywords in held.items():
+                assert name == "SourceFile" or set(map(str, keywords)) <= set(map(str, after[name])), (image, name)
+            for keywords in after.values():
+                assert len(keywords) == len(set(keywords))
+            assert labels(folder, image) == wanted[image]
+            assert new.get(image) is None or new[image] in wanted[image]
+        assert set(exiftool(folder, "paths.jpg", "-Subject")["Subject"]) == {*GERMAN, "Italien", "Rom"}
+        shutil.rmtree(folder)

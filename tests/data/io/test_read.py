@@ -191,7 +191,7 @@ def wide_parquet(path: Path) -> Path:
             "a.csv",
             'image,labels\nx,"[""sea"", ""sand""]"\ny,[]\nz,"[""007""]"\n',
             {},
-            ("read the labels as JSON lists; set layout long if they are not",),
+            ("read the labels as JSON lists; --layout long keeps them whole",),
         ),
         ("b.csv", "image,labels\nx,sea|sand\ny,\nz,007\n", {"label_separator": "|"}, ()),
         (

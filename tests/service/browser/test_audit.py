@@ -137,9 +137,9 @@ def test_the_kinds_are_links(page: Open) -> None:
     front(tab)
     tab.get_by_role("navigation", name="Kinds of findings").get_by_role("link", name="Wrong").click()
     expect(tab).to_have_url(re.compile("#/audit/wrong$"))
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Labels that are probably wrong")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Labels that may be wrong")
     tab.go_back()
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Labels that are probably missing")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Labels that may be missing")
 
 
 def test_while_the_service_works_there_is_a_bar(service: Running, open_page: Open) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from vse_ens.cli.console import Console, columns, facts, plural
 from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, Reading, WriteOptions
 from vse_ens.cli.parameters import Argument, Option, misuse
+from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -127,7 +129,10 @@ def _summary(cleaned: Cleaned) -> str:
 
 
 def undo(
-    journal: Annotated[Path, Argument("The journal that the write reported.", "JOURNAL")],
+    journal: Annotated[
+        Path | None,
+        Argument("The journal that the write reported; without it, the latest are listed.", "[JOURNAL]"),
+    ] = None,
     *,
     force: Annotated[bool, Option("Also restore files that were changed after the write.")] = False,
     console: Console,
@@ -138,8 +143,12 @@ def undo(
 
     Example: vse undo undo.jsonl
     """
+    from vse_ens.data.collections.journal import default_journal
     from vse_ens.data.collections.journal import undo as undo_journal
 
+    if journal is None:
+        _list_journals(default_journal().parent, console)
+        return
     with console.status(f"restoring the files of {journal}"):
         undone = undo_journal(journal, force=force)
     document = {"journal": str(journal), "files": [str(path) for path in undone.files]}
@@ -151,6 +160,23 @@ def undo(
         message = "The write was stopped at or before the files that were left, which were changed since."
     console.result(document, facts(rows))
     console.finish(message)
+
+
+def _list_journals(folder: Path, console: Console) -> None:
+    """Print the latest journals of a folder that are not undone, the newest first."""
+    from vse_ens.data.collections.journal import read_journal
+
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.jsonl"), reverse=True)[:5]:
+        first = next(read_journal(path), None)
+        if first is not None and first.state() != "old":
+            found[str(path)] = str(first.path)
+    if not found:
+        raise DataError(f"{folder} has no journal of a write to undo; name the one that the write reported")
+    if console.json:
+        console.result({"journals": found})
+    for journal, changed in found.items():
+        console.line(f"vse undo {shlex.quote(journal)}  # {changed} and so on")
 
 
 _ROWS_SHOWN = 10  # people, and latest days; --json has all

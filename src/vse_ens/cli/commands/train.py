@@ -21,6 +21,7 @@ from vse_ens.cli.options import (
     TrainOptions,
     Workers,
     load_model,
+    note_unlabeled,
     save_model,
 )
 from vse_ens.cli.parameters import Argument, Option, misuse
@@ -80,6 +81,8 @@ def train(
     data: Annotations | Partition
     with reserve_target(out):
         check_run_files(checkpoint)
+        if out.exists():
+            console.note(f"the model in {out} is replaced when the training ends; give another --out to keep it")
         if reading.is_parts(pairs):
             if features is not None or feedback is not None or reading.rules is not None:
                 raise misuse("PAIRS", "--features, --feedback and --rules need all pairs in one file")
@@ -127,7 +130,9 @@ def _read(pairs: Path, features: Path | None, feedback: Path | None, reading: Re
         else:
             data = clean(data, feedback=feedback, rules=read_rules(reading.rules)).data
     console.notes(data.notes)
-    if features is not None:
+    if features is None:
+        note_unlabeled(data, console)
+    else:
         from vse_ens.data.features.attach import read_features
 
         table = read_features(features, data.images)

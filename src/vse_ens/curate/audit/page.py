@@ -51,8 +51,10 @@ def audit_page(
     ``facts`` are names and values that say which model and data were audited, and when. ``labels_of`` and
     ``picture_of`` add the labels and the picture of each image.
     """
+    wrong, missing = (sum(row.confidence > 0.5 for row in rows) for rows in (audit.wrong, audit.missing))
     lead = (
-        f"{len(audit.wrong):,} labels are probably wrong and {len(audit.missing):,} probably missing; "
+        f"{wrong:,} labels are probably wrong and {missing:,} probably missing; "
+        f"{len(audit.wrong) + len(audit.missing) - wrong - missing:,} more are worth a look; "
         f"{len(audit.duplicates):,} pairs of labels may be duplicates. "
         "Nothing was changed: every finding is for you to decide."
     )

@@ -25,8 +25,8 @@ _ISO_8859 = {
     b"_": "iso8859-14", b"b": "iso8859-15", b"f": "iso8859-16",
 }  # fmt: skip
 _CONTROLS = {0: None, 0x1D: " ", 0x1E: " ", 0x1F: " "}  # which IPTC may have, and no label should
-# Tags that programs keep for themselves.
-_INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
+INTERNAL = ("darktable|", "_Digikam_Internal_Tags_|")
+"""The beginnings of tags that programs keep for themselves."""
 
 
 def read_iptc(record: bytes) -> list[str]:
@@ -114,7 +114,9 @@ def from_xmp(document: bytes) -> FileKeywords:
 def _paths(parsed: xmp.Keywords, flat: list[str]) -> list[str]:
     known = set(flat)
     paths = [*parsed.get(xmp.HIERARCHICAL, ())]
-    paths += [tag.replace("/", "|") for tag in parsed.get(xmp.TAGS_LIST, ())]
+    # A slash separates levels, but it is part of a keyword such as "24/7" if the other list has it so.
+    with_slash = {path.replace("|", "/"): path for path in paths if "/" in path}
+    paths += [with_slash.get(tag, tag.replace("/", "|")) for tag in parsed.get(xmp.TAGS_LIST, ())]
     # Windows separates levels by a slash too, but a keyword such as "24/7" is then also in dc:subject as it is.
     paths += [tag if tag in known else tag.replace("/", "|") for tag in parsed.get(xmp.LAST_KEYWORD, ())]
     return _distinct("|".join(part for part in (one.strip() for one in path.split("|")) if part) for path in paths)
@@ -142,7 +144,7 @@ def merge(files: Iterable[FileKeywords]) -> tuple[str, ...]:
         return tuple(flat)
     # Parts of a hierarchy, and keywords without one that a program lists as a path.
     covered = {*paths, *"|".join(path for path in paths if "|" in path).split("|")}
-    labels = [path for path in paths if not path.startswith(_INTERNAL)]
+    labels = [path for path in paths if not path.startswith(INTERNAL)]
     return (*labels, *(keyword for keyword in flat if keyword not in covered))
 
 

@@ -1,8 +1,8 @@
 """A folder of images with keywords in the files or in ``.xmp`` sidecars.
 
 Keywords are read from JPEG, PNG, TIFF, WebP, AVIF, HEIC, JPEG XL and raw files, and from sidecars named ``IMG.jpg.xmp``
-or ``IMG.xmp``. They are written to sidecars only: an image file is never changed. A new sidecar has all keywords of its
-image, because some programs then ignore those inside the image.
+or ``IMG.xmp``. They are written to sidecars only: an image file is never changed. A sidecar that had no keywords gets
+all of its image, in every list that programs read, because some then ignore those inside the image.
 """
 
 from __future__ import annotations
@@ -198,16 +198,20 @@ def _edit(
     labels = edited(item.labels, edit)
     inside = place.get(item.image.rpartition("/")[2], FileKeywords())
     stay = sum(label in inside.paths or label in inside.flat for label in removed)
+    held = FileKeywords(
+        [keyword for one in place.values() for keyword in one.flat],
+        [path for one in place.values() for path in one.paths],
+    )
     sidecars = [name for name in place if xmp.is_sidecar(name)]
     for name in [target, *(name for name in sidecars if name != target)] if edit.add else sidecars:
         path = folder / name
         known = files.get(path)
         before = known.before if known else _content(path)
         content = known.after if known else before
-        present: xmp.Keywords = {}
-        if content is not None:
-            xmp.read_keywords(content, present)
-        more, less = _lists(present, labels, edit.add if name == target else (), removed, is_new=content is None)
+        present, original = _parsed(content), _parsed(before)
+        added = edit.add if name == target else ()
+        complete = name == target and not original
+        more, less = _lists(present, held, labels, added, removed, complete=complete)
         if more or less:
             after = xmp.change_keywords(xmp.NEW_SIDECAR if content is None else content, more, less)
             files[path] = FileChange(path, before, after)
@@ -226,14 +230,31 @@ def _content(path: Path) -> bytes | None:
     return content
 
 
+def _parsed(content: bytes | None) -> xmp.Keywords:
+    found: xmp.Keywords = {}
+    if content is not None:
+        xmp.read_keywords(content, found)
+    return found
+
+
 def _lists(
-    present: xmp.Keywords, labels: Sequence[str], added: Sequence[str], removed: Sequence[str], *, is_new: bool
+    present: xmp.Keywords,
+    held: FileKeywords,
+    labels: Sequence[str],
+    added: Sequence[str],
+    removed: Sequence[str],
+    *,
+    complete: bool,
 ) -> tuple[xmp.Keywords, xmp.Keywords]:
-    """Return the keywords to add to each list and to remove from it; ``labels`` are all labels after the change."""
+    """Return the keywords to add to each list of a sidecar, and to remove from it.
+
+    ``present`` are its lists, ``held`` the keywords of the image and all its sidecars before the change, ``labels`` the
+    labels after it. ``complete`` writes all keywords to all lists, not only those that are added.
+    """
     add: xmp.Keywords = {}
     remove: xmp.Keywords = {}
 
-    def put(into: xmp.Property, values: Sequence[str]) -> None:
+    def put(into: xmp.Property, values: Iterable[str]) -> None:
         new = [value for value in dict.fromkeys(values) if value not in present.get(into, ())]
         if new:
             add[into] = new
@@ -244,16 +265,29 @@ def _lists(
             remove[from_list] = old
 
     parts = {part for label in labels for part in label.split("|")}
-    cut(xmp.SUBJECT, {part for label in removed for part in (label, *label.split("|"))} - parts)
+    gone = {part for label in removed for part in (label, *label.split("|"))} - parts
+    flat = [part for label in (labels if complete else added) for part in _flat_keywords(label, held)]
+    paths = list(added)
+    cut(xmp.SUBJECT, gone)
     cut(xmp.HIERARCHICAL, removed)
+    if complete:
+        flat = [*(keyword for keyword in held.flat if keyword not in gone), *flat]
+        paths = [*labels, *(path for path in held.paths if path not in removed)]  # also tags that programs keep
+    put(xmp.SUBJECT, flat)
+    # Programs that find lr:hierarchicalSubject may ignore dc:subject, so a new list has every label.
+    if complete or xmp.HIERARCHICAL in present:
+        put(xmp.HIERARCHICAL, paths)
+    elif any("|" in label for label in added):
+        put(xmp.HIERARCHICAL, labels)
     for one in (xmp.TAGS_LIST, xmp.LAST_KEYWORD):
         cut(one, {form for label in removed for form in (label, label.replace("|", "/"))})
-        if one in present:
-            put(one, [label.replace("|", "/") for label in added])
-    put(xmp.SUBJECT, [keywords.leaf(label) for label in (labels if is_new else added)])
-    # Programs that find lr:hierarchicalSubject may ignore dc:subject, so a new list has every label.
-    if xmp.HIERARCHICAL in present:
-        put(xmp.HIERARCHICAL, added)
-    elif any("|" in label for label in (labels if is_new else added)):
-        put(xmp.HIERARCHICAL, labels)
+        if one in present or (complete and one is xmp.TAGS_LIST):
+            put(one, [path.replace("|", "/") for path in paths])
     return add, remove
+
+
+def _flat_keywords(label: str, held: FileKeywords) -> Sequence[str]:
+    """Return the flat keywords of a label: its last part, or all parts if the files list those of their own paths."""
+    paths = [path.split("|") for path in held.paths if "|" in path and not path.startswith(keywords.INTERNAL)]
+    with_parents = paths and all(part in held.flat for path in paths for part in path)
+    return label.split("|") if with_parents else [keywords.leaf(label)]

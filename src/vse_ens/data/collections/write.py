@@ -28,6 +28,8 @@ class WriteReport:
     """Labels removed from images."""
     images: int = 0
     """Images whose labels changed."""
+    edits: dict[str, LabelEdit] = field(default_factory=dict)
+    """What changed of each image: the labels added, with the prefix, and those removed."""
     missing: list[str] = field(default_factory=list)
     """Images of the edits that the collection does not have."""
     written: Written = field(default_factory=lambda: Written([], None))
@@ -129,7 +131,8 @@ def _needed(item: Item, edit: LabelEdit, prefix: str, report: WriteReport) -> La
     report.images += 1
     report.added += len(add)
     report.removed += len(remove)
-    return LabelEdit(add, remove)
+    report.edits[item.image] = LabelEdit(add, remove)
+    return report.edits[item.image]
 
 
 def pair_edits(add: Iterable[tuple[str, str]], remove: Iterable[tuple[str, str]] = ()) -> dict[str, LabelEdit]:

@@ -17,12 +17,14 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from vse_ens.data.arrow import strings_to_arrow
+from vse_ens.data.arrow import as_arrow, strings_to_arrow
 from vse_ens.data.io.dialect import Dialect, csv_reader, unlimited_field_size
 from vse_ens.data.io.formats import MAX_LINE_BYTES, PairsFile
+from vse_ens.data.io.guess import FALSE, TRUE
 from vse_ens.data.io.records import Readable, RecordError, find_row_lines, find_text_error, records
 from vse_ens.data.io.source import BATCH_ROWS, Batch
 from vse_ens.errors import DataError
@@ -53,14 +55,31 @@ class DelimitedSource:
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows except the header, in order."""
-        table = TextTable(self._file, self.dialect, [self.columns.image, self.columns.label], _BLOCK)
+        hot = self.dialect.one_hot
+        columns = [self.columns.image, *(hot or [self.columns.label])]
+        table = TextTable(self._file, self.dialect, columns, _BLOCK)
         header = int(self.dialect.header)
-        for images, labels in table.batches():
-            yield Batch(images.slice(header), labels.slice(header))
+        for arrays in table.batches():
+            images, *labels = (array.slice(header) for array in arrays)
+            yield Batch(images, self._flagged(labels) if hot else labels[0])
             header = 0
         if self.dialect.header and table.rows == 1:
             raise DataError(f"{self.name} has a header and no pair below it")
         self._blank_lines = table.blank_lines
+
+    def _flagged(self, columns: Sequence[pa.Array]) -> pa.Array:
+        """Return the names of the columns that have 1, as a list per row."""
+        names = [self.columns.names[index] for index in self.dialect.one_hot]
+        for name, column in zip(names, columns, strict=True):
+            others = set(column.unique().to_pylist()).difference(TRUE, FALSE)
+            if others:
+                has = f"{self.name} has {min(others)!r} in column {name!r}"
+                raise DataError(f"{has}, where 0 or 1 should be; fix it, or give --label-column")
+        true = pa.array(TRUE, pa.large_string())
+        flags = np.column_stack([pc.is_in(column, true).to_numpy(zero_copy_only=False) for column in columns])
+        _, labels = np.nonzero(flags)
+        ends = np.concatenate([[0], np.cumsum(flags.sum(axis=1))])
+        return pa.LargeListArray.from_arrays(as_arrow(ends), pa.array(names, pa.large_string()).take(pa.array(labels)))
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the line on which each row starts."""

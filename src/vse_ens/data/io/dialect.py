@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from vse_ens.data.io.columns import Column, ColumnChoice, choose_columns, has_known_names
 from vse_ens.data.io.formats import BOM, PairsFile
+from vse_ens.data.io.guess import one_hot_columns, stands_out
 from vse_ens.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Dialect:
     header: bool
     columns: ColumnChoice
     notes: tuple[str, ...]
+    one_hot: tuple[int, ...] = ()
+    """The columns of a table that has a column of 0 and 1 for each label."""
 
 
 def sniff(
@@ -76,6 +79,12 @@ def sniff(
         notes.extend(how)
     names = rows[0] if header else [str(index) for index in range(len(rows[0]))]
     columns = choose_columns(str(file.path), names, image, label)
+    hot = one_hot_columns(rows[1:], columns.image) if header and label is None else ()
+    if columns.label in hot or (columns.notes and 2 * len(hot) > len(names)):
+        notes.append(
+            f"read {len(hot):,} columns of 0 and 1, such as {names[hot[0]]!r}, as labels; unless --layout long"
+        )
+        return Dialect(separator, quote, header, columns, tuple(notes), hot)
     return Dialect(separator, quote, header, columns, (*notes, *(columns.notes if header else ())))
 
 
@@ -127,7 +136,9 @@ def _guess_header(rows: Sequence[Sequence[str]], image: Column, label: Column) -
     if isinstance(image, str) or isinstance(label, str) or has_known_names(first):
         return True, []
     others = rows[1:]
-    if len(others) < _MIN_ROWS:
+    if len(others) < _MIN_ROWS or one_hot_columns(others, 0):
+        if different := _differs_from_others(rows, image):
+            return True, [different]
         return False, [
             f"read line 1 as a pair, not a header: {len(rows)} lines are too few to decide; set header if it is one"
         ]
@@ -137,7 +148,17 @@ def _guess_header(rows: Sequence[Sequence[str]], image: Column, label: Column) -
     unique = [images[one] == 1 and labels[other] == 1 for one, other in pairs]
     if unique[0] and sum(unique[1:]) < _MAX_UNIQUE_ROWS * len(others):
         return True, [f"read line 1, {_shorten(' '.join(first))!r}, as a header: its values do not occur again"]
-    return False, []
+    different = _differs_from_others(rows, image)
+    return bool(different), [different] if different else []
+
+
+def _differs_from_others(rows: Sequence[Sequence[str]], image: Column) -> str:
+    """Return a note if the values of line 1 are of another kind than those below it, or nothing."""
+    at = image if isinstance(image, int) and image < len(rows[0]) else 0
+    is_flagged = one_hot_columns(rows[1:], at) and not one_hot_columns(rows, at)
+    if not is_flagged and not stands_out([row[at] for row in rows if len(row) > at]):
+        return ""
+    return f"read line 1, {_shorten(' '.join(rows[0]))!r}, as a header: the lines below look different"
 
 
 def _shorten(text: str, limit: int = 60) -> str:

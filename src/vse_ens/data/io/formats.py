@@ -62,6 +62,7 @@ _ADVICE = {
     "UTF-16 text": "re-encode it, for example with iconv -f UTF-16 -t UTF-8",
     "binary data": "check that it is the right file",
 }
+_FIFTYONE = re.compile(rb'"(_media_type|sample_fields)"|"classes".*"labels"\s*:\s*\{', re.DOTALL)
 _HEAD_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 # A line, or a record of several lines in quotes, may be this long: a million numbers or labels fit. Longer ones are
@@ -136,10 +137,12 @@ def _by_suffix(path: Path) -> PairsFile:
     named_gzip = suffixes[-1:] == [".gz"]
     format_name = _SUFFIXES.get("".join(suffixes[-2:-1] if named_gzip else suffixes[-1:]))
     if format_name is None:
-        raise DataError(
-            f"{path} has none of the suffixes {', '.join(_SUFFIXES)} (each also with .gz); "
-            f"rename it, or give its format: {', '.join(get_args(FormatName))}"
-        )
+        advice = f"rename it, or give its format: {', '.join(get_args(FormatName))}"
+        if suffixes[-1:] in ([".xlsx"], [".xls"], [".ods"]):
+            advice = "save the sheet that has the pairs as CSV"
+        elif suffixes[-1:] == [".json"] and _FIFTYONE.search(PairsFile(path, "jsonl", False).head()[0]):
+            advice = "it looks like FiftyOne's: export it as COCO, with dataset_type=fo.types.COCODetectionDataset"
+        raise DataError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)} (each also with .gz); {advice}")
     is_gzip = _starts_with(path, _GZIP)
     if named_gzip and not is_gzip and path.stat().st_size:
         raise DataError(f"{path} is not a gzip file, as its suffix says, but looks like {_guess_file(path)}; rename it")

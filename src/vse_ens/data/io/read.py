@@ -18,6 +18,7 @@ from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
 from vse_ens.data.io.dialect import sniff
 from vse_ens.data.io.formats import FormatName, PairsFile, detect_format
+from vse_ens.data.io.guess import swapped_note
 from vse_ens.data.io.ingest import ingest
 from vse_ens.data.io.jsonl import JsonLinesSource
 from vse_ens.data.io.parquet import ParquetSource
@@ -70,6 +71,7 @@ def read(path: str | Path, **options: Unpack[ReadOptions]) -> Annotations:
             if options.get(option) is not None:
                 raise ConfigError(f"{option} is for the formats of docs/interop.md, but {path} is {file.format}")
         data = ingest(_PairsReading(file, options).source(labels))
+        data = replace(data, notes=(*data.notes, *swapped_note(data)))
     elif isinstance(collection, PairTable):
         data = ingest(collection.source())
         data = replace(data, notes=(f"read {path} as {collection.format}", *data.notes))
@@ -128,13 +130,16 @@ class _PairsReading:
         separator, layout = self.options.get("label_separator"), self.options.get("layout")
         if separator is None and layout is None and source.columns.label_name.startswith(BOORU_PREFIX):
             separator = " "
-        return WideRows(source, layout, separator)
+        return WideRows(source, layout, separator, source.columns.label_name)
 
     def _columns(self, image: Column, label: Column) -> DelimitedSource | JsonLinesSource | ParquetSource:
         file, options = self.file, self.options
         if file.format in ("csv", "tsv", "txt"):
             header, separator = options.get("header"), options.get("separator")
-            return DelimitedSource(file, sniff(file, image, label, header, separator, options["quote"]))
+            dialect = sniff(file, image, label, header, separator, options["quote"])
+            if options.get("layout") or options.get("label_separator") or options["label_namespaces"]:
+                dialect = replace(dialect, one_hot=())
+            return DelimitedSource(file, dialect)
         for option in ("header", "separator"):
             if options.get(option) is not None:
                 raise ConfigError(f"{option} is for delimited text, but {file.path} is {file.format}; leave it out")

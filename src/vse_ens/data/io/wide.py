@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vse_ens.data.arrow import as_arrow, as_numpy, lists_to_arrow
+from vse_ens.data.io.guess import list_separator, python_list
 from vse_ens.data.io.id_index import is_blank
 from vse_ens.data.io.source import Batch, Source
 from vse_ens.errors import ConfigError, DataError
@@ -19,6 +20,7 @@ from vse_ens.read_options import Layout
 
 # Labels that are examined to see whether they are JSON lists.
 _SAMPLE = 100
+_LIST_SAMPLE = 1000  # labels that are examined to see whether they have a separator
 BOORU_PREFIX = "tag_string"
 """Columns of Danbooru's and e621's dumps, such as ``tag_string_artist``: tags with spaces between them."""
 
@@ -26,7 +28,7 @@ BOORU_PREFIX = "tag_string"
 class WideRows:
     """A source in which text that lists several labels becomes lists; other labels are passed on unchanged."""
 
-    def __init__(self, source: Source, layout: Layout | None, label_separator: str | None) -> None:
+    def __init__(self, source: Source, layout: Layout | None, label_separator: str | None, column: str = "") -> None:
         if layout is not None and layout not in get_args(Layout):
             raise ConfigError(f"layout must be long or wide, got {layout!r}")
         if label_separator == "":
@@ -38,16 +40,17 @@ class WideRows:
         self.expected_rows = source.expected_rows
         self._source = source
         self._layout = layout
+        self._source_column = column
         self._separator = label_separator
         self._empty_labels = 0
-        self._json_note = ""
+        self._note = ""
 
     @property
     def notes(self) -> Sequence[str]:
         """The notes of the source, and notes on the lists."""
         notes = [*self._source.notes]
-        if self._json_note:
-            notes.append(self._json_note)
+        if self._note:
+            notes.append(self._note)
         if self._empty_labels:
             plural = "s" if self._empty_labels > 1 else ""
             notes.append(f"skipped {self._empty_labels:,} empty label{plural} between separators")
@@ -64,9 +67,13 @@ class WideRows:
                 labels = self._split(labels)
             else:
                 if start == 0 and self._layout is None:
-                    as_json = self._are_json_lists(labels)
+                    as_json = self._are_lists(labels)
+                    if not self._note:
+                        self._separator, self._note = self._guess_separator(images, labels)
                 if as_json:
                     labels = self._parse(labels, start)
+                elif self._separator is not None:
+                    labels = self._split(labels)
             start += len(images)
             yield Batch(images, labels)
 
@@ -74,16 +81,22 @@ class WideRows:
         """Return the line numbers of the source."""
         return self._source.line_numbers(rows)
 
-    def _are_json_lists(self, labels: pa.Array) -> bool:
+    def _are_lists(self, labels: pa.Array) -> bool:
         sample = list(islice((text for text in labels.to_pylist() if text and text.strip()), _SAMPLE))
-        lists = sum(text.startswith("[") and _json_list(text) is not None for text in sample)
+        lists = sum(text.startswith("[") and _text_list(text) is not None for text in sample)
         if not lists:
             return False
+        kind = "JSON" if all(_json_list(text) is not None for text in sample if _text_list(text)) else "Python"
         if lists == len(sample):
-            self._json_note = "read the labels as JSON lists; set layout long if they are not"
+            self._note = f"read the labels as {kind} lists; --layout long keeps them whole"
             return True
-        self._json_note = f"read the labels as they are, though {lists} of {len(sample)} look like JSON lists"
+        self._note = f"read the labels as they are, though {lists} of {len(sample)} look like {kind} lists"
         return False
+
+    def _guess_separator(self, images: pa.Array, labels: pa.Array) -> tuple[str | None, str]:
+        rows = zip(images.to_pylist(), labels.to_pylist(), strict=True)
+        sample = list(islice(((image, text) for image, text in rows if text and text.strip()), _LIST_SAMPLE))
+        return list_separator([image for image, _ in sample], [text for _, text in sample], self._source_column)
 
     def _check_real_lists(self) -> None:
         if self._layout == "long" or self._separator is not None:
@@ -103,14 +116,19 @@ class WideRows:
     def _parse(self, labels: pa.Array, start: int) -> pa.Array:
         lists = []
         for row, text in enumerate(labels.to_pylist(), start):
-            parsed = _json_list(text) if text and text.strip() else []
+            parsed = _text_list(text) if text and text.strip() else []
             if parsed is None:
                 raise DataError(
                     f"{self.name}, {self.unit} {self.line_numbers([row])[0]} has {text[:60]!r} where a JSON list of "
-                    f'labels such as ["sea", "sand"] should be; fix it, or set label_separator'
+                    f'labels such as ["sea", "sand"] should be; fix it, or give --label-separator'
                 )
             lists.append(parsed)
         return lists_to_arrow(lists)
+
+
+def _text_list(text: str) -> list[str] | None:
+    found = _json_list(text)
+    return python_list(text) if found is None else found
 
 
 def _json_list(text: str) -> list[str] | None:

@@ -11,8 +11,8 @@ import { Queue, queueKeys } from "./audit_queue.js";
 import { verdictStore } from "./audit_verdicts.js";
 
 const KINDS = {
-  missing: { tab: "Missing", title: "Labels that are probably missing" },
-  wrong: { tab: "Wrong", title: "Labels that are probably wrong" },
+  missing: { tab: "Missing", title: "Labels that may be missing" },
+  wrong: { tab: "Wrong", title: "Labels that may be wrong" },
   duplicates: { tab: "Duplicates", title: "Labels that may mean the same" },
 };
 const PAGE = 50;
