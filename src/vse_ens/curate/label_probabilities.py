@@ -1,7 +1,7 @@
 """The probability that an image has a label, given its other labels: for every label, known or not.
 
 The odds of a label are its held-out probability times M(r), as `vse_ens.model.completeness.LabelCountLaw` derives.
-This is the probability that the label is recorded in data like those of the training; how many labels the data lack
+This is the probability that the label is recorded in data like the training data; how many labels the data lack
 plays no part in it.
 """
 
