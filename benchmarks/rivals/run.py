@@ -22,7 +22,7 @@ from benchmarks.rivals.base import OURS, Rival
 from benchmarks.rivals.figures import HELD_OUT, METRICS, SPLIT_SEED, TUNING_IMAGES, part_name, split_name
 from benchmarks.rivals.linear import Edlae, Ials, ItemKnn, Rp3Beta, Slim
 from benchmarks.rivals.neural import Logistic, MaskedMlp, MultDae, MultVae, RecVae, SetTransformer
-from benchmarks.rivals.ours import DefaultRival, EaseRival, PopularityRival
+from benchmarks.rivals.ours import DefaultRival, EaseRival, ImageKnnRival, PopularityRival
 from benchmarks.rivals.trees import Trees
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.splits import leave_one_out
@@ -36,6 +36,7 @@ RIVALS: dict[str, Rival] = {
     for rival in (
         DefaultRival(),
         EaseRival(),
+        ImageKnnRival(),
         Edlae(),
         Slim(),
         MultDae(),
@@ -60,7 +61,15 @@ _PREPARED = 2_000
 class Sizes:
     """Sizes of a run; ``budget`` is the CPU seconds of tuning per rival and data set."""
 
-    real: tuple[str, ...] = ("corel5k", "iaprtc12", "mirflickr25k", "openimages_v1val_sample", "nuswide81")
+    real: tuple[str, ...] = (
+        "corel5k",
+        "iaprtc12",
+        "mirflickr25k",
+        "openimages_v1val_sample",
+        "nuswide81",
+        "eurlex4k",
+        "lastfm2k",
+    )
     rivals: tuple[str, ...] = tuple(RIVALS)
     seeds: tuple[int, ...] = (0, 1, 2)
     budget: float = 60.0
@@ -188,7 +197,7 @@ RIVALS_BENCHMARK = Benchmark(
     "rivals",
     "The default is at least as accurate as every method that a sceptic would name, each tuned within the same budget.",
     Sizes(),
-    Sizes(("corel5k",), (OURS, "EASE", "popularity", "item kNN", "Mult-DAE"), seeds=(0,), budget=1.0),
+    Sizes(("corel5k",), (OURS, "EASE", "image kNN", "popularity", "item kNN", "Mult-DAE"), seeds=(0,), budget=1.0),
     measure,
     score,
     measures=("baselines", "kernels", "label_weights", "presets", "train"),
