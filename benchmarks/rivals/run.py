@@ -19,6 +19,7 @@ from benchmarks.peers.base import Fitted, Settings
 from benchmarks.peers.race import ONE_THREAD
 from benchmarks.rivals import figures
 from benchmarks.rivals.base import OURS, Rival
+from benchmarks.rivals.dual_ease import suited
 from benchmarks.rivals.figures import HELD_OUT, METRICS, SPLIT_SEED, TUNING_IMAGES, part_name, split_name
 from benchmarks.rivals.linear import Edlae, Ials, ItemKnn, Rp3Beta, Slim
 from benchmarks.rivals.neural import Logistic, MaskedMlp, MultDae, MultVae, RecVae, SetTransformer
@@ -99,6 +100,7 @@ def run(data_set: str, name: str, seeds: Sequence[int], budget: float) -> Raw:
 def tune_and_test(rival: Rival, data: Annotations, seeds: Sequence[int], budget: float) -> Raw:
     """Return the chosen settings, the CPU seconds of choosing them, and the figures of each seed on the test labels."""
     split = data.leave_one_out(seed=SPLIT_SEED)
+    rival = suited(rival, split.train)
     facts = {"images": len(data.images), "labels": len(data.labels), "test": split.test.pairs}
     if reason := rival.unfit(len(data.images), len(data.labels)):
         return {**facts, "skipped": reason}
