@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +103,7 @@ def rank_images(data: Annotations, method: str, most: int, budget: float, epochs
 
 def model_columns(train: Annotations, epochs: int | None) -> Columns:
     """Return the ranking of `Annotator.search` for single labels."""
-    settings = {} if epochs is None else {"epochs": epochs}
+    settings: dict[str, Any] = {} if epochs is None else {"epochs": epochs}
     model = Annotator("context", seed=0, **settings).fit(train, progress=False)
 
     def column(label: int) -> NDArray[np.float64]:

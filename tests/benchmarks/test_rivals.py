@@ -21,9 +21,9 @@ from benchmarks.rivals.dual_ease import DualEase, suited
 from tests.support.fake_peers import FakePeer, two_groups
 from vse_ens.baselines.ease import Ease
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out
+from vse_ens.data.vocabulary import Vocabulary
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ class ImageKnn(Baseline):
         _, first, images = np.unique(row_of_image, return_index=True, return_counts=True)
         indptr, indices = take_rows(data.indptr, data.indices, first)
         row = np.repeat(np.arange(len(first)), np.diff(indptr))
-        norms = np.bincount(row, squares[indices], len(first))  # squared
+        norms = np.asarray(np.bincount(row, squares[indices], len(first)), np.float64)  # squared
         rest = norms[row] - squares[indices]
         larger = (np.divide(norms[row], rest, where=rest > 0, out=np.zeros_like(rest))) ** (self.power / 2)
         shape = (len(first), len(data.labels))
@@ -139,4 +139,4 @@ class FittedImageKnn(FittedBaseline):
         total = np.bincount(image, weights.data, len(own))[:, None]
         # A difference of equal sums may be rounded below 0.
         rest = np.maximum(total - with_label, 0.0)
-        return np.divide(left_out, left_out + rest, where=left_out > 0, out=np.zeros_like(left_out))
+        return np.asarray(np.divide(left_out, left_out + rest, where=left_out > 0, out=np.zeros_like(left_out)))
