@@ -29,9 +29,9 @@ from benchmarks.suite import SUITE
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the named benchmarks; exit with status 1 if a result was refused.
+    """Run the named benchmarks; exit with status 1 if a result was refused, or a required check was missed.
 
-    A missed promise appears in the output but does not fail the run.
+    Any other missed promise appears in the output but does not fail the run.
     """
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -57,22 +57,22 @@ def main(arguments: list[str] | None = None) -> None:
     if given.names == ["report"]:
         report()
         return
-    refused = []
+    failed = []
     for name in given.names or SUITE:
         if SUITE[name].parts is not None and not given.quick:
             run_parts(name, given.only)
         elif not run(name, given.quick, given.allow_busy):
-            refused.append(name)
+            failed.append(name)
     if not given.quick:
         report()
-    if refused:
+    if failed:
         sys.exit(1)
 
 
 def run(name: str, quick: bool, allow_busy: bool) -> bool:
     """Run one benchmark, print its scores and, unless ``quick``, store its result.
 
-    Returns False if the result was refused because other processes used the cores meanwhile.
+    Returns False if a required check was missed, or the result was refused because other processes used the cores.
     """
     benchmark = SUITE[name]
     sizes = benchmark.quick if quick else benchmark.full
@@ -84,11 +84,13 @@ def run(name: str, quick: bool, allow_busy: bool) -> bool:
         raw = benchmark.measure(sizes)
     seconds = time.perf_counter() - started
     print()
-    for block in (*markdown(benchmark.score(raw)), *(f"Skipped: {reason}" for reason in raw["skipped"])):
+    score = benchmark.score(raw)
+    missed = [check.name for check in score.checks if check.required and check.missed]
+    for block in (*markdown(score), *(f"Skipped: {reason}" for reason in raw["skipped"])):
         print(f"{block}\n")
     if quick:
         print(f"{seconds:.1f} s at small sizes; nothing was stored\n", flush=True)
-        return True
+        return True  # too small to judge
     if benchmark.timed and not allow_busy and others.cores is not None and others.cores > LIMIT:
         print(
             f"the result of {name} was not stored: other processes used {others.cores:.2f} cores meanwhile, more than "
@@ -101,7 +103,9 @@ def run(name: str, quick: bool, allow_busy: bool) -> bool:
     if others.cores is not None:
         facts |= {"others": round(others.cores, 2)}
     print(f"{seconds:.1f} s; stored in {store(name, Result(facts, seconds, raw, sources))}\n", flush=True)
-    return True
+    for one in missed:
+        print(f"{name} failed: {one}", file=sys.stderr, flush=True)
+    return not missed
 
 
 def run_parts(name: str, only: Sequence[str] = ()) -> None:

@@ -20,6 +20,7 @@ from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
 from benchmarks.accuracy.presets import ACCURACY
 from benchmarks.accuracy.rules import RULES
+from benchmarks.accuracy.search import SEARCH
 from benchmarks.accuracy.time_to_accuracy import TIME_TO_ACCURACY
 from benchmarks.accuracy.tune import TUNE
 from benchmarks.accuracy.vocabularies import VOCABULARIES
@@ -76,6 +77,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         PEERS_BENCHMARK,
         RIVALS_BENCHMARK,
         WEAK_SPOTS,
+        SEARCH,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,

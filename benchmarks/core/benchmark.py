@@ -24,11 +24,18 @@ class Check:
     goal: float | None = None
     unit: str = ""
     digits: int = 2
+    required: bool = False
+    """Whether a missed limit fails the run, which otherwise only shows it."""
+
+    @property
+    def missed(self) -> bool:
+        """Return whether the limit does not hold."""
+        return not self._holds(self.limit)
 
     @property
     def verdict(self) -> str:
         """Return whether the limit and the goal hold, in words; a missed limit is bold."""
-        if not self._holds(self.limit):
+        if self.missed:
             return "**below floor**" if self.bound == "at least" else "**over limit**"
         if self.goal is None:
             return "met"

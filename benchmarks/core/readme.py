@@ -29,6 +29,8 @@ DATA_SETS = {
     "mirflickr25k": "MIRFLICKR-25k",
     "corel5k": "Corel5k",
     "nuswide81": "NUS-WIDE concepts",
+    "eurlex4k": "EURLex-4K",
+    "lastfm2k": "Last.fm 2K",
 }
 # Of a line of prose.
 _WIDTH = 160
@@ -100,8 +102,11 @@ def results() -> str:
     stored = load("rivals")
     if stored is None:
         raise FileNotFoundError("the benchmark rivals has no stored result; run: python -m benchmarks rivals")
-    labels = {data_set: some[0].raw["labels"] for data_set, some in rows(stored.raw).items()}
-    table = summary(stored.raw, lambda name: f"{DATA_SETS[name]} ({labels[name]:,})")
+    facts = {data_set: some[0].raw for data_set, some in rows(stored.raw).items()}
+    table = summary(
+        stored.raw,
+        lambda name: f"{DATA_SETS[name]} ({facts[name]['images']:,} images, {facts[name]['labels']:,} labels)",
+    )
     return "\n\n".join(
         (markdown_table(table), "![Recall@10 against training time](docs/accuracy-time.svg)", _machine())
     )

@@ -13,6 +13,16 @@ from benchmarks.rivals.base import Rival
 from vse_ens.baselines.registry import EASE_GRID
 from vse_ens.data.annotations import Annotations
 
+# EASE inverts a matrix of labels; where there are this many times more of them than images, it is fitted through the
+# matrix of images.
+_WIDE = 4
+
+
+def suited(rival: Rival, data: Annotations) -> Rival:
+    """Return the rival, or for EASE on data with far more labels than images the same method in this form."""
+    wide = len(data.labels) > _WIDE * len(data.images)
+    return DualEase() if rival.name == DualEase.name and wide else rival
+
 
 class DualEase(Rival):
     """EASE for images that it was fitted to.

@@ -1,13 +1,15 @@
-"""Our own methods: popularity, EASE, and the default preset, which tunes itself."""
+"""Our own methods: popularity, EASE, nearest images, and the default preset, which tunes itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmarks.peers.base import Fitted, Settings, Trained
+from benchmarks.peers.base import Fitted, Settings, Trained, settings_grid
 from benchmarks.peers.ours import DefaultPeer, EasePeer, fitted
 from benchmarks.rivals.base import OURS, Rival
 from vse_ens.baselines.base import Popularity
+from vse_ens.baselines.image_knn import ImageKnn
+from vse_ens.baselines.registry import IMAGE_KNN_GRID
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.blas import one_thread
 
@@ -33,6 +35,24 @@ class EaseRival(EasePeer, Rival):
 
     deterministic = True
     measures = ("baselines", "label_weights")
+
+
+class ImageKnnRival(Rival):
+    """Nearest images in label space, with a tuned power."""
+
+    name = "image kNN"
+    module = "vse_ens"
+    install = "vse-ens"
+    grid = settings_grid(power=IMAGE_KNN_GRID)
+    epochs = 1
+    deterministic = True
+    measures = ("baselines",)
+
+    def train(self, data: Annotations, settings: Settings, epochs: Sequence[int], seed: int) -> Iterator[Trained]:
+        """Merge images with equal labels."""
+        del epochs, seed
+        fitted = ImageKnn(**settings).fit(data)
+        yield 1, Fitted(fitted.scores, fitted.nbytes)
 
 
 class PopularityRival(Rival):

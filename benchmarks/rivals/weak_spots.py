@@ -15,7 +15,7 @@ from benchmarks.core.benchmark import Benchmark, Parts, Raw, Score, Table
 from benchmarks.core.data_sets import real
 from benchmarks.core.parts import measure_parts
 from benchmarks.rivals.base import OURS, Rival
-from benchmarks.rivals.dual_ease import DualEase
+from benchmarks.rivals.dual_ease import suited
 from benchmarks.rivals.figures import METRICS, SPLIT_SEED, title
 from benchmarks.rivals.run import RIVALS, fit_and_test, some_images, tuning_split
 from vse_ens.data.annotations import Annotations, Split
@@ -26,9 +26,6 @@ from vse_ens.streams import Streams
 
 _METHODS = (OURS, "EASE", "item kNN", "popularity")
 _BUDGET = 20.0
-# EASE inverts a matrix of labels; where there are this many times more of them than images, it is fitted through the
-# matrix of images.
-_DUAL = 4
 
 
 @dataclass(frozen=True)
@@ -165,15 +162,11 @@ def _fits(rival: Rival, splits: list[Split]) -> list[Raw]:
     """Return the figures of each split; settings are chosen on the training part of each."""
     fits = []
     for split in splits:
-        method = DualEase() if rival.name == "EASE" and _is_wide(split.train) else rival
+        method = suited(rival, split.train)
         tuned = method.tune(tuning_split(split.train), _BUDGET)
         found = fit_and_test(method, split, tuned.settings, tuned.epochs, seed=0)
         fits.append({"test": split.test.pairs, "settings": tuned.settings, **found})
     return fits
-
-
-def _is_wide(data: Annotations) -> bool:
-    return len(data.labels) > _DUAL * len(data.images)
 
 
 def mean(fits: list[Raw], metric: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,21 @@ def test_times_of_a_busy_machine_are_refused(
     assert "the result of x was not stored: other processes used 0.20 cores" in capsys.readouterr().err
     command.main(["x", "--allow-busy"])
     assert run.stored[0].machine["others"] == 0.2
+
+
+def test_a_missed_required_check_fails_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(monkeypatch)
+    benchmark = command.SUITE["x"]
+    for value, fails in ((0.0, True), (2.0, False)):
+        check = Check("a need", value, "at least", 1.0, required=True)
+        changed = replace(benchmark, score=lambda _, check=check: Score([check]))
+        monkeypatch.setattr(command, "SUITE", {"x": changed})
+        with pytest.raises(SystemExit, match="1") if fails else nullcontext():
+            command.main(["x"])
+        assert ("x failed: a need" in capsys.readouterr().err) == fails
+    assert len(run.stored) == run.reports == 2
 
 
 @pytest.mark.parametrize(("cores", "timed"), [(0.15, True), (None, True), (2.0, False)])

@@ -130,11 +130,47 @@ def test_the_time_of_a_large_training_is_computed_from_its_parts() -> None:
     large = {"images": 1_000, "fewer_images": 100, "runs": runs}
     score = default.score({"runs": [], "skipped": [], "large": large})
     # 30 + 20 * 10 + 19 * 2, and 8 + 6 * 10 + 5 * 2
-    assert [row[-1] for row in score.tables[1].rows] == ["268", "78"]
-    assert [check.value for check in score.checks] == [pytest.approx(78 / 268)]
+    assert [row[-1] for row in score.tables[0].rows] == ["268", "78"]
     assert "on 100 images of the same vocabulary" in score.notes[1]
-    alone = default.score({"runs": [], "skipped": [], "large": large | {"runs": {"now": runs["now"]}}})
-    assert not alone.checks
+
+
+def _runs(version: str, data_set: str, recalls: list[float], seconds: float) -> list[dict[str, Any]]:
+    facts = {"version": version, "data_set": data_set, "cpu_seconds": seconds, "epochs": 9, "mrr": 0.3, "auc": 0.9}
+    return [facts | {"seed": seed, "recall@10": recall} for seed, recall in enumerate(recalls)]
+
+
+def test_a_default_below_the_version_before_fails() -> None:
+    runs = [
+        *_runs("slow", "corel5k", [0.50, 0.60], 10.0),
+        *_runs("before", "corel5k", [0.50, 0.60], 1.0),
+        *_runs("now", "corel5k", [0.492, 0.602], 5.0),  # by 0.6 standard errors
+        *_runs("slow", "eurlex4k", [0.50, 0.60], 30.0),
+        *_runs("before", "eurlex4k", [0.50, 0.60], 1.0),
+        *_runs("now", "eurlex4k", [0.49, 0.58], 16.0),  # by three
+    ]
+    score = default.score({"runs": runs, "skipped": [], "commit_slow": "db1807b07", "commit_before": "17799b1aa"})
+    checks = {check.name: check for check in score.checks}
+    missed = [name for name, check in checks.items() if check.missed]
+    assert [name for name in missed if checks[name].required] == ["eurlex4k: recall@10, now - before"]
+    assert [name for name in missed if not checks[name].required] == [
+        "corel5k: recall@10, now - slow",  # by more than half a standard error
+        "eurlex4k: recall@10, now - slow",
+        "CPU seconds of 2 data sets in sum, now / slow",
+    ]
+    assert checks["eurlex4k: recall@10, now - before"].value == pytest.approx(-0.015)
+    assert checks["CPU seconds of 2 data sets in sum, now / slow"].value == pytest.approx(21 / 40)
+    odd, even = score.tables
+    assert [row[:2] for row in odd.rows] == [
+        ("corel5k", "slow, db1807b"), ("corel5k", "before, 17799b1"), ("corel5k", "now")
+    ]  # fmt: skip
+    assert {row[0] for row in even.rows} == {"eurlex4k"}
+    assert set(default.ODD) | set(default.EVEN) == set(default.Sizes().data_sets)
+
+
+def test_one_version_alone_has_no_checks() -> None:
+    score = default.score({"runs": _runs("now", "corel5k", [0.5], 1.0), "skipped": []})
+    assert not score.checks
+    assert score.tables[0].rows == [("corel5k", "now", "1.0", "9", "0.5000", "0.3000", "0.9000")]
 
 
 @pytest.mark.slow

@@ -13,13 +13,16 @@ from vse_ens.baselines.als import Als
 from vse_ens.baselines.base import Baseline, FittedBaseline, Popularity
 from vse_ens.baselines.cooccurrence import Cooccurrence
 from vse_ens.baselines.ease import Ease
+from vse_ens.baselines.image_knn import ImageKnn
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import ConfigError
 
-BASELINES: dict[str, type[Baseline]] = {one.name: one for one in (Popularity, Cooccurrence, Ease, Als)}
+BASELINES: dict[str, type[Baseline]] = {one.name: one for one in (Popularity, Cooccurrence, Ease, ImageKnn, Als)}
 
 EASE_GRID = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
+IMAGE_KNN_GRID = (6.0, 4.0, 8.0, 3.0, 10.0, 16.0, 2.0)
+"""Powers, the likeliest first: a budget of time may end a search."""
 # Enough images for a standard error of half a percentage point.
 _MAX_IMAGES = 5_000
 _BLOCK_BYTES = 64 * 2**20
@@ -63,6 +66,11 @@ def tune(tried: Sequence[Baseline], data: Annotations, seed: int = 0) -> Tuning:
 def tune_ease(data: Annotations, grid: Sequence[float] = EASE_GRID, seed: int = 0) -> Tuning:
     """Tune the regularization of `Ease`."""
     return tune([Ease(regularization=value) for value in grid], data, seed)
+
+
+def tune_image_knn(data: Annotations, grid: Sequence[float] = IMAGE_KNN_GRID, seed: int = 0) -> Tuning:
+    """Tune the power of `ImageKnn`."""
+    return tune([ImageKnn(power=value) for value in grid], data, seed)
 
 
 def _reciprocal_rank(fitted: FittedBaseline, split: Split) -> float:

@@ -30,8 +30,8 @@ def compare(
     models: Annotated[
         str,
         Option(
-            "Comma-separated presets and baselines (popularity, cooccurrence, ease, als), with settings after a "
-            "colon: vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
+            "Comma-separated presets and baselines (popularity, cooccurrence, ease, image-knn, als), with settings "
+            "after a colon: vse-ens:loss=logistic,epochs=50,ease:regularization=10.",
             "NAMES",
         ),
     ] = "context,vse-ens,warp,opt-auc,popularity,cooccurrence,ease",
