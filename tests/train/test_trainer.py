@@ -172,7 +172,7 @@ def test_training_goes_on_from_the_best_epoch_with_all_pairs() -> None:
 
 @pytest.mark.usefixtures("told")
 def test_a_tower_with_image_vectors_is_refitted_from_scratch() -> None:
-    config, data = whole_preset(epochs=9, tower="context+id"), small_data()
+    config, data = whole_preset(epochs=9, sampler="uniform", tower="context+id"), small_data()
     trainer = finished(config, data)
     plain = finished(config.without_validation().override(epochs=2), data)
     assert [report.epoch for report in trainer.history] == [1, 2, 3, 4, 1, 2]
