@@ -132,6 +132,8 @@ def _locked(path: Path) -> Iterator[None]:
 class _Kernel(CPUDispatcher):
     """A kernel whose cache holds its locks until the code is saved, or the compiler fails."""
 
+    _cache: Any
+
     def compile(self, sig: Any) -> Any:
         """Return the address of the code for a signature; load or compile it first."""
         with global_compiler_lock, ExitStack() as self._cache.locks:
