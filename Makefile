@@ -9,6 +9,7 @@ READY_BASE := $(VENV)/.ready-base
 READY_TEST := $(VENV)/.ready-test
 READY_DOCS := $(VENV)/.ready-docs
 READY_DEV  := $(VENV)/.ready
+READY_ALL  := $(VENV)/.ready-all
 # Our own plug-in, whose tests run with the others.
 PLUGIN := plugins/vse-ens-interop
 
@@ -23,7 +24,7 @@ PYTEST  = $(BIN)/pytest -n 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs kernels fuzz mutants rehearse bench format clean
+.PHONY: help demo test test-fast check docs kernels kernels-interpreted kernels-checked fuzz mutants rehearse bench format clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -55,6 +56,11 @@ $(READY_DEV): pyproject.toml $(PLUGIN)/pyproject.toml constraints.txt | $(BIN)/p
 	@$(INSTALL) ".[dev]" --editable $(PLUGIN)
 	@touch $@ $(READY_BASE) $(READY_TEST)
 
+$(READY_ALL): pyproject.toml $(PLUGIN)/pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing the tools of development and of the documentation (once; takes a minute)"
+	@$(INSTALL) ".[dev,docs]" --editable $(PLUGIN)
+	@touch $@ $(READY_BASE) $(READY_TEST) $(READY_DOCS) $(READY_DEV)
+
 demo: $(READY_BASE) ## train on the built-in data set and show suggestions
 	@echo "== vse demo"
 	@$(BIN)/vse demo
@@ -83,10 +89,17 @@ docs: $(READY_DOCS) ## the documentation site, in build/docs
 	@echo "open build/docs/index.html"
 
 kernels: $(READY_TEST) ## the tests of the kernels without the compiler, and with bounds checks
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target kernels-interpreted kernels-checked
+
+# Contracts of readers and formats call no kernel.
+KERNEL_TESTS := tests/kernels tests/contracts/test_losses.py tests/contracts/test_samplers.py
+kernels-interpreted: $(READY_TEST)
 	@echo "== kernels without the compiler"
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/contracts -W ignore::RuntimeWarning
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(KERNEL_TESTS) -W ignore::RuntimeWarning
+
+kernels-checked: $(READY_TEST)
 	@echo "== kernels with bounds checks, which need little optimization"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(PYTEST) tests/kernels tests/contracts tests/train/engines/test_base.py tests/model/test_image_products.py
+	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/pytest -n 2 $(KERNEL_TESTS) tests/train/engines/test_base.py tests/model/test_image_products.py
 
 fuzz: $(READY_DEV) ## fuzz every reader and the loader of models: make fuzz SECONDS=60, for each of them
 	@$(BIN)/python -m tests.fuzz $(SECONDS) $(TARGETS)

@@ -38,7 +38,7 @@ SHARING = {
 # compiled kernels, and two workers would compile them twice.
 DIVISIBLE = ("tests/test_docs.py",)
 
-# Shared machines stall: a slow moment is no failure, and the same examples are tried on every run.
+# Shared machines stall: a slow moment is not a failure, and the same examples are tried on every run.
 settings.register_profile("vse", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("vse")
 

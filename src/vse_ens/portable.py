@@ -57,7 +57,7 @@ def portable_environment() -> dict[str, str]:
     return {
         VARIABLE: "1",
         "NUMBA_CPU_NAME": PORTABLE_CPU,
-        "NUMBA_CPU_FEATURES": "",  # those of the name, not those of the host
+        "NUMBA_CPU_FEATURES": "",  # by the name, not by the host
         "NUMBA_DISABLE_INTEL_SVML": "1",  # a library that not every machine has
         "NPY_ENABLE_CPU_FEATURES": "X86_V3" if (major, minor) >= (2, 4) else "AVX F16C FMA3 AVX2",
         "OPENBLAS_CORETYPE": PORTABLE_BLAS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ import numba
 import pytest
 
 from vse_ens.kernels import jit
+from vse_ens.system import try_lock
 
 KERNEL = """
 from vse_ens.kernels.jit import kernel
@@ -24,6 +26,44 @@ def total(pair):
     return pair.first + pair.second
 """
 PAIR = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    first: int\n    second: int\n"
+
+# Children call a kernel at once. Each leaves a mark while it compiles, and gives the others time to arrive.
+RACE = """
+import os, signal, sys, time
+from pathlib import Path
+
+import numba
+from vse_ens.kernels.jit import kernel
+
+folder, how = Path(sys.argv[1]), sys.argv[2]
+
+def number(): ...
+
+@numba.extending.overload(number)
+def typed():
+    (folder / f"compiled-{os.getpid()}").touch()
+    if how == "killed" and len(list(folder.glob("compiled-*"))) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.3)
+    return lambda: 3
+
+@kernel
+def total(given):
+    return given + number()
+
+def start(given):
+    child = os.fork()
+    if not child:
+        os._exit(total(given) != given + 3)
+    return child
+
+def run(givens):
+    print(sorted(os.waitpid(child, 0)[1] for child in [start(given) for given in givens]))
+
+run([1, 1, 1] if how != "differ" else [1, 1.0, 2])
+run([1, 1.0] if how == "differ" else [1])
+print(len(list(folder.glob("compiled-*"))))
+"""
 
 Sources = Callable[[int], None]
 
@@ -117,3 +157,42 @@ def test_only_unused_folders_of_older_versions_are_removed(
     sources(3)
     assert jit.cache_folder() == made[2]
     assert sorted((tmp_path / "__pycache__").iterdir()) == made[1:]
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.parametrize(
+    ("how", "statuses", "compiled"),
+    [("equal", [0, 0, 0], 1), ("killed", [0, 0, 9], 2), ("differ", [0, 0, 0], 2)],
+)
+def test_of_several_processes_one_compiles_a_kernel(
+    python: Callable[..., Any], tmp_path: Path, how: str, statuses: list[int], compiled: int
+) -> None:
+    (tmp_path / "race.py").write_text(RACE)
+    code = f"import runpy; runpy.run_path({str(tmp_path / 'race.py')!r})"
+    ran = python(code, str(tmp_path), how, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert ran.stdout.splitlines() == [str(statuses), str([0] * (2 if how == "differ" else 1)), str(compiled)], (
+        ran.stderr
+    )
+
+
+def test_a_lock_is_waited_for_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "_LOCK_SECONDS", 0.05)
+    file = tmp_path / "kernel.lock"
+    with jit._locked(file):
+        start = time.monotonic()
+        with jit._locked(file):
+            assert time.monotonic() - start >= 0.05
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_nothing_is_locked_after_an_error_of_the_compiler(
+    sources: Sources, package: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    sources(1)
+    with pytest.raises(numba.core.errors.TypingError):
+        package("tables").total(1)
+    [file] = tmp_path.glob("cache/**/*.lock")
+    with file.open("r+") as lock:
+        assert try_lock(lock.fileno())

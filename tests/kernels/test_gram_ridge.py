@@ -8,11 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.compiled import compiled
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import (
     PairSums,
     Supports,
     WeightedPairs,
+    _select,
     add_dense_weights,
     add_sparse_weights,
     find_supports,
@@ -132,6 +134,15 @@ def test_equal_gains_are_taken_in_the_order_of_meeting() -> None:
     find_supports(sources, diagonal, ranks, 1.0, supports, shared, 0, 6)
     assert supports.labels.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]]
     assert shared.largest_dropped.tolist() == [0, 2, 2, 2, 2, 2]  # the most common label has nothing to hold
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50, 300])
+def test_selecting_is_sorting_and_taking_one(size: int) -> None:
+    rng = np.random.default_rng(size)
+    rising, select = np.arange(float(size)), compiled(_select)
+    for values in (rng.random(size), rng.integers(0, 4, size) * 1.0, rising, -rising, np.zeros(size)):
+        for place in sorted({0, size // 2, size - 1}):
+            assert select(values.copy(), size, place) == np.sort(values)[place]
 
 
 def test_small_regressions_are_solved_and_turned_to_rows() -> None:

@@ -62,7 +62,7 @@ def test_a_batch_begins_once_the_one_before_is_applied() -> None:
     assert before_applied(cursor)
 
 
-@pytest.mark.parametrize("loss", ["softmax", "logistic"])
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
 def test_no_gradient_is_applied_while_a_chunk_is_missing(loss: str) -> None:
     data = random_annotations(12, 8, 4).with_features(np.random.default_rng(0).random((12, 5), np.float32))
     config = Config(tower="context+features", sampler="uniform", loss=loss, label_pairs=5)

@@ -117,7 +117,7 @@ def number(form: str, place: Callable[[Parts], int], value: int | Callable[[Part
 HOSTILE = {
     "more vectors": number("<I", lambda parts: 0, 2**32 - 1),
     "wider vectors": number("<I", lambda parts: 4, 2**31),
-    "a vector that is no number": number("<H", lambda parts: 8, 0x7E00),
+    "a vector that is not a number": number("<H", lambda parts: 8, 0x7E00),
     "another format": number("<B", lambda parts: parts.head, ord("x")),
     "another metric": number("<B", lambda parts: parts.head + 13, ord("h")),
     "other keys": number("<B", lambda parts: parts.head + 15, 99),

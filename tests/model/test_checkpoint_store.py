@@ -1,4 +1,4 @@
-"""Checkpoints: any array and any JSON state comes back, and a torn one is told."""
+"""Checkpoints: any array and any JSON state comes back, and a torn one is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores are those of the vectors plus those of the label weights."""
+"""Scores are sums of products of vectors, label weights and neighbors."""
 
 from __future__ import annotations
 

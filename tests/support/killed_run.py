@@ -45,7 +45,7 @@ RUNS = {
     "whole preset": PRESETS["context"].override(dimensions=DIMENSIONS, negatives=4, batch=16, refresh=0.5, epochs=2),
 }
 DATA = random_annotations(images=200, labels=20, most=6)
-# A child that the signal reaches late does not finish: after so many rounds more it waits.
+# A child that the signal reaches late does not finish: after this many rounds more it waits.
 MOST_ROUNDS_AHEAD = 2
 
 

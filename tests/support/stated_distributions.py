@@ -51,7 +51,7 @@ def without_owned(probabilities: Probabilities, positives: NDArray[np.int32]) ->
 
 
 def best_of(uniform: Probabilities, scores: NDArray[np.floating], draws: int) -> Probabilities:
-    """The highest-scored of so many uniform draws: P(best is the j-th lowest of n) = (j/n)^m - ((j-1)/n)^m."""
+    """The highest-scored of this many uniform draws: P(best is the j-th lowest of n) = (j/n)^m - ((j-1)/n)^m."""
     candidates = np.flatnonzero(uniform)
     lowest_first = candidates[np.argsort(scores[candidates])]
     at_most = (np.arange(len(candidates) + 1) / len(candidates)) ** draws

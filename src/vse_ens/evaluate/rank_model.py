@@ -151,7 +151,7 @@ def remote_ranker(
     known: Annotations | None = None,
     own: NDArray[np.int64] | None = None,
 ) -> Ranker:
-    """Return a ranker that sends blocks to the workers of a pool; ``own`` is that of `rank_by_model`.
+    """Return a ranker that sends blocks to the workers of a pool; ``own``: as in `rank_by_model`.
 
     With ``known``, which uses the label numbers of the model, image numbers refer to ``known`` and images are scored by
     these labels alone; the labels of each block are sent with it.

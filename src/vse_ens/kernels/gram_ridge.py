@@ -112,6 +112,7 @@ def find_supports(
     seen = np.empty(labels, np.int32)
     kept = np.empty(labels, np.int32)
     gain = np.empty(labels, np.float64)
+    scratch = np.empty(labels, np.float64)
     for label in range(first, last):
         own = label - first
         seen_count = 0
@@ -132,7 +133,7 @@ def find_supports(
         for position in range(others):
             common = together[seen[position]]
             gain[position] = common * common / (diagonal[seen[position]] + regularization)
-        size, _ = _keep_largest(seen, gain, others, width, kept)
+        size, _ = _keep_largest(seen, gain, others, width, kept, scratch)
         supports.sizes[own] = size
         for position in range(size):
             supports.labels[own, position] = kept[position]
@@ -147,7 +148,7 @@ def find_supports(
             else:
                 together[seen[position]] = 0.0
         start = sums.starts[own]
-        size, largest_dropped = _keep_largest(seen, gain, commoner, sums.starts[own + 1] - start, kept)
+        size, largest_dropped = _keep_largest(seen, gain, commoner, sums.starts[own + 1] - start, kept, scratch)
         sums.sizes[own] = size
         sums.largest_dropped[own] = largest_dropped
         for position in range(size):
@@ -159,16 +160,21 @@ def find_supports(
 
 
 @inline
-def _keep_largest(labels: Numbers, gain: Doubles, count: int, most: int, kept: Numbers) -> tuple[int, float]:
+def _keep_largest(
+    labels: Numbers, gain: Doubles, count: int, most: int, kept: Numbers, scratch: Doubles
+) -> tuple[int, float]:
     """Copy the ``most`` labels of largest gain to ``kept``, in their order; ties go to the first.
 
     Returns how many were kept and the largest gain that was dropped, or 0.
     """
     if count <= most:
-        kept[:count] = labels[:count]
+        for position in range(count):
+            kept[position] = labels[position]
         return count, 0.0
     # The largest gain that is dropped: labels above it are kept, and some of its ties may be.
-    edge = np.partition(gain[:count], count - most - 1)[count - most - 1]
+    for position in range(count):
+        scratch[position] = gain[position]
+    edge = _select(scratch, count, count - most - 1)
     above = 0
     for position in range(count):
         above += gain[position] > edge
@@ -180,6 +186,34 @@ def _keep_largest(labels: Numbers, gain: Doubles, count: int, most: int, kept: N
             kept[size] = labels[position]
             size += 1
     return size, edge
+
+
+@inline
+def _select(values: Doubles, count: int, place: int) -> float:
+    """Return which of ``count`` values sorting would put at ``place``; reorder them (Hoare's quickselect).
+
+    Numba takes seconds to compile `numpy.partition`.
+    """
+    first, last = 0, count - 1
+    while first < last:
+        pivot = values[(first + last) // 2]
+        low, high = first, last
+        while low <= high:
+            while values[low] < pivot:
+                low += 1
+            while values[high] > pivot:
+                high -= 1
+            if low <= high:
+                values[low], values[high] = values[high], values[low]
+                low += 1
+                high -= 1
+        if place <= high:
+            last = high
+        elif place >= low:
+            first = low
+        else:
+            break
+    return values[place]
 
 
 @allocating_kernel

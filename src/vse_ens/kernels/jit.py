@@ -9,8 +9,8 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,11 +19,13 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
 from vse_ens.kernels.compiler import KernelCompiler
+from vse_ens.system import open_lock, try_lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -45,6 +47,7 @@ _OPTIONS: dict[str, Any] = {
 _COUNT_REFERENCES = "_nrt"
 
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
+_LOCK_SECONDS = 60.0  # a process that was stopped may hold a lock; then others compile as well
 
 _config: Any = numba.config
 _decorating = threading.Lock()
@@ -75,20 +78,66 @@ def _kernel(function: Function, fastmath: set[str], *, allocates: bool) -> Funct
         try:
             decorated: Any = compiled(function)
             if folder is not None and not _config.DISABLE_JIT:
-                decorated._cache.__class__ = _Cache
+                decorated.__class__, decorated._cache.__class__ = _Kernel, _Cache
             return cast("Function", decorated)
         finally:
             _config.CACHE_DIR = before
 
 
 class _Cache(FunctionCache):
-    """Loads compiled code without Numba's registries, which only the compiler needs: they take a fifth of a second."""
+    """Loads compiled code without Numba's registries, which only the compiler needs: they take a fifth of a second.
+
+    Of several processes that need a kernel at once, such as the workers of a cluster, one compiles it while the others
+    wait. One process at a time writes to an index: two would give their code the same file, or lose an entry.
+    """
+
+    locks: ExitStack
+    """What this process holds while it compiles."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature, or None if there is none."""
+        """Return the code for a signature, or None if this process is to compile it."""
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            code = self._load_overload(sig, target_context)
+            if code is None:
+                key = repr(self._index_key(sig, target_context.codegen()))
+                self.locks.enter_context(self._lock("-" + hashlib.blake2b(key.encode(), digest_size=6).hexdigest()))
+                code = self._load_overload(sig, target_context)
+            return code
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the code for a signature."""
+        with self._lock(""):
+            super().save_overload(sig, data)
+
+    def _lock(self, name: str) -> AbstractContextManager[None]:
+        self._impl.locator.ensure_cache_path()
+        return _locked(Path(self._cache_path) / f"{self._impl.filename_base}{name}.lock")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock, which ends with the process at the latest; continue without it after `_LOCK_SECONDS`."""
+    descriptor = open_lock(path)
+    try:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        with suppress(OSError):
+            while not try_lock(descriptor) and time.monotonic() < deadline:
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel whose cache holds its locks until the code is saved, or the compiler fails."""
+
+    _cache: Any
+
+    def compile(self, sig: Any) -> Any:
+        """Return the address of the code for a signature; load or compile it first."""
+        with global_compiler_lock, ExitStack() as self._cache.locks:
+            return super().compile(sig)
 
 
 class _Inlined(CPUDispatcher):
@@ -141,7 +190,7 @@ event.register("numba:compile", _PauseCollector())
 def source_version() -> int:
     """Return a number that changes with any file of this package.
 
-    Numba's disk cache checks the file of the kernel only, not those of the functions that are inlined into it.
+    Numba's disk cache checks the file of the kernel only, not the files of functions that are inlined into it.
     """
     digest = hashlib.blake2b(digest_size=6)
     for path in sorted(Path(__file__).parent.glob("*.py")):

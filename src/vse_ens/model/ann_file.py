@@ -49,7 +49,7 @@ class _Graph(NamedTuple):
 def check_graph_file(path: str, images: int, width: int) -> None:
     """Raise a ValueError unless a file is a graph of ``images`` vectors of this width, and no link leads out of it.
 
-    Every image must have one node, so that a search returns only numbers of images. Whether the vectors are those of a
+    Every image must have one node, so that a search returns only numbers of images. Whether the vectors belong to a
     model is not checked.
     """
     descriptor = open_regular(path)
@@ -92,7 +92,7 @@ def _layout(content: Bytes, images: int, width: int) -> tuple[_Graph, int, int]:
     place += _HEAD.size
     nodes, connectivity, base, top, entry = _unpack(_GRAPH, content, place)
     if nodes != images or not 0 < connectivity <= _MAX_CONNECTIVITY or not 0 < base <= _MAX_CONNECTIVITY:
-        raise ValueError("its graph is not that of its vectors")
+        raise ValueError("its graph does not belong to its vectors")
     place += _GRAPH.size
     levels = _part(content, place, 2 * images).view("<i2").astype(np.int64)
     if (levels < 0).any() or (levels > _MAX_LEVEL).any():
@@ -101,7 +101,7 @@ def _layout(content: Bytes, images: int, width: int) -> tuple[_Graph, int, int]:
     sizes = _NODE_HEAD + _NUMBER * (1 + base + levels * (1 + connectivity))
     ends = place + np.cumsum(sizes)
     if len(content) != (int(ends[-1]) if images else place):
-        raise ValueError("its size is not that of its nodes")
+        raise ValueError("its size does not fit its nodes")
     return _Graph(levels, ends - sizes, connectivity, base), entry, top
 
 

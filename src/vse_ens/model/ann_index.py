@@ -42,7 +42,7 @@ _BLOCK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class ImageIndex:
-    """An `ImageSearch` that scores only candidates; the scores are those of the exact search."""
+    """An `ImageSearch` that scores only candidates; the scores are as in the exact search."""
 
     search: ImageSearch
     graph: Index

@@ -42,7 +42,7 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
         config = Config.from_dict(_mapping(settings, "config"))
         preset(_text(settings, "preset"))
     except (ConfigError, TypeError) as error:
-        raise ModelError(f"the settings are not those of a model: {error}") from error
+        raise ModelError(f"the settings do not describe a model: {error}") from error
     training = _mapping(settings, "training")
     _text(training, "version")
     epochs = _whole(training, "epochs", _MAX_EPOCHS)
@@ -66,7 +66,7 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
 
 
 def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> None:
-    """Raise a ModelError unless the arrays are those of a model with this configuration and these many ids."""
+    """Raise a ModelError unless the arrays fit a model with this configuration and these many ids."""
     expected = _expected(arrays, config, images, labels)
     for name in sorted(arrays.keys() | expected.keys()):
         if name not in expected:

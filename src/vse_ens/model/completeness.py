@@ -41,7 +41,7 @@ LOWEST, HIGHEST = 0.1, 0.9
 # Labels on fewer images have no reliable predictor, and on fewer images no label is a predictor.
 _MIN_IMAGES = 20
 _MIN_SUPPORT = 10
-# A share is its lower bound (Wilson), by so many standard deviations: the best of many is too high by chance.
+# A share is its lower bound (Wilson), by this many standard deviations: the best of many is too high by chance.
 _DEVIATIONS = 0.5
 # Pairs of labels that are counted: of more data, a sample of the images is used.
 _MAX_COUNTED = 20_000_000

@@ -53,7 +53,7 @@ class Model:
             self.label_weights.add_scores(known, scales, scores)
 
     def add_neighbors(self, known: Csr, images: NDArray[np.integer] | None, scores: Floats) -> None:
-        """Add to rows of ``scores`` what the neighbors have; the arguments are those of `scores_of`."""
+        """Add to rows of ``scores`` what the neighbors have; the arguments: as in `scores_of`."""
         if self.neighbors is not None:
             self.neighbors.add_scores(known, images, scores)
 

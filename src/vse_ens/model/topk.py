@@ -96,7 +96,7 @@ class TopKScorer:
     def of_rows(self, vectors: Floats, known: Csr, numbers: NDArray[np.integer] | None = None) -> Iterator[TopLabels]:
         """Yield the best labels of images, given one row each of ``vectors`` and ``known`` labels.
 
-        ``numbers`` are those of `Model.scores_of`.
+        ``numbers``: the images, as in `Model.scores_of`.
         """
         number_of: NumbersFn = lambda rows: None if numbers is None else numbers[rows]  # noqa: E731
         return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known, number_of)

@@ -264,7 +264,7 @@ class Trainer:
         self._backend.restore(arrays, state["backend"])
         self._epoch, self._round, self._refitting = state["epoch"], state["round"], state["refitting"]
         if any(type(number) is not int or number < 0 for number in (self._epoch, self._round)):
-            raise ModelError(f"epoch {self._epoch!r} and round {self._round!r} are not those of a run")
+            raise ModelError(f"epoch {self._epoch!r} and round {self._round!r} do not belong to a run")
         if self._validator and state["label_weights"]:
             self._validator.regularization = state["label_weights"]["regularization"]
             self._validator.scale = state["label_weights"]["next_scale"]

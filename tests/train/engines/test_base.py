@@ -19,7 +19,7 @@ from vse_ens.train.schedule import EpochPlan, Schedule
 from vse_ens.train.tables import initial_embeddings
 from vse_ens.train.trainer import Trainer
 
-TOWER_RUNS = [(tower, loss) for tower in TOWERS for loss in ("hinge", "softmax")]
+TOWER_RUNS = [(tower, loss, 12 * ("context" in tower)) for tower in TOWERS for loss in ("hinge", "softmax")]
 
 
 @pytest.mark.usefixtures("short_rounds")
@@ -34,9 +34,8 @@ def test_workers_do_not_change_the_model(sampler: str, loss: str) -> None:
 
 
 @pytest.mark.usefixtures("short_rounds")
-@pytest.mark.parametrize(("tower", "loss"), TOWER_RUNS)
-def test_workers_do_not_change_the_model_of_any_tower(tower: str, loss: str) -> None:
-    pairs = 12 if "context" in tower else 0
+@pytest.mark.parametrize(("tower", "loss", "pairs"), [*TOWER_RUNS, ("context+id", "hinge", 0)])
+def test_workers_do_not_change_the_model_of_any_tower(tower: str, loss: str, pairs: int) -> None:
     config = small_config(sampler="uniform", loss=loss, tower=tower, label_pairs=pairs)
     data = small_data(features=True)
     one, two, three = (bytes_of(finished(config, data, workers).embeddings) for workers in (1, 2, 3))

@@ -218,6 +218,6 @@ def test_no_batch_is_larger_than_its_buffers(
 def test_workers_wait_for_each_other() -> None:
     """Batches that take long enough for a worker that does not wait to get ahead of the others."""
     data = scenes(3_000, 200)
-    config = Config(tower="context", sampler="vse-ens", loss="softmax", label_pairs=500, dimensions=32, epochs=1)
+    config = Config(tower="context", sampler="vse-ens", loss="softmax", label_pairs=500, dimensions=128, epochs=1)
     one, three = (finished(config, data, workers) for workers in (1, 3))
     assert bytes_of(one.embeddings) == bytes_of(three.embeddings)

@@ -72,7 +72,7 @@ def test_an_epoch_has_the_documented_frames(workers: int) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"tower": "context", "loss": "hinge"},
+        {"tower": "context", "loss": "hinge", "label_pairs": 12},
         {"tower": "id", "loss": "softmax"},
         {"tower": "id", "loss": "hinge"},
         {"tower": "id", "loss": "hinge", "engine": "serial", "label_bias": False, "slices": 0},
@@ -80,6 +80,6 @@ def test_an_epoch_has_the_documented_frames(workers: int) -> None:
     ids=["context", "softmax", "slices", "serial"],
 )
 def test_no_engine_has_more_than_seven_frames(settings: dict[str, Any]) -> None:
-    stacks = stacks_of_kernels(1, sampler="uniform", label_pairs=0, **settings)
+    stacks = stacks_of_kernels(1, **{"sampler": "uniform", "label_pairs": 0, **settings})
     assert stacks
     assert all(len(stack) <= 7 for stack in stacks), stacks

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.usefixtures("short_rounds")
 
 CONFIGS = {
     "id": small_config(sampler="vse-ens", loss="hinge", dimensions=5, shards=3, exchanges=2),
-    "context": small_config(sampler="vse-ens", loss="softmax", tower="context", shards=3, exchanges=2),
-    "both": small_config(sampler="uniform", loss="logistic", tower="context+id", shards=3, exchanges=2),
+    "context": small_config(sampler="uniform", loss="softmax", tower="context", shards=3, exchanges=2),
+    "both": small_config(sampler="uniform", loss="hinge", tower="context+id", shards=3, exchanges=2),
     "id, judged": small_config(sampler="vse-ens", loss="hinge", shards=3, exchanges=2, validate=True, refit=True),
     "whole preset": whole_preset(shards=3, exchanges=2, label_pairs=30),
 }

@@ -100,7 +100,7 @@ class Partition:
         (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
 
     def check(self) -> None:
-        """Read all files once and raise a `DataError` if they are not those of a partition.
+        """Read all files once and raise a `DataError` if they do not belong to a partition.
 
         A folder that is found may come from anybody, and kernels do not check bounds. Files that are exchanged later,
         while a training runs, are not noticed.
@@ -113,7 +113,7 @@ class Partition:
         for shard in range(self.counts.shards):
             rows, own = self.rows(shard), known.rows(shard_images(len(images), shard, self.counts.shards))
             if not (np.array_equal(rows.indptr, own.indptr) and np.array_equal(rows.indices, own.indices)):
-                raise self._damaged(shard_file(shard, "labels"), "its pairs are not those of all images")
+                raise self._damaged(shard_file(shard, "labels"), "it does not have the pairs of all images")
         check_label_index(self.folder, Csr(known.indptr, known.indices), self.counts.labels)
 
     def rows(self, shard: int) -> Csr:
@@ -189,7 +189,7 @@ class Partition:
 
 
 def check_own(folder: Path) -> None:
-    """Raise if a folder has any contents other than those of a partition, because they would be lost."""
+    """Raise if a folder has anything but a partition, because they would be lost."""
     foreign = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() or not OWN_FILE.fullmatch(entry.name))
     if foreign:
         raise DataError(
@@ -238,7 +238,7 @@ def open_label_index(folder: Path, labels: int, pairs: int) -> Csr:
 
 
 def check_label_index(folder: Path, by_image: Csr, labels: int) -> None:
-    """Read the files that were found, if any, and raise a `DataError` if they are not those of the pairs.
+    """Read the files that were found, if any, and raise a `DataError` if they do not belong to the pairs.
 
     The pairs by label are as many of each label, sorted by image; that they are the same pairs is not checked.
     """

@@ -27,7 +27,7 @@ const asFeedback = (kind, feedback) => ({
   async submit({ image, label, confidence }, agree) {
     // Agreeing that a label is missing accepts it; agreeing that it is wrong rejects it.
     const verdict = agree === (kind === "missing") ? "accept" : "reject";
-    // The confidence of a label that the image has is not that of a suggestion, and must not count as such.
+    // The confidence of a label that the image has is not a suggestion's, and must not count as such.
     const shown = kind === "missing" ? { confidence } : {};
     return (await postChange("feedback", { image, label, verdict, source: "audit", ...shown })).event;
   },
