@@ -38,7 +38,7 @@ Mode = Literal["images", "labels", "file", "collection"]
 
 _WRITE_CONFIDENCE = 0.3
 """Of labels that are written to people's files, unless given. With labels hidden from IAPR TC-12 and from scenes, it
-adds 0.01 to 0.6 labels per image, a third to a half of them hidden ones, and fewer of 600 images; 0.5 adds hardly any."""
+adds 0.01 to 0.6 labels per image, a third to a half of them hidden ones (fewer of 600 images); 0.5 adds hardly any."""
 _FEW = 100  # images per written label from which a note says why
 # Options that only some modes take: their parameters, those modes, and the message about the first option.
 _RESTRICTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...], str, str], ...] = (
